@@ -1,0 +1,195 @@
+"""What every learner shares: checked input, encoded labels, and one ``predict`` over one hook.
+
+A learner stores its parameters in ``__init__`` and declares what each may be in ``_parameter_constraints``; ``fit``
+begins with ``_check_fit``, every ``predict*`` with ``_check_query``.  Between the two a learner sees only clean
+arrays: a float table, class codes 0..c-1 or float targets, and positive weights.
+
+Letters, everywhere: n rows, d features, c classes, m query rows.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags, column_or_1d, compute_class_weight, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from learners.columns import Categories, encode, learn_categories
+
+
+class Learner(BaseEstimator):
+    """Abstract: parameters, and a table of n rows and d features checked once.
+
+    A learner that takes nominal columns has a parameter ``categorical_features`` (``"from_dtype"``, a mask, indices or
+    names, or None) and receives them as codes; see `learners.columns`.
+
+    Attributes
+    ----------
+    categories_ : list of length d
+        For a nominal column its values, an array whose positions are the codes; for a numeric column None.
+        Only on learners with ``categorical_features``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def _check_table(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Return X as float64 of shape (n, d); nominal cells are codes, missing cells NaN, unseen values -1."""
+        allow_nan = get_tags(self).input_tags.allow_nan
+        finite: bool | str = "allow-nan" if allow_nan else True
+        if hasattr(self, "categorical_features"):
+            if reset:
+                self.categories_: Categories = learn_categories(X, self.categorical_features)
+            if any(values is not None for values in self.categories_):
+                validate_data(self, X, reset=reset, skip_check_array=True)
+                return encode(X, self.categories_, allow_nan=allow_nan, owner=type(self).__name__)
+        table: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
+        if reset and hasattr(self, "categorical_features"):
+            self.categories_ = [None] * table.shape[1]
+        return table
+
+    def _check_query(self, X: Any) -> np.ndarray:
+        """Return the query rows as `_check_table` does, of shape (m, d); raises NotFittedError before ``fit``."""
+        check_is_fitted(self)
+        return self._check_table(X, reset=False)
+
+    def _check_target(self, y: Any, n: int) -> np.ndarray:
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        if y.shape[0] != n:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {y.shape[0]}."
+            )
+        if y.dtype.kind in "fc":
+            assert_all_finite(y, input_name="y")
+        return y
+
+    def _check_weight(self, sample_weight: Any, X: np.ndarray) -> np.ndarray:
+        weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        check_consistent_length(X, weight)
+        if not weight.any():
+            raise ValueError("sample_weight: every weight is zero; at least one row must count.")
+        return weight
+
+
+class Classifier(ClassifierMixin, Learner):
+    """Abstract: labels are encoded once, and the class of the largest score is predicted (ties: the smallest class).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+        The labels, sorted; position is the code.
+    """
+
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Validate everything and learn ``classes_``.
+
+        Returns
+        -------
+        X : ndarray of shape (n, d)
+        codes : ndarray of shape (n,), int
+        weight : ndarray of shape (n,)
+            ``sample_weight`` times the class's weight.  Rows of weight zero are gone from all three.
+        """
+        self._validate_params()
+        X = self._check_table(X, reset=True)
+        y = self._check_target(y, X.shape[0])
+        check_classification_targets(y)
+        weight = self._check_weight(sample_weight, X)
+        counts = weight > 0
+        X, y, weight = X[counts], y[counts], weight[counts]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is not None:
+            weight = (
+                weight * compute_class_weight(class_weight, classes=self.classes_, y=y, sample_weight=weight)[codes]
+            )
+        return X, codes, weight
+
+    @abstractmethod
+    def _class_scores(self, X: np.ndarray) -> np.ndarray:
+        """Score each class for checked rows X of shape (m, d): shape (m, c), larger is likelier."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the likeliest class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        scores = self._class_scores(self._check_query(X))
+        return self.classes_[np.argmax(scores, axis=1)]
+
+
+class ProbabilisticClassifier(Classifier):
+    """Abstract: a classifier whose scores are probabilities."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, c)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        return self._class_scores(self._check_query(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the natural logarithm of `predict_proba`, of shape (m, c); -inf where a probability is 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class Regressor(RegressorMixin, Learner):
+    """Abstract: float targets, one value predicted per row."""
+
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Validate everything; return X (n, d), y (n,) and weight (n,), without the rows of weight zero."""
+        self._validate_params()
+        X = self._check_table(X, reset=True)
+        y = self._check_target(y, X.shape[0]).astype(np.float64)
+        weight = self._check_weight(sample_weight, X)
+        counts = weight > 0
+        return X[counts], y[counts], weight[counts]
+
+    @abstractmethod
+    def _values(self, X: np.ndarray) -> np.ndarray:
+        """Predict for checked rows X of shape (m, d): shape (m,)."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted value of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._values(self._check_query(X))
+
+
+def with_input_tags(tags: Tags, *, allow_nan: bool = False, categorical: bool = False) -> Tags:
+    """Return the tags with what a learner of tables declares of its input (missing cells, nominal columns)."""
+    tags.input_tags.allow_nan = allow_nan
+    tags.input_tags.categorical = categorical
+    return tags

@@ -1,0 +1,104 @@
+"""Majority class and mean: the floor that every learner must beat.
+
+Looks at no feature.  The classifier predicts the commonest class of training, with the class fractions as
+probabilities; the regressor predicts the mean of the targets.  Cost: O(n) to fit, O(m) to predict.
+
+Reference: R. C. Holte, "Very simple classification rules perform well on most commonly used datasets", Machine
+Learning 11, 1993 (there the baseline, "0R").
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import Tags
+
+from learners.base import ProbabilisticClassifier, Regressor, with_input_tags
+
+
+class MajorityClassifier(ProbabilisticClassifier):
+    """Predict the commonest class of training (ties: the smallest class).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    class_prior_ : ndarray of shape (c,)
+        The weighted fraction of each class.
+
+    Examples
+    --------
+    >>> MajorityClassifier().fit([[0], [1], [2]], ["no", "yes", "yes"]).predict([[7]])
+    array(['yes'], dtype='<U3')
+    """
+
+    def __init__(self, categorical_features: Any = "from_dtype") -> None:
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Count the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        _, codes, weight = self._check_fit(X, y, sample_weight)
+        self.class_prior_ = np.bincount(codes, weights=weight) / weight.sum()
+        return self
+
+    def _class_scores(self, X: np.ndarray) -> np.ndarray:
+        return np.tile(self.class_prior_, (X.shape[0], 1))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = with_input_tags(super().__sklearn_tags__(), allow_nan=True, categorical=True)
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class MeanRegressor(Regressor):
+    """Predict the mean of the training targets.
+
+    Attributes
+    ----------
+    mean_ : float
+        In the target's unit.
+
+    Examples
+    --------
+    >>> MeanRegressor().fit([[0], [1]], [2.0, 4.0]).predict([[7]])
+    array([3.])
+    """
+
+    def __init__(self, categorical_features: Any = "from_dtype") -> None:
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Average the targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        _, y, weight = self._check_fit(X, y, sample_weight)
+        self.mean_ = float(np.average(y, weights=weight))
+        return self
+
+    def _values(self, X: np.ndarray) -> np.ndarray:
+        return np.full(X.shape[0], self.mean_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = with_input_tags(super().__sklearn_tags__(), allow_nan=True, categorical=True)
+        tags.regressor_tags.poor_score = True
+        return tags

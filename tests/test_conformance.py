@@ -1,0 +1,11 @@
+"""scikit-learn's own conformance suite over every learner: no expected failures."""
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from learners import REGISTRY
+
+
+@parametrize_with_checks([learner() for learner in REGISTRY.values()])
+def test_every_learner_passes_scikit_learns_checks(estimator: BaseEstimator, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
