@@ -1,0 +1,5 @@
+"""``python -m pipeline`` is ``bakeoff``."""
+
+from pipeline.cli import main
+
+main()

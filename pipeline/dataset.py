@@ -1,0 +1,275 @@
+"""Datasets: a table of numeric and nominal columns, a target, and what is to be learned from it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.refusal import Refusal, did_you_mean
+
+TABLES = Path(__file__).parent / "tables"
+TASKS = ("classification", "regression")
+MOST_CLASSES = 20
+"""A target of whole numbers with no more distinct values than this is taken for classes."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """n rows of d features with a target.
+
+    Attributes
+    ----------
+    name : str
+        For a file, its name without the ending.
+    X : DataFrame of shape (n, d)
+        Numeric columns are float64, nominal columns categorical; a missing cell is NaN in both.
+    y : ndarray of shape (n,)
+        Class labels, or float64 targets.
+    task : {"classification", "regression"}
+    target : str
+        The target's name.
+    positive : object or None
+        Of two classes the one that precision, recall and F1 are about; None for more classes and for regression.
+    groups : ndarray of shape (n,) or None
+        Rows of one group must not be torn between training and test.
+    source : str
+        Where the rows came from.
+    """
+
+    name: str
+    X: pd.DataFrame
+    y: np.ndarray
+    task: str
+    target: str
+    positive: object | None = None
+    groups: np.ndarray | None = None
+    source: str = ""
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The class labels, sorted: shape (c,)."""
+        return np.unique(self.y)
+
+    @property
+    def nominal(self) -> list[str]:
+        """The names of the nominal columns."""
+        return [str(name) for name, dtype in self.X.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)]
+
+    def digest(self) -> str:
+        """Fingerprint task, names, kinds and every cell, in order: 16 hexadecimal digits."""
+        fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=8)
+        for name, column in [*self.X.items(), (self.target, pd.Series(self.y))]:
+            fingerprint.update(f"{name}\0{column.dtype.kind if hasattr(column.dtype, 'kind') else ''}\0".encode())
+            for cells in _cells(column):
+                fingerprint.update(cells)
+        return fingerprint.hexdigest()
+
+    def describe(self) -> str:
+        """Say size, kinds of columns and target in a line."""
+        n, d = self.X.shape
+        nominal = self.nominal
+        kinds = f"{d - len(nominal)} numeric" + (f" and {len(nominal)} nominal" if nominal else "")
+        if self.task == "regression":
+            return f"{self.name}: {n} rows, {kinds} columns, regression of {self.target}"
+        positive = "" if self.positive is None else f" (positive: {self.positive})"
+        return f"{self.name}: {n} rows, {kinds} columns, {len(self.classes)} classes of {self.target}{positive}"
+
+
+def bundled(name: str, positive: str | None = None) -> Dataset:
+    """Load a dataset that comes with scikit-learn; class codes are replaced by the classes' names.
+
+    Parameters
+    ----------
+    name : {"iris", "wine", "breast_cancer", "digits", "diabetes"}
+    positive : str, optional
+        The positive one of two classes.
+    """
+    from sklearn import datasets
+
+    loaders: dict[str, Callable[..., object]] = {
+        "iris": datasets.load_iris,
+        "wine": datasets.load_wine,
+        "breast_cancer": datasets.load_breast_cancer,
+        "digits": datasets.load_digits,
+        "diabetes": datasets.load_diabetes,
+    }
+    if name not in loaders:
+        raise Refusal(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), loaders)}")
+    bunch: dict[str, np.ndarray] = loaders[name]()  # type: ignore[assignment]
+    X = pd.DataFrame(bunch["data"], columns=[str(column) for column in bunch["feature_names"]], dtype=np.float64)
+    if name == "diabetes":
+        y, task = bunch["target"].astype(np.float64), "regression"
+    else:
+        y, task = bunch["target_names"].astype(str)[bunch["target"]], "classification"
+    return Dataset(name, X, y, task, "target", positive=positive, source=f"scikit-learn: {name}")
+
+
+def lecture_table(name: str, target: str, task: str = "classification", positive: str | None = None) -> Dataset:
+    """Load one of the small worked tables that come with bakeoff (``pipeline/tables/<name>.csv``)."""
+    return read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
+
+
+def read_table(
+    path: str,
+    target: str,
+    task: str | None = None,
+    positive: str | None = None,
+    numeric: Sequence[str] = (),
+    nominal: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    groups: str | None = None,
+    separator: str = ",",
+) -> Dataset:
+    """Read a CSV or Parquet file; the kind of each column is inferred unless it is named.
+
+    Parameters
+    ----------
+    path : str
+        A file ending in ``.parquet``, else text with one row of column names.
+    target : str
+        The column to predict.
+    task : {"classification", "regression"}, optional
+        Else text, truth values and whole numbers of at most 20 distinct values are classes.
+    positive : str, optional
+        The positive one of two classes; else the last in sorted order.
+    numeric, nominal, drop : sequence of str
+        Columns whose kind is other than it looks, and columns to leave out.
+    groups : str, optional
+        The column that says which rows belong together; it is not a feature.
+    separator : str
+        Between cells of a text file.
+
+    Raises
+    ------
+    Refusal
+        No such file, no rows, no such column, missing targets, or one class only.
+    """
+    file = Path(path).expanduser()
+    frame = read_file(file, separator)
+    for key, names in {"target": [target], "numeric": numeric, "nominal": nominal, "drop": drop}.items():
+        _require_columns(frame, key, names)
+    if groups is not None:
+        _require_columns(frame, "groups", [groups])
+    if task not in TASKS and task is not None:
+        raise Refusal(f"dataset.task={task!r} is not a task. {did_you_mean(str(task), TASKS)}")
+    y = frame.pop(target)
+    if y.isna().any():
+        raise Refusal(
+            f"dataset.target={target!r} has {int(y.isna().sum())} missing cells in {file.name}; remove those rows."
+        )
+    group_of = frame.pop(groups).to_numpy() if groups is not None else None
+    X = with_kinds(frame.drop(columns=list(drop)), numeric, nominal)
+    if X.shape[1] == 0:
+        raise Refusal(f"dataset.path={file.name} has no column left to learn from beside {target!r}.")
+    task = task or ("classification" if _looks_like_classes(y) else "regression")
+    return Dataset(
+        file.stem, X, _labels(y) if task == "classification" else _targets(y, target), task, target,
+        positive=_positive(positive, y, task), groups=group_of, source=str(file.resolve()),
+    )  # fmt: skip
+
+
+def read_file(file: Path, separator: str = ",") -> pd.DataFrame:
+    """Read a Parquet file, or text with one row of column names; raises Refusal if there is no table in it."""
+    if not file.is_file():
+        raise Refusal(
+            f"dataset.path={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a CSV file."
+        )
+    try:
+        frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file, sep=separator)
+    except pd.errors.EmptyDataError:
+        raise Refusal(
+            f"dataset.path={str(file)!r} is empty; it needs a row of column names and rows of data."
+        ) from None
+    except (pd.errors.ParserError, UnicodeDecodeError, ValueError, OSError) as error:
+        raise Refusal(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
+    if frame.empty:
+        raise Refusal(f"dataset.path={str(file)!r} has column names but no rows.")
+    return frame
+
+
+def _require_columns(frame: pd.DataFrame, key: str, names: Sequence[str]) -> None:
+    columns = [str(column) for column in frame.columns]
+    for name in names:
+        if name not in columns:
+            raise Refusal(f"dataset.{key}={name!r} is not a column of the file. {did_you_mean(str(name), columns)}")
+
+
+def with_kinds(frame: pd.DataFrame, numeric: Sequence[str] = (), nominal: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a table of float64 and categorical columns; kinds are inferred unless a column is named.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n, d)
+    numeric, nominal : sequence of str
+        Columns whose kind is other than it looks.
+
+    Raises
+    ------
+    Refusal
+        A column is said to be numeric and is not.
+    """
+    columns: dict[str, np.ndarray | pd.Categorical] = {}
+    for name, column in frame.items():
+        looks_numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if name in numeric or (looks_numeric and name not in nominal):
+            columns[str(name)] = _as_numbers(column, str(name))
+        else:
+            columns[str(name)] = _as_category(column)
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+
+
+def _as_numbers(column: pd.Series, name: str) -> np.ndarray:
+    try:
+        return np.asarray(pd.to_numeric(column), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise Refusal(f"dataset.numeric names {name!r}, but {error}; correct the cell or take the name out.") from error
+
+
+def _as_category(column: pd.Series) -> pd.Categorical:
+    """Nominal values are text: 1 and "1" in two files must be the same value."""
+    text = column.astype("string").astype(object)
+    return pd.Categorical(text, categories=sorted(text.dropna().unique()))
+
+
+def _looks_like_classes(y: pd.Series) -> bool:
+    if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
+        return True
+    return y.nunique() <= MOST_CLASSES and bool((y == y.round()).all())
+
+
+def _labels(y: pd.Series) -> np.ndarray:
+    if pd.api.types.is_integer_dtype(y):
+        return y.to_numpy(dtype=np.int64)
+    return y.astype(str).to_numpy(dtype=str)
+
+
+def _targets(y: pd.Series, target: str) -> np.ndarray:
+    try:
+        return y.to_numpy(dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise Refusal(f"dataset.task=regression, but the target {target!r} is not numeric: {error}.") from error
+
+
+def _positive(positive: str | None, y: pd.Series, task: str) -> object | None:
+    if task != "classification":
+        return None
+    classes = np.unique(_labels(y))
+    if positive is None:
+        return classes[-1] if len(classes) == 2 else None
+    named = {str(label): label for label in classes}
+    if str(positive) not in named:
+        raise Refusal(f"dataset.positive={positive!r} is no class of the target. {did_you_mean(str(positive), named)}")
+    return named[str(positive)]
+
+
+def _cells(column: pd.Series) -> list[bytes]:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return [column.cat.codes.to_numpy().tobytes(), "\0".join(map(str, column.cat.categories)).encode()]
+    if column.dtype.kind in "fiub":
+        return [np.ascontiguousarray(column.to_numpy()).tobytes()]
+    return ["\0".join(map(str, column)).encode()]

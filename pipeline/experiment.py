@@ -1,0 +1,235 @@
+"""The one loop: for each split fit, tune, prune and score; each part of the data is read by one stage.
+
+Holdout, k-fold and all others run through the same lines; what is not wanted is a null object, so there is no mode.
+The loop yields folds; whoever wants them (a tracker, a screen, a test) consumes them.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+
+from pipeline.dataset import Dataset
+from pipeline.pruning import NoPruning, Pruning, PruningPath
+from pipeline.scoring import Metric, Outcome, observe, score
+from pipeline.splitting import Split, Splitter, Target
+from pipeline.tuning import GridTuning, Material, NoTuning
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that decides the result.
+
+    Attributes
+    ----------
+    dataset : Dataset
+    preprocessing : transformer or None
+    learner : estimator
+    tuning : NoTuning or GridTuning
+    pruning : NoPruning or Pruning
+    splitter : Splitter
+    metrics : mapping of str to Metric
+        The headline first.
+    seed : int
+    """
+
+    dataset: Dataset
+    preprocessing: BaseEstimator | None
+    learner: BaseEstimator
+    tuning: NoTuning | GridTuning
+    pruning: NoPruning | Pruning
+    splitter: Splitter
+    metrics: Mapping[str, Metric]
+    seed: int
+
+    @property
+    def headline(self) -> str:
+        """The name of the first metric."""
+        return next(iter(self.metrics))
+
+    @property
+    def target(self) -> Target:
+        """What the splitter may know of the rows."""
+        return Target(self.dataset.y, self.dataset.task == "classification", self.dataset.groups)
+
+    def splits(self) -> list[Split]:
+        """Return all splits; the seed of the splits is not the learner's."""
+        return list(self.splitter.splits(self.target, axis_seed(self.seed, "split")))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted pipeline of preprocessing and learner, and how it came to be.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+        Takes the dataset's columns as they are.
+    path : PruningPath or None
+    candidates : DataFrame or None
+        What tuning tried.
+    unpruned : mapping of str to float
+        The headline score on validation and test rows before pruning.
+    seconds : mapping of str to float
+        Wall time of ``tune``, ``fit`` (preprocessing and learner) and ``prune``.
+    warnings : tuple of str
+        What the learner had to say.
+    """
+
+    pipeline: Pipeline
+    path: PruningPath | None = None
+    candidates: pd.DataFrame | None = None
+    unpruned: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One split, evaluated.
+
+    Attributes
+    ----------
+    number : int
+        From 0.
+    split : Split
+    model : Model
+    scores : mapping of str to float
+        ``train_accuracy``, ``validation_accuracy``, ``test_accuracy`` … for each part that has rows.
+    outcome : Outcome
+        Of the test rows.
+    """
+
+    number: int
+    split: Split
+    model: Model
+    scores: Mapping[str, float]
+    outcome: Outcome
+
+
+def axis_seed(seed: int, axis: str) -> int:
+    """Derive one axis's seed (``split``, ``tuning``) from the one seed, so that no axis disturbs another.
+
+    Examples
+    --------
+    >>> axis_seed(0, "split") == axis_seed(0, "split") != axis_seed(0, "tuning")
+    True
+    """
+    entropy = np.random.SeedSequence([seed, zlib.crc32(axis.encode())])
+    return int(entropy.generate_state(1)[0] >> 1)  # room below 2**32 for seed + repeat
+
+
+def run(experiment: Experiment, splits: list[Split]) -> Iterator[Fold]:
+    """Evaluate each split in turn.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    splits : list of Split
+
+    Yields
+    ------
+    Fold
+    """
+    for number, split in enumerate(splits):
+        model = fit(experiment, split)
+        parts = {"train": split.train, "validation": split.validation, "test": split.test}
+        outcomes = {part: _observe(experiment, model.pipeline, rows) for part, rows in parts.items() if len(rows)}
+        scores = {
+            f"{part}_{name}": value
+            for part in ("test", "validation", "train")
+            if part in outcomes
+            for name, value in score(experiment.metrics, outcomes[part]).items()
+        }
+        yield Fold(number, split, model, scores, outcomes["test"])
+
+
+def final_model(experiment: Experiment, last: Fold) -> Model:
+    """Return the run's model: under holdout the one that was scored, else the whole procedure once more on all rows."""
+    split = experiment.splitter.all_rows(experiment.target, axis_seed(experiment.seed, "split"))
+    return last.model if split is None else fit(experiment, split)
+
+
+def fit(experiment: Experiment, split: Split) -> Model:
+    """Tune, fit and prune on the parts of one split; the test part is only scored, before and after pruning."""
+    X, y = experiment.dataset.X, experiment.dataset.y
+    clock = _Clock()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = Pipeline([
+            ("preprocessing", experiment.preprocessing or "passthrough"),
+            ("learner", experiment.learner),
+        ])  # fmt: skip
+        model, candidates = experiment.tuning.tune(clone(model), _material(experiment, split))
+        clock.lap("tune")
+        model.fit(X.iloc[split.train], y[split.train])
+        clock.lap("fit")
+        unpruned = _unpruned_scores(experiment, model, split)
+        clock.lap("unpruned")
+        prepared = model[:-1].transform(X.iloc[split.validation]) if len(unpruned) else None
+        path = experiment.pruning.prune(model[-1], prepared, y[split.validation])
+        clock.lap("prune")
+    seconds = {"fit": clock.laps["fit"]}
+    seconds |= {"tune": clock.laps["tune"]} if candidates is not None else {}
+    seconds |= {"prune": clock.laps["prune"]} if path is not None else {}
+    return Model(model, path, candidates, unpruned, seconds, tuple(dict.fromkeys(str(w.message) for w in said)))
+
+
+def _material(experiment: Experiment, split: Split) -> Material:
+    """One validation row serves one choice: tuning sees the validation part only where it is tuning's."""
+    dataset, metric = experiment.dataset, experiment.metrics[experiment.headline]
+    rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
+
+    def score_one(model: Any, X: pd.DataFrame, y: np.ndarray) -> float:
+        classes = dataset.classes if dataset.task == "classification" else None
+        return metric.formula(observe(model, X, y, classes, dataset.positive))
+
+    return Material(
+        X=dataset.X.iloc[rows],
+        y=dataset.y[rows],
+        n_train=len(split.train),
+        score=score_one,
+        more_is_better=metric.more_is_better,
+        is_classes=dataset.task == "classification",
+        seed=axis_seed(experiment.seed, "tuning"),
+    )
+
+
+def _unpruned_scores(experiment: Experiment, model: Pipeline, split: Split) -> dict[str, float]:
+    if isinstance(experiment.pruning, NoPruning):
+        return {}
+    headline = {experiment.headline: experiment.metrics[experiment.headline]}
+    parts = {"validation": split.validation, "test": split.test}
+    return {
+        part: score(headline, _observe(experiment, model, rows))[experiment.headline]
+        for part, rows in parts.items()
+        if len(rows)
+    }
+
+
+def _observe(experiment: Experiment, model: Pipeline, rows: np.ndarray) -> Outcome:
+    dataset = experiment.dataset
+    classes = dataset.classes if dataset.task == "classification" else None
+    return observe(model, dataset.X.iloc[rows], dataset.y[rows], classes, dataset.positive)
+
+
+class _Clock:
+    """Wall time of consecutive stages."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.laps[stage] = now - self._last
+        self._last = now

@@ -1,0 +1,169 @@
+"""Preflight: everything that can be refused before the first fit is refused here, with the cure.
+
+Each check is a function of the experiment that raises a `Refusal` or returns; `check` runs them in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import get_tags
+
+import learners
+from pipeline.experiment import Experiment
+from pipeline.pruning import METHODS, NoPruning
+from pipeline.refusal import Refusal, did_you_mean
+from pipeline.splitting import Split
+from pipeline.tuning import GridTuning
+
+
+def check(experiment: Experiment) -> list[Split]:
+    """Refuse what cannot work; return the splits, which had to be made to see that.
+
+    Raises
+    ------
+    Refusal
+    """
+    check_target(experiment)
+    check_kind(experiment)
+    check_parameters(experiment.learner, "learner")
+    check_pruning(experiment)
+    check_space(experiment)
+    check_choices_have_rows(experiment)
+    splits = experiment.splits()
+    check_neighbours(experiment, splits)
+    check_cells(experiment, splits[0])
+    return splits
+
+
+def check_target(experiment: Experiment) -> None:
+    """At least two classes to tell apart; finite targets."""
+    dataset = experiment.dataset
+    if dataset.task == "classification" and len(dataset.classes) < 2:
+        raise Refusal(
+            f"dataset.target={dataset.target!r} has one class only, {str(dataset.classes[0])!r}; "
+            "there is nothing to tell apart."
+        )
+    if dataset.task == "regression" and not np.isfinite(dataset.y).all():
+        raise Refusal(f"dataset.target={dataset.target!r} holds infinite values; remove those rows.")
+
+
+def check_kind(experiment: Experiment) -> None:
+    """Classes want a classifier, numbers a regressor."""
+    wanted = is_classifier if experiment.dataset.task == "classification" else is_regressor
+    if wanted(experiment.learner):
+        return
+    kind = "classifier" if wanted is is_classifier else "regressor"
+    names = [name for name, learner in learners.REGISTRY.items() if wanted(learner())]
+    raise Refusal(
+        f"dataset={experiment.dataset.name} is {experiment.dataset.task}, but learner "
+        f"{type(experiment.learner).__name__} is no {kind}; choose one of learner={','.join(names)}."
+    )
+
+
+def check_parameters(learner: BaseEstimator, key: str) -> None:
+    """Each parameter is of a type and in a range that the learner declares."""
+    try:
+        learner._validate_params()
+    except (ValueError, TypeError) as error:
+        raise Refusal(f"{key}: {error}") from error
+
+
+def check_pruning(experiment: Experiment) -> None:
+    """The learner can be pruned, by a method that exists."""
+    if isinstance(experiment.pruning, NoPruning):
+        return
+    method = experiment.pruning.method
+    if method not in METHODS:
+        raise Refusal(f"pruning.method={method!r} is not a method. {did_you_mean(str(method), METHODS)}")
+    if not hasattr(experiment.learner, "prune"):
+        names = [name for name, learner in learners.REGISTRY.items() if hasattr(learner, "prune")]
+        raise Refusal(
+            f"pruning={method}, but {type(experiment.learner).__name__} cannot be pruned; "
+            f"use pruning=none, or one of learner={','.join(names)}."
+        )
+
+
+def check_space(experiment: Experiment) -> None:
+    """Each candidate of the space is a parameter of the learner with a value that it takes."""
+    if not isinstance(experiment.tuning, GridTuning):
+        return
+    known = experiment.learner.get_params()
+    for grid in experiment.tuning.grids:
+        for name in grid:
+            if name not in known:
+                raise Refusal(
+                    f"space.{name} is not a parameter of {type(experiment.learner).__name__}. "
+                    f"{did_you_mean(str(name), known)}"
+                )
+    for candidate in _candidates(experiment):
+        check_parameters(clone(experiment.learner).set_params(**candidate), "space")
+
+
+def check_choices_have_rows(experiment: Experiment) -> None:
+    """Whatever chooses on validation rows has some, and has them for itself."""
+    pruning, tuning = experiment.pruning, experiment.tuning
+    if pruning.needs_rows and tuning.needs_rows:
+        raise Refusal(
+            f"pruning={pruning.method} and tuning with tuning.folds=0 would choose on the same validation rows; "
+            "set tuning.folds to 2 or more, so that tuning uses inner folds of the training rows."
+        )
+    for wants, key in ((pruning.needs_rows, f"pruning={pruning.method}"), (tuning.needs_rows, "tuning.folds=0")):
+        if wants and experiment.splitter.validation == 0:
+            raise Refusal(f"{key} needs a validation part, but evaluation.validation=0; set evaluation.validation=0.2.")
+
+
+def check_neighbours(experiment: Experiment, splits: list[Split]) -> None:
+    """No more neighbours than the smallest training part has rows."""
+    rows = min(len(split.train) for split in splits)
+    inner = experiment.tuning.folds
+    tuned = rows if inner == 0 else rows - -(-rows // inner)
+    asked = [(experiment.learner.get_params().get("n_neighbors"), rows, "learner")]
+    asked += [(candidate.get("n_neighbors"), tuned, "space") for candidate in _candidates(experiment)]
+    for k, available, key in asked:
+        if isinstance(k, int) and k > available:
+            raise Refusal(
+                f"{key}.n_neighbors={k}, but the smallest training part has {available} rows; "
+                f"use at most {available}, or more rows for training."
+            )
+
+
+def check_cells(experiment: Experiment, split: Split) -> None:
+    """After preprocessing, the learner can take every column and every missing cell."""
+    X = experiment.dataset.X
+    infinite = [name for name, column in X.select_dtypes("number").items() if np.isinf(column.to_numpy()).any()]
+    if infinite:
+        raise Refusal(f"dataset: column {infinite[0]!r} holds infinite values; make them missing, or drop the column.")
+    nominal = experiment.dataset.nominal
+    if not nominal and not X.isna().to_numpy().any():
+        return
+    if experiment.preprocessing is not None:
+        X = clone(experiment.preprocessing).fit(X.iloc[split.train], experiment.dataset.y[split.train]).transform(X)
+    tags = get_tags(experiment.learner).input_tags
+    name = type(experiment.learner).__name__
+    left = [str(column) for column in X.columns if str(X[column].dtype) in ("category", "object", "str")]
+    if left and not takes_nominal(experiment.learner):
+        raise Refusal(
+            f"column {left[0]!r} is nominal, and {name} takes numbers only; add preprocessing=one_hot "
+            "(with missing cells too: preprocessing=full)."
+        )
+    missing = [str(column) for column in X.columns if X[column].isna().any()]
+    if missing and not tags.allow_nan:
+        cure = "full" if nominal and not takes_nominal(experiment.learner) else "impute"
+        raise Refusal(
+            f"column {missing[0]!r} has missing cells, and {name} does not take them; add preprocessing={cure}."
+        )
+
+
+def takes_nominal(learner: Any) -> bool:
+    """Whether the learner reads categorical columns of a table by itself."""
+    return learner.get_params().get("categorical_features") is not None
+
+
+def _candidates(experiment: Experiment) -> Iterator[dict[str, Any]]:
+    if isinstance(experiment.tuning, GridTuning):
+        yield from ParameterGrid([dict(grid) for grid in experiment.tuning.grids])

@@ -1,0 +1,118 @@
+"""What a run has to say for itself: means over folds, series over folds, and tables of single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.experiment import Experiment, Fold, Model
+from pipeline.pruning import PruningPath
+from pipeline.scoring import confusion
+
+
+def of_fold(fold: Fold) -> dict[str, float]:
+    """Return one fold's scores, times in seconds, and sizes before and after pruning."""
+    values = dict(fold.scores)
+    values |= {f"time/{stage}": seconds for stage, seconds in fold.model.seconds.items()}
+    values["time/predict"] = fold.outcome.seconds
+    if fold.model.path is not None:
+        values |= _before_and_after(fold, fold.model.path)
+    return values
+
+
+def summary(experiment: Experiment, folds: Sequence[Fold]) -> dict[str, float]:
+    """Return the mean over folds of everything in `of_fold`, the headline first.
+
+    A score is followed by its standard deviation over folds (ddof=1), as ``<name>_std``, where there are two folds or
+    more.  The mean of a score that is not defined in some fold is NaN.
+    """
+    table = pd.DataFrame([of_fold(fold) for fold in folds])
+    headline = f"test_{experiment.headline}"
+    values: dict[str, float] = {}
+    for name in [headline, *(column for column in table.columns if column != headline)]:
+        column = table[name].to_numpy()
+        values[name] = float(np.mean(column))
+        if len(folds) > 1 and name.startswith(("test_", "validation_", "train_")):
+            values[f"{name}_std"] = float(np.std(column, ddof=1))
+    return values
+
+
+def pruning_path(model: Model) -> dict[str, Any]:
+    """Return the series of the run's model as it was cut back; empty without pruning."""
+    if model.path is None:
+        return {}
+    return {
+        "pruning_path/leaves": model.path.leaves,
+        "pruning_path/depth": model.path.depth,
+        "pruning_path/validation_score": model.path.score,
+    }
+
+
+def tuned(model: Model) -> dict[str, str]:
+    """Return the parameters that tuning chose for the run's model; empty without tuning."""
+    if model.candidates is None:
+        return {}
+    chosen = model.pipeline[-1].get_params()
+    names = [name for name in model.candidates.columns if name in chosen]
+    return {f"tuned.{name}": str(chosen[name]) for name in names}
+
+
+def write_tables(folder: Path, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
+    """Write the tables of a run as CSV files: predictions, confusion matrix, candidates, pruning paths."""
+    predictions = pd.concat([_predictions(fold) for fold in folds], ignore_index=True)
+    predictions.to_csv(folder / "predictions.csv", index=False)
+    if experiment.dataset.task == "classification":
+        classes = experiment.dataset.classes
+        counts = confusion(predictions["truth"].to_numpy(), predictions["predicted"].to_numpy(), classes)
+        table = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
+        table.to_csv(folder / "confusion_matrix.csv")
+    named = [(str(fold.number), fold.model) for fold in folds]
+    named += [] if model is folds[-1].model else [("all rows", model)]
+    candidates = [m.candidates.assign(fold=name) for name, m in named if m.candidates is not None]
+    if candidates:
+        pd.concat(candidates, ignore_index=True).to_csv(folder / "candidates.csv", index=False)
+    paths = [_path_table(name, m.path) for name, m in named if m.path is not None]
+    if paths:
+        pd.concat(paths, ignore_index=True).to_csv(folder / "pruning_path.csv", index=False)
+    said = sorted({warning for _, m in named for warning in m.warnings})
+    if said:
+        (folder / "warnings.txt").write_text("\n".join(said) + "\n")
+
+
+def _before_and_after(fold: Fold, path: PruningPath) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for name, series in (("leaves", path.leaves), ("depth", path.depth)):
+        values |= {f"pruning/{name}_before": float(series[0]), f"pruning/{name}_after": float(series[-1])}
+    headline = next(iter(fold.scores)).removeprefix("test_")
+    for part, before in fold.model.unpruned.items():
+        values |= {
+            f"pruning/{part}_{headline}_before": before,
+            f"pruning/{part}_{headline}_after": fold.scores[f"{part}_{headline}"],
+        }
+    return values
+
+
+def _predictions(fold: Fold) -> pd.DataFrame:
+    outcome = fold.outcome
+    columns: dict[str, Any] = {
+        "row": fold.split.test,
+        "fold": fold.number,
+        "truth": outcome.truth,
+        "predicted": outcome.predicted,
+    }
+    if outcome.probabilities is not None and outcome.classes is not None:
+        columns |= {
+            f"probability_{label}": outcome.probabilities[:, code] for code, label in enumerate(outcome.classes)
+        }
+    return pd.DataFrame(columns)
+
+
+def _path_table(name: str, path: PruningPath) -> pd.DataFrame:
+    steps = np.arange(len(path.leaves))
+    return pd.DataFrame(
+        {"fold": name, "step": steps, "leaves": path.leaves, "depth": path.depth, "validation_score": path.score}
+    )

@@ -1,0 +1,192 @@
+"""Scores under plain names with their natural sign: an error is small when it is good, an accuracy large.
+
+The formulas are scikit-learn's.  A score that is not defined on some rows (ROC AUC where one class is absent) is NaN,
+never a silent 0.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn import metrics
+
+from pipeline.refusal import Refusal, did_you_mean
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a model said of m rows, beside the truth.
+
+    Attributes
+    ----------
+    truth, predicted : ndarray of shape (m,)
+    probabilities : ndarray of shape (m, c) or None
+        Columns in the order of all the dataset's classes; 0 for a class that training did not have.
+    decision : ndarray of shape (m,) or (m, c) or None
+        Decision values, where there are no probabilities.
+    classes : ndarray of shape (c,) or None
+        None for regression.
+    positive : object or None
+    seconds : float
+        Wall time of the prediction.
+    """
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    probabilities: np.ndarray | None = None
+    decision: np.ndarray | None = None
+    classes: np.ndarray | None = None
+    positive: object | None = None
+    seconds: float = 0.0
+
+    @property
+    def averaging(self) -> dict[str, Any]:
+        """How scikit-learn is to average over classes: one positive class, else macro."""
+        if self.positive is not None:
+            return {"average": "binary", "pos_label": self.positive, "zero_division": 0.0}
+        return {"average": "macro", "labels": self.classes, "zero_division": 0.0}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A score: its formula, whether more is better, and what it needs of the learner."""
+
+    formula: Callable[[Outcome], float]
+    more_is_better: bool = True
+    needs: tuple[str, ...] = ()
+
+
+def log_loss(outcome: Outcome) -> float:
+    """Mean negative log-probability of the true class, in nats (scikit-learn's clipping keeps it finite)."""
+    assert outcome.probabilities is not None
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The y_prob values do not sum to one", UserWarning)
+        return float(metrics.log_loss(outcome.truth, outcome.probabilities, labels=outcome.classes))
+
+
+def roc_auc(outcome: Outcome) -> float:
+    """Area under the ROC curve; for more classes the mean over each class against the rest."""
+    classes = outcome.classes
+    assert classes is not None
+    if len(np.unique(outcome.truth)) < len(classes):
+        return float("nan")
+    if len(classes) == 2:
+        ranking = outcome.decision if outcome.probabilities is None else outcome.probabilities[:, 1]
+        return float(metrics.roc_auc_score(outcome.truth == classes[1], ranking))
+    if outcome.probabilities is None:
+        return float("nan")
+    return float(metrics.roc_auc_score(outcome.truth, outcome.probabilities, multi_class="ovr", labels=classes))
+
+
+def r2(outcome: Outcome) -> float:
+    """Fraction of the variance explained; NaN for fewer than two rows."""
+    return float(metrics.r2_score(outcome.truth, outcome.predicted)) if len(outcome.truth) > 1 else float("nan")
+
+
+CLASSIFICATION: Mapping[str, Metric] = {
+    "accuracy": Metric(lambda o: metrics.accuracy_score(o.truth, o.predicted)),
+    "error": Metric(lambda o: 1 - metrics.accuracy_score(o.truth, o.predicted), more_is_better=False),
+    "balanced_accuracy": Metric(lambda o: metrics.recall_score(o.truth, o.predicted, average="macro", zero_division=0)),
+    "precision": Metric(lambda o: metrics.precision_score(o.truth, o.predicted, **o.averaging)),
+    "recall": Metric(lambda o: metrics.recall_score(o.truth, o.predicted, **o.averaging)),
+    "f1": Metric(lambda o: metrics.f1_score(o.truth, o.predicted, **o.averaging)),
+    "log_loss": Metric(log_loss, more_is_better=False, needs=("predict_proba",)),
+    "roc_auc": Metric(roc_auc, needs=("predict_proba", "decision_function")),
+}
+REGRESSION: Mapping[str, Metric] = {
+    "r2": Metric(r2),
+    "rmse": Metric(lambda o: metrics.root_mean_squared_error(o.truth, o.predicted), more_is_better=False),
+    "mse": Metric(lambda o: metrics.mean_squared_error(o.truth, o.predicted), more_is_better=False),
+    "mae": Metric(lambda o: metrics.mean_absolute_error(o.truth, o.predicted), more_is_better=False),
+}
+DEFAULTS = {
+    "classification": ("accuracy", "error", "precision", "recall", "f1", "log_loss", "roc_auc"),
+    "regression": ("r2", "rmse", "mse", "mae"),
+}
+
+
+def metrics_of(task: str) -> Mapping[str, Metric]:
+    """Return the metrics of a task by name."""
+    return CLASSIFICATION if task == "classification" else REGRESSION
+
+
+def choose_metrics(names: Sequence[str] | None, task: str, learner: object) -> dict[str, Metric]:
+    """Return the metrics to compute, the headline first.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        None takes all defaults of the task that the learner can give.
+    task : {"classification", "regression"}
+    learner : estimator
+        Must have what the metrics need: probabilities, or decision values.
+
+    Raises
+    ------
+    Refusal
+        An unknown name, a metric of the other task, or one that the learner cannot give.
+    """
+    known = metrics_of(task)
+    if names is None:
+        return {name: known[name] for name in DEFAULTS[task] if _can_give(known[name], learner)}
+    if isinstance(names, str) or not names:
+        raise Refusal(f"evaluation.metrics={names!r} must be a list of names, such as [{DEFAULTS[task][0]}].")
+    for name in names:
+        if name not in known:
+            raise Refusal(f"evaluation.metrics names {name!r}, no metric of {task}. {did_you_mean(str(name), known)}")
+        if not _can_give(known[name], learner):
+            raise Refusal(
+                f"evaluation.metrics names {name!r}, which needs {' or '.join(known[name].needs)}, and "
+                f"{type(learner).__name__} has none; take it out of the list."
+            )
+    return {name: known[name] for name in names}
+
+
+def _can_give(metric: Metric, learner: object) -> bool:
+    return not metric.needs or any(hasattr(learner, method) for method in metric.needs)
+
+
+def observe(model: Any, X: Any, truth: np.ndarray, classes: np.ndarray | None, positive: object | None) -> Outcome:
+    """Let a fitted model predict, and take the time.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : table of shape (m, d)
+    truth : ndarray of shape (m,)
+    classes : ndarray of shape (c,) or None
+        All classes of the dataset; training may have had fewer.
+    positive : object or None
+    """
+    started = time.perf_counter()
+    predicted = np.asarray(model.predict(X))
+    seconds = time.perf_counter() - started
+    if classes is None:
+        return Outcome(truth, predicted, seconds=seconds)
+    probabilities = decision = None
+    if hasattr(model, "predict_proba"):
+        columns = np.searchsorted(classes, model.classes_)
+        probabilities = np.zeros((len(truth), len(classes)))
+        probabilities[:, columns] = model.predict_proba(X)
+    elif hasattr(model, "decision_function"):
+        decision = np.asarray(model.decision_function(X))
+    return Outcome(truth, predicted, probabilities, decision, classes, positive, seconds)
+
+
+def score(chosen: Mapping[str, Metric], outcome: Outcome) -> dict[str, float]:
+    """Compute each metric: name -> value, NaN where it is not defined."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="sklearn.metrics")
+        return {name: float(metric.formula(outcome)) for name, metric in chosen.items()}
+
+
+def confusion(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Count rows by true class (rows) and predicted class (columns): shape (c, c)."""
+    table: np.ndarray = metrics.confusion_matrix(truth, predicted, labels=classes)
+    return table
