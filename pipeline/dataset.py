@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from pipeline.refusal import Refusal, did_you_mean
 
@@ -61,9 +63,10 @@ class Dataset:
         return [str(name) for name, dtype in self.X.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)]
 
     def digest(self) -> str:
-        """Fingerprint task, names, kinds and every cell, in order: 16 hexadecimal digits."""
+        """Fingerprint task, names, kinds, groups and every cell, in order: 16 hexadecimal digits."""
         fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=8)
-        for name, column in [*self.X.items(), (self.target, pd.Series(self.y))]:
+        groups = [] if self.groups is None else [("groups", pd.Series(self.groups))]  # they decide the splits
+        for name, column in [*self.X.items(), (self.target, pd.Series(self.y)), *groups]:
             fingerprint.update(f"{name}\0{column.dtype.kind if hasattr(column.dtype, 'kind') else ''}\0".encode())
             for cells in _cells(column):
                 fingerprint.update(cells)
@@ -73,11 +76,12 @@ class Dataset:
         """Say size, kinds of columns and target in a line."""
         n, d = self.X.shape
         nominal = self.nominal
-        kinds = f"{d - len(nominal)} numeric" + (f" and {len(nominal)} nominal" if nominal else "")
+        counts = ((d - len(nominal), "numeric"), (len(nominal), "nominal"))
+        kinds = " and ".join(f"{count} {kind}" for count, kind in counts if count)
         if self.task == "regression":
-            return f"{self.name}: {n} rows, {kinds} columns, regression of {self.target}"
+            return f"{self.name}: {n} rows, {kinds} {'column' if d == 1 else 'columns'}, regression of {self.target}"
         positive = "" if self.positive is None else f" (positive: {self.positive})"
-        return f"{self.name}: {n} rows, {kinds} columns, {len(self.classes)} classes of {self.target}{positive}"
+        return f"{self.name}: {n} rows, {kinds} {'column' if d == 1 else 'columns'}, {len(self.classes)} classes of {self.target}{positive}"
 
 
 def bundled(name: str, positive: str | None = None) -> Dataset:
@@ -87,7 +91,7 @@ def bundled(name: str, positive: str | None = None) -> Dataset:
     ----------
     name : {"iris", "wine", "breast_cancer", "digits", "diabetes"}
     positive : str, optional
-        The positive one of two classes.
+        The positive one of two classes; else the last in sorted order.
     """
     from sklearn import datasets
 
@@ -106,7 +110,7 @@ def bundled(name: str, positive: str | None = None) -> Dataset:
         y, task = bunch["target"].astype(np.float64), "regression"
     else:
         y, task = bunch["target_names"].astype(str)[bunch["target"]], "classification"
-    return Dataset(name, X, y, task, "target", positive=positive, source=f"scikit-learn: {name}")
+    return Dataset(name, X, y, task, "target", positive=_positive(positive, y, task), source=f"scikit-learn: {name}")
 
 
 def lecture_table(name: str, target: str, task: str = "classification", positive: str | None = None) -> Dataset:
@@ -150,11 +154,19 @@ def read_table(
         No such file, no rows, no such column, missing targets, or one class only.
     """
     file = Path(path).expanduser()
-    frame = read_file(file, separator)
-    for key, names in {"target": [target], "numeric": numeric, "nominal": nominal, "drop": drop}.items():
+    frame = read_file(file, separator, nominal)
+    for key, names in {"numeric": numeric, "nominal": nominal, "drop": drop}.items():
+        if isinstance(names, str):
+            raise Refusal(f"dataset.{key}={names!r} must be a list of columns: dataset.{key}=[{names}].")
         _require_columns(frame, key, names)
+    _require_columns(frame, "target", [target])
     if groups is not None:
         _require_columns(frame, "groups", [groups])
+    if target in drop or target == groups or groups in drop:
+        raise Refusal(
+            f"dataset.target={target!r}, dataset.groups={groups!r} and dataset.drop={list(drop)} name a column twice; "
+            "each may have one part only."
+        )
     if task not in TASKS and task is not None:
         raise Refusal(f"dataset.task={task!r} is not a task. {did_you_mean(str(task), TASKS)}")
     y = frame.pop(target)
@@ -162,25 +174,38 @@ def read_table(
         raise Refusal(
             f"dataset.target={target!r} has {int(y.isna().sum())} missing cells in {file.name}; remove those rows."
         )
-    group_of = frame.pop(groups).to_numpy() if groups is not None else None
+    group_of = _groups(frame.pop(groups)) if groups is not None else None
     X = with_kinds(frame.drop(columns=list(drop)), numeric, nominal)
     if X.shape[1] == 0:
         raise Refusal(f"dataset.path={file.name} has no column left to learn from beside {target!r}.")
     task = task or ("classification" if _looks_like_classes(y) else "regression")
+    values = _labels(y) if task == "classification" else _targets(y, target)
     return Dataset(
-        file.stem, X, _labels(y) if task == "classification" else _targets(y, target), task, target,
-        positive=_positive(positive, y, task), groups=group_of, source=str(file.resolve()),
+        file.stem, X, values, task, target,
+        positive=_positive(positive, values, task), groups=group_of, source=str(file.resolve()),
     )  # fmt: skip
 
 
-def read_file(file: Path, separator: str = ",") -> pd.DataFrame:
-    """Read a Parquet file, or text with one row of column names; raises Refusal if there is no table in it."""
-    if not file.is_file():
-        raise Refusal(
-            f"dataset.path={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a CSV file."
-        )
+def read_file(file: Path, separator: str = ",", nominal: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a Parquet file, or text with one row of column names.
+
+    Parameters
+    ----------
+    file : Path
+        Ending in ``.parquet``, else text.
+    separator : str
+        Between cells of a text file.
+    nominal : sequence of str
+        Columns whose cells stay text as the file spells them: 007 is not 7.
+
+    Raises
+    ------
+    Refusal
+        There is no table in the file.
+    """
+    require_file(file)
     try:
-        frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file, sep=separator)
+        frame = pd.read_parquet(file) if file.suffix == ".parquet" else _read_text(file, separator, nominal)
     except pd.errors.EmptyDataError:
         raise Refusal(
             f"dataset.path={str(file)!r} is empty; it needs a row of column names and rows of data."
@@ -189,6 +214,24 @@ def read_file(file: Path, separator: str = ",") -> pd.DataFrame:
         raise Refusal(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
     if frame.empty:
         raise Refusal(f"dataset.path={str(file)!r} has column names but no rows.")
+    return frame
+
+
+def require_file(file: Path) -> None:
+    """Refuse a path that is not a file's."""
+    if not file.is_file():
+        raise Refusal(
+            f"dataset.path={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a CSV file."
+        )
+
+
+def _read_text(file: Path, separator: str, nominal: Sequence[str]) -> pd.DataFrame:
+    """Read numbers as numbers and all else as it is spelled; pandas alone would make True of true in some files."""
+    read = partial(pd.read_csv, file, sep=separator, low_memory=False)
+    frame = read(dtype=dict.fromkeys(nominal, str))
+    truths = [name for name, column in frame.items() if is_bool_dtype(column) or column.dtype == object]
+    if truths:
+        frame[truths] = read(usecols=truths, dtype=str)[truths]
     return frame
 
 
@@ -215,7 +258,7 @@ def with_kinds(frame: pd.DataFrame, numeric: Sequence[str] = (), nominal: Sequen
     """
     columns: dict[str, np.ndarray | pd.Categorical] = {}
     for name, column in frame.items():
-        looks_numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        looks_numeric = is_numeric_dtype(column) and not is_bool_dtype(column)
         if name in numeric or (looks_numeric and name not in nominal):
             columns[str(name)] = _as_numbers(column, str(name))
         else:
@@ -237,13 +280,13 @@ def _as_category(column: pd.Series) -> pd.Categorical:
 
 
 def _looks_like_classes(y: pd.Series) -> bool:
-    if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
+    if not is_numeric_dtype(y) or is_bool_dtype(y):
         return True
     return y.nunique() <= MOST_CLASSES and bool((y == y.round()).all())
 
 
 def _labels(y: pd.Series) -> np.ndarray:
-    if pd.api.types.is_integer_dtype(y):
+    if is_integer_dtype(y):
         return y.to_numpy(dtype=np.int64)
     return y.astype(str).to_numpy(dtype=str)
 
@@ -255,10 +298,18 @@ def _targets(y: pd.Series, target: str) -> np.ndarray:
         raise Refusal(f"dataset.task=regression, but the target {target!r} is not numeric: {error}.") from error
 
 
-def _positive(positive: str | None, y: pd.Series, task: str) -> object | None:
+def _groups(column: pd.Series) -> np.ndarray:
+    if column.isna().any():
+        raise Refusal(
+            f"dataset.groups={str(column.name)!r} has {int(column.isna().sum())} missing cells; each row needs a group."
+        )
+    return np.unique(column.astype(str), return_inverse=True)[1]
+
+
+def _positive(positive: str | None, y: np.ndarray, task: str) -> object | None:
     if task != "classification":
         return None
-    classes = np.unique(_labels(y))
+    classes = np.unique(y)
     if positive is None:
         return classes[-1] if len(classes) == 2 else None
     named = {str(label): label for label in classes}

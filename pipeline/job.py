@@ -133,8 +133,12 @@ def run_name(choices: Mapping[str, str], spec: Mapping[str, Any], varying: tuple
     'seed=3 knn iris'
     """
     shown = [key for key in varying if key.split(".")[0] not in ("tracking", "trust", "hydra", "dataset")]
+    spec = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
     shown.sort(key=lambda key: (key != "learner", not key.startswith("learner.")))
-    words = [choices[key] if key in choices else f"{key.split('.')[-1]}={_at(spec, key)}" for key in shown]
+    words = [
+        choices[key] if choices.get(key, "none") != "none" else f"{key.split('.')[-1]}={_at(spec, key)}"
+        for key in shown
+    ]
     words += [choices[part] for part in ("learner", "dataset") if part not in shown]
     return " ".join(words)
 

@@ -32,11 +32,14 @@ def predict_file(words: Sequence[str]) -> int:
     (run, path), values = parse(
         "predict", words, ["RUN", "FILE"], ["output", "tracking.uri", "tracking.experiment", "separator"]
     )
-    from pipeline.dataset import read_file
+    from pipeline.dataset import read_file, require_file
     from pipeline.tracking import load_model
 
-    frame = read_file(Path(path).expanduser(), values.get("separator", ","))
+    file = Path(path).expanduser()
+    require_file(file)
     model, kinds = load_model(run, values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"))
+    nominal = [name for name, kind in kinds.items() if kind == "string"]
+    frame = read_file(file, values.get("separator", ","), nominal)
     target = Path(values.get("output", f"{Path(path).stem}.predictions.csv")).expanduser()
     table = predict_table(model, kinds, frame)
     try:

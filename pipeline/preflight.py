@@ -28,6 +28,7 @@ def check(experiment: Experiment) -> list[Split]:
     ------
     Refusal
     """
+    check_seed(experiment)
     check_target(experiment)
     check_kind(experiment)
     check_parameters(experiment.learner, "learner")
@@ -38,6 +39,12 @@ def check(experiment: Experiment) -> list[Split]:
     check_neighbours(experiment, splits)
     check_cells(experiment, splits[0])
     return splits
+
+
+def check_seed(experiment: Experiment) -> None:
+    """A seed is a whole number that NumPy takes."""
+    if not 0 <= experiment.seed < 2**32:
+        raise Refusal(f"seed={experiment.seed} must be a whole number from 0 to 4294967295.")
 
 
 def check_target(experiment: Experiment) -> None:
@@ -66,7 +73,9 @@ def check_kind(experiment: Experiment) -> None:
 
 
 def check_parameters(learner: BaseEstimator, key: str) -> None:
-    """Each parameter is of a type and in a range that the learner declares."""
+    """Each parameter is of a type and in a range that the learner declares, if it does."""
+    if not hasattr(learner, "_parameter_constraints"):
+        return
     try:
         learner._validate_params()
     except (ValueError, TypeError) as error:

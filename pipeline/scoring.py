@@ -66,7 +66,8 @@ def log_loss(outcome: Outcome) -> float:
     assert outcome.probabilities is not None
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The y_prob values do not sum to one", UserWarning)
-        return float(metrics.log_loss(outcome.truth, outcome.probabilities, labels=outcome.classes))
+        certain = np.clip(outcome.probabilities, 0, 1)  # a sum of votes may round to just above 1
+        return float(metrics.log_loss(outcome.truth, certain, labels=outcome.classes))
 
 
 def roc_auc(outcome: Outcome) -> float:

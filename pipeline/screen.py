@@ -33,7 +33,7 @@ class Screen:
 
     def experiment(self, name: str, experiment: Experiment) -> None:
         """Say what is about to run."""
-        self._out.print(f"[bold]{escape(name)}[/]  {escape(experiment.dataset.describe())}")
+        self._out.print(f"[bold]{escape(name)}[/]\n{escape(experiment.dataset.describe())}", soft_wrap=True)
 
     def scores(self, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
         """Show each metric on each part: mean ± standard deviation over folds."""

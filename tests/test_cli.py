@@ -1,0 +1,185 @@
+"""The command as a person uses it: what it prints, what it keeps, and its exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import Bakeoff
+
+
+def test_a_run_prints_its_scores_its_id_and_how_to_open_the_pages(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("learner=majority", "dataset=iris")
+    assert answer.status == 0
+    assert "accuracy" in answer.out
+    run = bakeoff.runs()[0]
+    assert run.info.run_id in answer.out
+    assert f"bakeoff ui tracking.uri=sqlite:///{bakeoff.folder}/outputs/mlflow.db" in answer.out
+
+
+def test_scores_over_folds_are_shown_as_mean_and_deviation(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("learner=majority", "dataset=wine", "evaluation=kfold", "tracking=none")
+    assert "0.3989 ± 0.0" in answer.out
+
+
+def test_nothing_is_kept_without_tracking(bakeoff: Bakeoff) -> None:
+    assert bakeoff("learner=majority", "dataset=iris", "tracking=none").status == 0
+    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
+
+
+def test_the_default_experiment_prunes_a_tree_on_the_validation_part(bakeoff: Bakeoff) -> None:
+    assert bakeoff().status == 0
+    run = bakeoff.runs()[0]
+    chosen = {key: run.data.params[key] for key in ("dataset", "learner", "evaluation", "pruning")}
+    assert chosen == {
+        "dataset": "breast_cancer", "learner": "decision_tree", "evaluation": "holdout", "pruning": "best_first"
+    }  # fmt: skip
+    assert run.data.metrics["pruning/leaves_after"] < run.data.metrics["pruning/leaves_before"]
+
+
+def test_a_learner_that_cannot_be_pruned_runs_without_pruning_by_default(bakeoff: Bakeoff) -> None:
+    assert bakeoff("learner=knn", "dataset=wine").status == 0
+    assert bakeoff.runs()[0].data.params["pruning"] == "none"
+
+
+REFUSALS = {
+    "a wrong option": (["learner=majorty"], "learner=majorty is not an option. Did you mean 'majority'?"),
+    "a wrong key": (["learner=knn", "learner.n_neighbours=3"], "Did you mean 'n_neighbors'?"),
+    "a wrong key of the top": (["leaner.x=3"], "leaner is not a key. Did you mean 'learner'?"),
+    "a wrong type of the framework's": (["seed=abc"], "seed: Value 'abc'"),
+    "a negative seed": (["seed=-1"], "seed=-1"),
+    "a wrong type of a learner's": (["learner=knn", "learner.n_neighbors=abc"], "'n_neighbors'"),
+    "a value out of range": (["learner=knn", "learner.n_neighbors=0"], "'n_neighbors'"),
+    "a fraction out of range": (["evaluation.test=2"], "evaluation.test=2 must be a fraction"),
+    "a missing mandatory key": (["dataset=csv"], "dataset.path must be given"),
+    "a missing file": (["dataset=csv", "dataset.path=no.csv", "dataset.target=y"], "'no.csv' is not a file"),
+    "a word that is no verb": (["lst"], "Did you mean 'list'?"),
+    "an unknown metric": (["evaluation.metrics=[accurracy]"], "Did you mean 'accuracy'?"),
+    "a classifier on numbers": (["dataset=diabetes"], "is no regressor; choose one of learner="),
+    "more folds than members of a class": (
+        ["dataset=mortgage", "evaluation=kfold", "evaluation.folds=7"], "class 'Approve' has 5 rows"
+    ),
+    "more neighbours than rows": (
+        ["learner=knn", "dataset=iris", "learner.n_neighbors=91"], "the smallest training part has 90 rows"
+    ),
+    "pruning what cannot be pruned": (["learner=knn", "pruning=best_first"], "cannot be pruned"),
+    "pruning without a validation part": (
+        ["pruning=best_first", "evaluation.validation=0"], "needs a validation part"
+    ),
+    "pruning and tuning on the same rows": (
+        ["pruning=best_first", "tuning=grid", "tuning.folds=0"], "same validation rows"
+    ),
+    "a space that names no parameter": (["tuning=grid", "+space.max_dept=[1]"], "Did you mean 'max_depth'?"),
+    "nominal columns for a learner of numbers": (
+        ["dataset=reading", "learner=sklearn_knn", "evaluation.stratify=false", "learner.n_neighbors=1"],
+        "add preprocessing=one_hot",
+    ),
+    "a class outside the trusted packages": (["learner._target_=os.system"], "add trust=[os]"),
+    "a class that does not exist": (["learner._target_=learners.Nothing"], "learners.Nothing"),
+    "a folder as store": (["tracking.uri=."], "is a folder"),
+    "a folder URI as store": (["tracking.uri=file:///tmp/x"], "no runs in folders"),
+    "an unknown verb's key": (["list", "datasets"], "Did you mean 'dataset'?"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_refused_with_a_sentence_and_nothing_kept(bakeoff: Bakeoff, words: list[str], sentence: str) -> None:
+    answer = bakeoff(*words)
+    assert answer.status == 2
+    assert sentence in answer.err
+    assert "Traceback" not in answer.err
+    assert len(answer.err.strip().splitlines()) <= 2
+    assert not list(bakeoff.folder.glob("outputs/mlflow.db"))
+    assert not list(bakeoff.folder.glob("outputs/runs/*"))
+
+
+def test_missing_cells_are_refused_with_the_preprocessing_to_add(bakeoff: Bakeoff) -> None:
+    rows = "".join(f"{i},{'' if i == 3 else i % 5},{'ab'[i % 2]}\n" for i in range(30))
+    (bakeoff.folder / "holes.csv").write_text("a,b,y\n" + rows)
+    words = ["dataset=csv", "dataset.path=holes.csv", "dataset.target=y", "learner=sklearn_knn"]
+    assert "column 'b' has missing cells" in bakeoff(*words).err
+    assert "add preprocessing=impute" in bakeoff(*words).err
+    assert bakeoff(*words, "preprocessing=impute", "tracking=none").status == 0
+
+
+def test_a_traceback_is_shown_when_it_is_asked_for(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    assert "Traceback" in bakeoff("learner=majorty").err
+
+
+def test_a_failing_learner_ends_its_run_failed_with_the_traceback(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("learner=majority", "learner._target_=failing.Failing", "trust=[failing]", "dataset=iris")
+    assert answer.status == 1
+    assert "failed: RuntimeError: the cure is unknown" in answer.err
+    run = bakeoff.runs()[0]
+    assert run.info.status == "FAILED"
+    assert run.data.tags["error_type"] == "RuntimeError"
+    assert "the cure is unknown" in bakeoff.artifact(run, "traceback.txt")
+
+
+def test_an_interrupted_run_ends_killed(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("learner=majority", "learner._target_=failing.Interrupting", "trust=[failing]", "dataset=iris")
+    assert answer.status == 130
+    assert bakeoff.runs()[0].info.status == "KILLED"
+
+
+def test_a_sweep_is_flat_runs_that_share_a_tag_and_are_named_by_what_varies(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", "learner=majority,sklearn_majority", "dataset=iris,wine", "evaluation=kfold")
+    assert answer.status == 0
+    runs = bakeoff.runs()
+    assert sorted(run.info.run_name for run in runs) == [
+        "majority iris", "majority wine", "sklearn_majority iris", "sklearn_majority wine"
+    ]  # fmt: skip
+    assert len({run.data.tags["sweep"] for run in runs}) == 1
+    assert not any("mlflow.parentRunId" in run.data.tags for run in runs)
+
+
+def test_a_failing_job_of_a_sweep_is_told_at_the_end_and_the_others_run(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", "learner=majority,mean", "dataset=iris,diabetes")
+    assert answer.status == 1
+    assert len(bakeoff.runs()) == 2
+    assert "2 of 4 jobs did not finish" in answer.err
+    assert "MajorityClassifier is no regressor" in answer.err
+
+
+def test_a_failed_job_does_not_leak_into_the_next(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(
+        "-m", "learner=majority", "learner._target_=failing.Failing,learners.MajorityClassifier", "trust=[failing]",
+        "dataset=iris",
+    )  # fmt: skip
+    assert answer.status == 1
+    assert sorted(run.info.status for run in bakeoff.runs()) == ["FAILED", "FINISHED"]
+
+
+def test_two_runs_of_one_command_share_a_hash_and_no_folder(bakeoff: Bakeoff) -> None:
+    for _ in range(2):
+        bakeoff("learner=majority", "dataset=iris")
+    first, second = bakeoff.runs()
+    assert first.data.tags["config_hash"] == second.data.tags["config_hash"]
+    assert len(list((bakeoff.folder / "outputs" / "runs").iterdir())) == 2
+
+
+def test_list_gives_every_option_of_a_group_with_a_sentence(bakeoff: Bakeoff) -> None:
+    out = bakeoff("list", "dataset").out
+    for name in ("iris", "wine", "breast_cancer", "digits", "diabetes", "colours", "mortgage", "reading", "cars", "csv"):
+        assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines()[1:])
+
+
+def test_configurations_of_ones_own_stand_beside_the_packages(bakeoff: Bakeoff) -> None:
+    own = bakeoff.folder / "mine" / "learner"
+    own.mkdir(parents=True)
+    (own / "floor.yaml").write_text("# Mine.\n_target_: learners.MajorityClassifier\n")
+    assert bakeoff("--config-dir", "mine", "learner=floor", "dataset=iris", "tracking=none").status == 0
+
+
+def test_cfg_job_prints_the_configuration_and_runs_nothing(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("--cfg", "job")
+    assert "evaluation:" in answer.out
+    assert not (bakeoff.folder / "outputs").exists()
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_the_first_fit(bakeoff: Bakeoff) -> None:
+    Path(bakeoff.folder / "no.db").write_text("this is not a database")
+    answer = bakeoff("learner=majority", "dataset=iris", "tracking.uri=no.db")
+    assert answer.status == 2
+    assert "is not a SQLite database" in answer.err
