@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any, Self
 
 from learners import MajorityClassifier
@@ -21,3 +23,13 @@ class Interrupting(MajorityClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Interrupt."""
         raise KeyboardInterrupt
+
+
+class Sleeping(MajorityClassifier):
+    """Says that it began, and sleeps."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Sleep for a minute."""
+        Path("asleep").touch()
+        time.sleep(60)
+        return self
