@@ -6,11 +6,47 @@ learners reads it from here.
 
 from sklearn.base import BaseEstimator
 
+from learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from learners.knn import KNeighborsClassifier, KNeighborsRegressor
+from learners.linear_regression import LinearRegression, Ridge
+from learners.logistic_regression import LogisticRegression
 from learners.majority import MajorityClassifier, MeanRegressor
+from learners.mlp import MLPClassifier, MLPRegressor
+from learners.naive_bayes import NaiveBayesClassifier
+from learners.perceptron import Perceptron
+from learners.svm import SVC
 
 REGISTRY: dict[str, type[BaseEstimator]] = {
+    "decision_tree": DecisionTreeClassifier,
+    "decision_tree_regressor": DecisionTreeRegressor,
+    "knn": KNeighborsClassifier,
+    "knn_regressor": KNeighborsRegressor,
+    "linear_regression": LinearRegression,
+    "logistic_regression": LogisticRegression,
     "majority": MajorityClassifier,
     "mean": MeanRegressor,
+    "mlp": MLPClassifier,
+    "mlp_regressor": MLPRegressor,
+    "naive_bayes": NaiveBayesClassifier,
+    "perceptron": Perceptron,
+    "ridge": Ridge,
+    "svm": SVC,
 }
 
-__all__ = ["REGISTRY", "MajorityClassifier", "MeanRegressor"]
+__all__ = [
+    "REGISTRY",
+    "SVC",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "LinearRegression",
+    "LogisticRegression",
+    "MLPClassifier",
+    "MLPRegressor",
+    "MajorityClassifier",
+    "MeanRegressor",
+    "NaiveBayesClassifier",
+    "Perceptron",
+    "Ridge",
+]

@@ -16,6 +16,9 @@ Categories: TypeAlias = list[np.ndarray | None]
 UNSEEN = -1.0
 """The code of a value that was not there in training."""
 
+SMALL = 1 << 10
+"""Columns of whole numbers below this are coded through a table."""
+
 
 def learn_categories(X: Any, categorical_features: Any) -> Categories:
     """Find the nominal columns of a table and their values.
@@ -39,7 +42,8 @@ def learn_categories(X: Any, categorical_features: Any) -> Categories:
     """
     if categorical_features is None or (isinstance(categorical_features, str) and not hasattr(X, "dtypes")):
         return [None]
-    d = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else np.asarray(X, dtype=object).shape[1]
+    X = _table(X)
+    d = X.shape[1]
     nominal = _nominal_mask(X, categorical_features, d)
     return [_column_values(_column(X, j)) if nominal[j] else None for j in range(d)]
 
@@ -67,6 +71,7 @@ def encode(X: Any, categories: Categories, *, allow_nan: bool, owner: str) -> np
     ValueError
         Infinite cells, text in a numeric column, or missing cells where they are not allowed.
     """
+    X = _table(X)
     columns = [
         _numbers(_column(X, j), j) if values is None else _codes(_column(X, j), values)
         for j, values in enumerate(categories)
@@ -95,15 +100,25 @@ def _nominal_mask(X: Any, categorical_features: Any, d: int) -> np.ndarray:
     return mask
 
 
-def _column(X: Any, j: int) -> Any:
+def _table(X: Any) -> Any:
+    """Return X as something with columns: a DataFrame as it is, anything else as an array."""
     if hasattr(X, "iloc"):
-        return X.iloc[:, j]
-    return (X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object))[:, j]
+        return X
+    table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns, but has {table.ndim} dimension(s); reshape it.")
+    return table
+
+
+def _column(X: Any, j: int) -> Any:
+    return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
 
 
 def _missing(column: Any) -> np.ndarray:
     if hasattr(column, "isna"):
         return column.isna().to_numpy()
+    if column.dtype.kind != "O":
+        return np.asarray(column != column)
     return np.array([value is None or value != value for value in column], dtype=bool)
 
 
@@ -111,7 +126,17 @@ def _column_values(column: Any) -> np.ndarray:
     declared = getattr(getattr(column, "dtype", None), "categories", None)
     if declared is not None:
         return _compact(np.asarray(declared))
-    return np.unique(_compact(np.asarray(column)[~_missing(column)]))
+    cells = _compact(np.asarray(column)[~_missing(column)])
+    small = _small_integers(cells)
+    return np.unique(cells) if small is None else np.flatnonzero(np.bincount(small)).astype(cells.dtype)
+
+
+def _small_integers(cells: np.ndarray) -> np.ndarray | None:
+    """Return the cells as positions in a table, if all are whole numbers small enough: several times faster."""
+    if cells.dtype.kind not in "iuf" or not cells.size or cells.min() < 0 or cells.max() >= SMALL:
+        return None
+    whole = cells.astype(np.intp)
+    return whole if (whole == cells).all() else None
 
 
 def _compact(values: np.ndarray) -> np.ndarray:
@@ -123,12 +148,24 @@ def _compact(values: np.ndarray) -> np.ndarray:
 
 def _codes(column: Any, values: np.ndarray) -> np.ndarray:
     """Positions of the column's cells in values (missing: NaN; unknown: `UNSEEN`)."""
-    position = {value: float(code) for code, value in enumerate(values.tolist())}
+    if hasattr(column, "cat"):  # a categorical Series: code its few categories, not its cells
+        codes = _present_codes(np.asarray(column.cat.categories), values)
+        return np.append(codes, np.nan)[column.cat.codes.to_numpy()]  # pandas' code of a missing cell is -1
     missing = _missing(column)
     codes = np.full(missing.shape[0], np.nan)
-    cells = np.asarray(column)[~missing].tolist()
-    codes[~missing] = [position.get(cell, UNSEEN) for cell in cells]
+    codes[~missing] = _present_codes(np.asarray(column)[~missing], values)
     return codes
+
+
+def _present_codes(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Positions of cells, none of them missing, in values; `UNSEEN` where there is none."""
+    small, places = _small_integers(cells), _small_integers(values)
+    if small is not None and places is not None:
+        table = np.full(SMALL, UNSEEN)
+        table[places] = np.arange(values.shape[0])
+        return table[small]
+    position = {value: float(code) for code, value in enumerate(values.tolist())}
+    return np.array([position.get(cell, UNSEEN) for cell in cells.tolist()], dtype=np.float64)
 
 
 def _numbers(column: Any, j: int) -> np.ndarray:

@@ -40,6 +40,7 @@ class Schema:
     evaluation: Any = None
     tracking: Any = None
     seed: int = 0
+    figures: list[Any] = field(default_factory=list)
     trust: list[str] = field(default_factory=list)
 
 
@@ -88,8 +89,16 @@ def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        A new mapping; the space is dropped where nothing is tuned.
+        A new mapping; the space is dropped: tuning holds it.
+
+    Raises
+    ------
+    Refusal
+        A part of the experiment is not there at all.
     """
+    for part in ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking"):
+        if not isinstance(spec.get(part), Mapping):
+            raise Refusal(f"{part} must name an option: add {part}=NAME; `bakeoff list {part}` shows them.")
     spec = {key: dict(value) if isinstance(value, Mapping) else value for key, value in spec.items()}
     pruning, tuning, evaluation = spec["pruning"], spec["tuning"], spec["evaluation"]
     if pruning.get("method") == "auto":
@@ -146,8 +155,8 @@ def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
 def _require_trust(node: Any, key: str, trust: list[str]) -> None:
     if isinstance(node, Mapping):
         target = node.get("_target_")
-        if target is not None and str(target).split(".")[0] not in (*TRUSTED, *trust):
-            package = str(target).split(".")[0]
+        package = None if target is None else _untrusted_package(node, trust)
+        if package is not None:
             raise Refusal(
                 f"{key}._target_={target!r} is outside the trusted packages {', '.join((*TRUSTED, *trust))}; "
                 f"if you trust it, add trust=[{package}]."
@@ -157,6 +166,19 @@ def _require_trust(node: Any, key: str, trust: list[str]) -> None:
     elif isinstance(node, list):
         for position, child in enumerate(node):
             _require_trust(child, f"{key}[{position}]", trust)
+
+
+def _untrusted_package(node: Mapping[str, Any], trust: list[str]) -> str | None:
+    """Return the package that is not trusted: the one named, else the one that what it names really comes from.
+
+    A trusted package reaches others: sklearn.os.system is not scikit-learn's.
+    """
+    trusted, target = (*TRUSTED, *trust), str(node["_target_"])
+    named = target.split(".")[0]
+    if named not in trusted:
+        return named
+    home = str(getattr(_target(node), "__module__", target)).split(".")[0]
+    return None if home in trusted else home
 
 
 def _target(node: Mapping[str, Any]) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -75,13 +74,11 @@ class Dataset:
     def describe(self) -> str:
         """Say size, kinds of columns and target in a line."""
         n, d = self.X.shape
-        nominal = self.nominal
-        counts = ((d - len(nominal), "numeric"), (len(nominal), "nominal"))
+        counts = ((d - len(self.nominal), "numeric"), (len(self.nominal), "nominal"))
         kinds = " and ".join(f"{count} {kind}" for count, kind in counts if count)
-        if self.task == "regression":
-            return f"{self.name}: {n} rows, {kinds} {'column' if d == 1 else 'columns'}, regression of {self.target}"
+        goal = f"{len(self.classes)} classes" if self.task == "classification" else "regression"
         positive = "" if self.positive is None else f" (positive: {self.positive})"
-        return f"{self.name}: {n} rows, {kinds} {'column' if d == 1 else 'columns'}, {len(self.classes)} classes of {self.target}{positive}"
+        return f"{self.name}: {n} rows, {kinds} column{'s' if d > 1 else ''}, {goal} of {self.target}{positive}"
 
 
 def bundled(name: str, positive: str | None = None) -> Dataset:
@@ -227,11 +224,10 @@ def require_file(file: Path) -> None:
 
 def _read_text(file: Path, separator: str, nominal: Sequence[str]) -> pd.DataFrame:
     """Read numbers as numbers and all else as it is spelled; pandas alone would make True of true in some files."""
-    read = partial(pd.read_csv, file, sep=separator, low_memory=False)
-    frame = read(dtype=dict.fromkeys(nominal, str))
-    truths = [name for name, column in frame.items() if is_bool_dtype(column) or column.dtype == object]
+    frame = pd.read_csv(file, sep=separator, dtype=dict.fromkeys(nominal, str), low_memory=False)
+    truths = [str(name) for name, column in frame.items() if is_bool_dtype(column) or column.dtype == object]
     if truths:
-        frame[truths] = read(usecols=truths, dtype=str)[truths]
+        frame[truths] = pd.read_csv(file, sep=separator, dtype=str)[truths]
     return frame
 
 

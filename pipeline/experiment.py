@@ -175,7 +175,7 @@ def fit(experiment: Experiment, split: Split) -> Model:
         clock.lap("fit")
         unpruned = _unpruned_scores(experiment, model, split)
         clock.lap("unpruned")
-        prepared = model[:-1].transform(X.iloc[split.validation]) if len(unpruned) else None
+        prepared = model[:-1].transform(X.iloc[split.validation]) if experiment.pruning.needs_rows else None
         path = experiment.pruning.prune(model[-1], prepared, y[split.validation])
         clock.lap("prune")
     seconds = {"fit": clock.laps["fit"]}

@@ -80,6 +80,7 @@ def execute(spec: Mapping[str, Any], request: Request, screen: Screen) -> Result
     spec = settle(spec)
     experiment = assemble(spec)
     splits = preflight.check(experiment)
+    figures = [build(node, f"figures[{i}]", list(spec["trust"])) for i, node in enumerate(spec.get("figures", []))]
     tracker: Tracker = build(spec["tracking"], "tracking", list(spec["trust"]))
     tracker.open()
     description = describe(spec, request, experiment.dataset)
@@ -91,7 +92,7 @@ def execute(spec: Mapping[str, Any], request: Request, screen: Screen) -> Result
             kept.fold(fold)
             folds.append(fold)
         model: Model = final_model(experiment, folds[-1])
-        kept.finish(model)
+        kept.finish(model, figures)
     if request.sweep is None:
         screen.scores(experiment, folds, model)
         screen.kept(kept.run_id, tracker.store)
@@ -108,7 +109,8 @@ def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Des
     choices["pruning"] = str(spec["pruning"].get("method", "none"))
     experiment = request.choices.get("experiment", "none")
     params = choices | ({"experiment": experiment} if experiment != "none" else {}) | {"seed": str(spec["seed"])}
-    params |= {key: value for part in PARTS for key, value in _flat(part, spec[part])}
+    told = PARTS if "path" in spec["dataset"] else PARTS[1:]  # but for a file, the option's name tells all of a dataset
+    params |= {key: value for part in told for key, value in _flat(part, spec[part])}
     digest = dataset.digest()
     tags = {"config_hash": config_hash(spec, digest), "dataset_digest": digest}
     tags |= {"sweep": request.sweep} if request.sweep else {}

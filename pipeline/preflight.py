@@ -36,6 +36,7 @@ def check(experiment: Experiment) -> list[Split]:
     check_space(experiment)
     check_choices_have_rows(experiment)
     splits = experiment.splits()
+    check_inner_folds(experiment, splits)
     check_neighbours(experiment, splits)
     check_cells(experiment, splits[0])
     return splits
@@ -61,6 +62,8 @@ def check_target(experiment: Experiment) -> None:
 
 def check_kind(experiment: Experiment) -> None:
     """Classes want a classifier, numbers a regressor."""
+    if not isinstance(experiment.learner, BaseEstimator):
+        raise Refusal(f"learner: {type(experiment.learner).__name__} is not an estimator in scikit-learn's sense.")
     wanted = is_classifier if experiment.dataset.task == "classification" else is_regressor
     if wanted(experiment.learner):
         return
@@ -126,13 +129,25 @@ def check_choices_have_rows(experiment: Experiment) -> None:
             raise Refusal(f"{key} needs a validation part, but evaluation.validation=0; set evaluation.validation=0.2.")
 
 
+def check_inner_folds(experiment: Experiment, splits: list[Split]) -> None:
+    """No more inner folds than the smallest training part has rows."""
+    rows = min(len(split.train) for split in splits)
+    if experiment.tuning.folds > rows:
+        raise Refusal(
+            f"tuning.folds={experiment.tuning.folds}, but the smallest training part has {rows} rows; use fewer folds."
+        )
+
+
 def check_neighbours(experiment: Experiment, splits: list[Split]) -> None:
     """No more neighbours than the smallest training part has rows."""
     rows = min(len(split.train) for split in splits)
     inner = experiment.tuning.folds
     tuned = rows if inner == 0 else rows - -(-rows // inner)
-    asked = [(experiment.learner.get_params().get("n_neighbors"), rows, "learner")]
-    asked += [(candidate.get("n_neighbors"), tuned, "space") for candidate in _candidates(experiment)]
+    own = experiment.learner.get_params().get("n_neighbors")
+    asked = [
+        (candidate.get("n_neighbors", own), tuned, "space" if "n_neighbors" in candidate else "learner")
+        for candidate in _candidates(experiment)
+    ] or [(own, rows, "learner")]
     for k, available, key in asked:
         if isinstance(k, int) and k > available:
             raise Refusal(

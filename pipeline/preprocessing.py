@@ -57,10 +57,8 @@ class AsNominal(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return X with categorical columns; a value that training did not have becomes a missing cell."""
-        return pd.DataFrame(
-            {
-                name: pd.Categorical(X[name].astype(object), categories=values)
-                for name, values in zip(X.columns, self.categories_, strict=True)
-            },
-            index=X.index,
-        )
+        columns = {}
+        for name, values in zip(X.columns, self.categories_, strict=True):
+            cells = X[name].astype(object)
+            columns[name] = pd.Categorical(cells.where(cells.isin(values)), categories=values)
+        return pd.DataFrame(columns, index=X.index)

@@ -44,13 +44,6 @@ class Outcome:
     positive: object | None = None
     seconds: float = 0.0
 
-    @property
-    def averaging(self) -> dict[str, Any]:
-        """How scikit-learn is to average over classes: one positive class, else macro."""
-        if self.positive is not None:
-            return {"average": "binary", "pos_label": self.positive, "zero_division": 0.0}
-        return {"average": "macro", "labels": self.classes, "zero_division": 0.0}
-
 
 @dataclass(frozen=True)
 class Metric:
@@ -59,6 +52,13 @@ class Metric:
     formula: Callable[[Outcome], float]
     more_is_better: bool = True
     needs: tuple[str, ...] = ()
+
+
+def of_classes(formula: Callable[..., np.ndarray], outcome: Outcome) -> float:
+    """Return a score of the positive class, else its mean over all classes; NaN where it is 0/0 for one of them."""
+    labels = outcome.classes if outcome.positive is None else [outcome.positive]
+    each = formula(outcome.truth, outcome.predicted, labels=labels, average=None, zero_division=np.nan)
+    return float(np.mean(each))
 
 
 def log_loss(outcome: Outcome) -> float:
@@ -85,17 +85,18 @@ def roc_auc(outcome: Outcome) -> float:
 
 
 def r2(outcome: Outcome) -> float:
-    """Fraction of the variance explained; NaN for fewer than two rows."""
-    return float(metrics.r2_score(outcome.truth, outcome.predicted)) if len(outcome.truth) > 1 else float("nan")
+    """Fraction of the variance explained; NaN where the targets do not vary."""
+    varies = len(np.unique(outcome.truth)) > 1
+    return float(metrics.r2_score(outcome.truth, outcome.predicted)) if varies else float("nan")
 
 
 CLASSIFICATION: Mapping[str, Metric] = {
     "accuracy": Metric(lambda o: metrics.accuracy_score(o.truth, o.predicted)),
     "error": Metric(lambda o: 1 - metrics.accuracy_score(o.truth, o.predicted), more_is_better=False),
-    "balanced_accuracy": Metric(lambda o: metrics.recall_score(o.truth, o.predicted, average="macro", zero_division=0)),
-    "precision": Metric(lambda o: metrics.precision_score(o.truth, o.predicted, **o.averaging)),
-    "recall": Metric(lambda o: metrics.recall_score(o.truth, o.predicted, **o.averaging)),
-    "f1": Metric(lambda o: metrics.f1_score(o.truth, o.predicted, **o.averaging)),
+    "balanced_accuracy": Metric(lambda o: metrics.balanced_accuracy_score(o.truth, o.predicted)),
+    "precision": Metric(lambda o: of_classes(metrics.precision_score, o)),
+    "recall": Metric(lambda o: of_classes(metrics.recall_score, o)),
+    "f1": Metric(lambda o: of_classes(metrics.f1_score, o)),
     "log_loss": Metric(log_loss, more_is_better=False, needs=("predict_proba",)),
     "roc_auc": Metric(roc_auc, needs=("predict_proba", "decision_function")),
 }
@@ -135,7 +136,7 @@ def choose_metrics(names: Sequence[str] | None, task: str, learner: object) -> d
     known = metrics_of(task)
     if names is None:
         return {name: known[name] for name in DEFAULTS[task] if _can_give(known[name], learner)}
-    if isinstance(names, str) or not names:
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
         raise Refusal(f"evaluation.metrics={names!r} must be a list of names, such as [{DEFAULTS[task][0]}].")
     for name in names:
         if name not in known:

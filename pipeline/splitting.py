@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from sklearn import model_selection
@@ -54,6 +55,9 @@ class Splitter(ABC):
     validation: float = 0.0
     stratify: bool = True
 
+    keeps_groups: ClassVar[bool] = False
+    """Whether rows of one group stay in one part."""
+
     def __post_init__(self) -> None:
         require_fraction("validation", self.validation, zero=True)
 
@@ -74,8 +78,13 @@ class Splitter(ABC):
         Raises
         ------
         Refusal
-            The rows do not suffice for the parts that are asked for.
+            The rows do not suffice for the parts that are asked for, or their groups would be torn apart.
         """
+        if target.groups is not None and not self.keeps_groups:
+            raise Refusal(
+                "dataset.groups is given, and this evaluation would tear groups apart; "
+                "use evaluation=group_kfold or holdout, or take dataset.groups out."
+            )
         for rest, test in self.outer(target, seed):
             train, validation = self._set_aside(rest, target, seed)
             yield Split(train, validation, test)
@@ -87,19 +96,19 @@ class Splitter(ABC):
 
     def _set_aside(self, rest: np.ndarray, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Take the validation part from the rows that are not tested."""
-        size = round(self.validation * len(target.y))
         if self.validation == 0:
             return rest, np.empty(0, dtype=np.intp)
-        if not 0 < size < len(rest):
+        size = self._validation_size(len(target.y), len(rest))
+        return two_parts(rest, size, target, stratify=self.stratify, key="validation", seed=seed)
+
+    def _validation_size(self, whole: int, rest: int) -> int:
+        size = round(self.validation * whole)
+        if not 0 < size < rest:
             raise Refusal(
-                f"evaluation.validation={self.validation} is {size} of {len(target.y)} rows, and {len(rest)} remain "
+                f"evaluation.validation={self.validation} is {size} of {whole} rows, and {rest} remain "
                 "beside the test part; choose a fraction that leaves rows for both parts."
             )
-        if target.groups is not None:
-            cut = model_selection.GroupShuffleSplit(1, test_size=size / len(rest), random_state=seed)
-            inside, outside = next(cut.split(rest, groups=target.groups[rest]))
-            return rest[inside], rest[outside]
-        return two_parts(rest, size, target, stratify=self.stratify, key="validation", seed=seed)
+        return size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +124,8 @@ class Holdout(Splitter):
     test: float = 0.2
     validation: float = 0.2
 
+    keeps_groups: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         require_fraction("test", self.test, zero=False)
@@ -127,13 +138,6 @@ class Holdout(Splitter):
     def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the one split."""
         rows = np.arange(len(target.y))
-        if target.groups is not None:
-            yield next(
-                model_selection.GroupShuffleSplit(1, test_size=self.test, random_state=seed).split(
-                    rows, groups=target.groups
-                )
-            )
-            return
         size = round(self.test * len(rows))
         if not 0 < size < len(rows):
             raise Refusal(f"evaluation.test={self.test} is {size} of {len(rows)} rows; both parts need rows.")
@@ -167,23 +171,11 @@ class KFold(Splitter):
     def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
         stratified = self.stratify and target.is_classes
-        self._require_members(target, stratified)
+        require_members(target, self.folds, stratified)
         kind = model_selection.StratifiedKFold if stratified else model_selection.KFold
         for repeat in range(self.repeats):
             cut = kind(self.folds, shuffle=True, random_state=seed + repeat)
             yield from cut.split(target.y, target.y)
-
-    def _require_members(self, target: Target, stratified: bool) -> None:
-        if len(target.y) < self.folds:
-            raise Refusal(f"evaluation.folds={self.folds}, but there are {len(target.y)} rows; use fewer folds.")
-        if not stratified:
-            return
-        labels, counts = np.unique(target.y, return_counts=True)
-        if counts.min() < self.folds:
-            raise Refusal(
-                f"evaluation.folds={self.folds}, but class {str(labels[counts.argmin()])!r} has {counts.min()} rows; "
-                f"use at most {max(counts.min(), 2)} folds, or evaluation.stratify=false."
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +183,8 @@ class GroupKFold(Splitter):
     """k folds that never tear a group of rows apart."""
 
     folds: int = 5
+
+    keeps_groups: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -205,6 +199,7 @@ class GroupKFold(Splitter):
                 f"evaluation.folds={self.folds}, but there are {len(np.unique(target.groups))} groups; use fewer folds."
             )
         stratified = self.stratify and target.is_classes
+        require_members(target, self.folds, stratified)
         kind = model_selection.StratifiedGroupKFold if stratified else model_selection.GroupKFold
         yield from kind(self.folds, shuffle=True, random_state=seed).split(target.y, target.y, target.groups)
 
@@ -215,6 +210,8 @@ class LeaveOneOut(Splitter):
 
     def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield n splits."""
+        if len(target.y) < 2:
+            raise Refusal("evaluation=leave_one_out needs at least 2 rows.")
         yield from model_selection.LeaveOneOut().split(target.y)
 
 
@@ -235,14 +232,16 @@ class TimeSeries(Splitter):
         yield from model_selection.TimeSeriesSplit(self.folds).split(target.y)
 
     def _set_aside(self, rest: np.ndarray, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        size = round(self.validation * len(rest))
+        size = self._validation_size(len(rest), len(rest)) if self.validation else 0
         return rest[: len(rest) - size], rest[len(rest) - size :]
 
 
 def two_parts(
     rows: np.ndarray, size: int, target: Target, *, stratify: bool, key: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shuffle rows and cut off ``size`` of them, every class in proportion if asked."""
+    """Shuffle rows and cut off ``size`` of them: whole groups where there are groups, else classes in proportion."""
+    if target.groups is not None:
+        return two_sets_of_groups(rows, size, target.groups[rows], key=key, seed=seed)
     labels = target.y[rows] if stratify and target.is_classes else None
     try:
         first, second = model_selection.train_test_split(rows, test_size=size, stratify=labels, random_state=seed)
@@ -252,6 +251,35 @@ def two_parts(
             "Change its size, or set evaluation.stratify=false."
         ) from error
     return np.sort(first), np.sort(second)
+
+
+def two_sets_of_groups(
+    rows: np.ndarray, size: int, groups: np.ndarray, *, key: str, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shuffle groups and cut off about as many as hold ``size`` rows."""
+    cut = model_selection.GroupShuffleSplit(1, test_size=size / len(rows), random_state=seed)
+    try:
+        first, second = next(cut.split(rows, groups=groups))
+    except ValueError as error:
+        raise Refusal(
+            f"evaluation.{key} is {size} of {len(rows)} rows, but they form too few groups "
+            f"({len(np.unique(groups))}) to leave some for both parts; choose another fraction."
+        ) from error
+    return rows[first], rows[second]
+
+
+def require_members(target: Target, folds: int, stratified: bool) -> None:
+    """Refuse more folds than rows or, if each class is to be in each fold, than members of a class."""
+    if len(target.y) < folds:
+        raise Refusal(f"evaluation.folds={folds}, but there are {len(target.y)} rows; use fewer folds.")
+    if not stratified:
+        return
+    labels, counts = np.unique(target.y, return_counts=True)
+    if counts.min() < folds:
+        raise Refusal(
+            f"evaluation.folds={folds}, but class {str(labels[counts.argmin()])!r} has {counts.min()} rows; "
+            f"use at most {max(counts.min(), 2)} folds, or evaluation.stratify=false."
+        )
 
 
 def require_fraction(key: str, value: float, *, zero: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +52,13 @@ class Description:
     trust: tuple[str, ...] = ()
 
 
+class Figure(Protocol):
+    """A picture of a finished run."""
+
+    def save(self, folder: Path, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
+        """Draw it into a file of the folder."""
+
+
 class Run(Protocol):
     """What the loop tells about."""
 
@@ -60,8 +67,8 @@ class Run(Protocol):
     def fold(self, fold: Fold) -> None:
         """Take note of an evaluated fold."""
 
-    def finish(self, model: Model) -> None:
-        """Take the run's model and write what is left."""
+    def finish(self, model: Model, figures: Sequence[Figure]) -> None:
+        """Take the run's model and write what is left, pictures included."""
 
 
 class Tracker(Protocol):
@@ -85,7 +92,7 @@ class NoRun:
     def fold(self, fold: Fold) -> None:
         """Forget it."""
 
-    def finish(self, model: Model) -> None:
+    def finish(self, model: Model, figures: Sequence[Figure]) -> None:
         """Forget it."""
 
 
@@ -177,14 +184,16 @@ class MLflowRun:
         if time.monotonic() - self._flushed > FLUSH_SECONDS:
             self._flush()
 
-    def finish(self, model: Model) -> None:
-        """Write the scores, the tables and the model."""
+    def finish(self, model: Model, figures: Sequence[Figure]) -> None:
+        """Write the scores, the tables, the pictures and the model."""
         self._flush()
         self._metrics(report.pruning_path(model), step_is_index=True)
         self._params(report.tuned(model))
         with TemporaryDirectory(prefix="bakeoff-") as folder:
             report.write_tables(Path(folder), self._experiment, self._folds, model)
             (Path(folder) / "config.yaml").write_text(self._description.config)
+            for figure in figures:
+                figure.save(Path(folder), self._experiment, self._folds, model)
             self._client.log_artifacts(self._id, folder)
         if self._keep_model:
             self._log_model(model)

@@ -86,7 +86,7 @@ class GridTuning:
                     raise Refusal(f"space.{name}={values!r} must be a list of values to try.")
         if not any(self.grids):
             raise Refusal(
-                "tuning=grid has no space: give space.PARAMETER=[...], or space=NAME of a file in conf/space."
+                "tuning=grid has no space: give +space.PARAMETER=[...], or space=NAME of a file in conf/space."
             )
 
     @property
@@ -102,7 +102,8 @@ class GridTuning:
     def tune(self, model: Pipeline, material: Material) -> tuple[Pipeline, pd.DataFrame | None]:
         """Return the model with the best parameters, not fitted, and the table of candidates.
 
-        Of equal candidates the first in the order of the space wins.
+        Of equal candidates the first wins: parameters in alphabetical order, values in their own, the last parameter
+        fastest.
         """
         sign = 1 if material.more_is_better else -1
         search = GridSearchCV(

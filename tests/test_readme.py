@@ -29,7 +29,7 @@ def write_named_files(folder: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     (folder / "mine" / "__init__.py").touch()
-    rows = [f"{18 + 7 * i % 60},{'north south east'.split()[i % 3]},{'yes' if i % 4 else 'no'}" for i in range(60)]
+    rows = [f"{18 + 7 * i % 60},{['north', 'south', 'east'][i % 3]},{'yes' if i % 4 else 'no'}" for i in range(60)]
     (folder / "my.csv").write_text("\n".join(["age,region,bought", *rows]) + "\n")
     (folder / "new.csv").write_text("age,region\n33,north\n70,west\n")
 

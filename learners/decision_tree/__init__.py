@@ -1,0 +1,21 @@
+"""Decision trees: growing level by level, criteria, pruning, export.
+
+``criteria`` says what a good split is, ``targets`` what is summed, ``front`` keeps rows sorted, ``block``, ``numeric``,
+``nominal`` and ``search`` find splits, ``growing`` and ``book`` make the tree of ``tree``, ``pruning`` and ``sequence``
+cut it back, ``export`` shows it.
+"""
+
+from learners.decision_tree.classifier import DecisionTreeClassifier
+from learners.decision_tree.export import Drawing, draw, export_rules, export_text
+from learners.decision_tree.regressor import DecisionTreeRegressor
+from learners.decision_tree.tree import Tree
+
+__all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "Drawing",
+    "Tree",
+    "draw",
+    "export_rules",
+    "export_text",
+]

@@ -1,0 +1,227 @@
+"""What both tree estimators share: parameters, growing, pruning, and what a tree tells of itself."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.utils import Bunch, Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from learners.base import Learner, with_input_tags
+from learners.decision_tree import pruning
+from learners.decision_tree.criteria import Criterion
+from learners.decision_tree.front import Front
+from learners.decision_tree.growing import Growth, grow
+from learners.decision_tree.sequence import Step
+from learners.decision_tree.targets import Target
+from learners.decision_tree.tree import Tree
+
+PruningMethod = Literal["best_first", "bottom_up", "pessimistic"]
+
+
+class TreeLearner(Learner):
+    """Abstract: a learner that is one tree.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        Flat arrays, one entry for each of k nodes.
+    pruning_path_ : dict
+        After `prune`: arrays ``leaves``, ``depth`` and ``score``, one entry for each step, the unpruned tree first.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [Interval(Integral, 2, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
+        "min_weight_fraction_leaf": [Interval(Real, 0, 0.5, closed="both")],
+        "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "random_state": ["random_state"],
+        "ccp_alpha": [Interval(Real, 0, None, closed="left")],
+        "nominal_splits": [StrOptions({"multiway", "binary"})],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+    }
+
+    def _growth(self, n: int, d: int, weight: float, criterion: Criterion) -> Growth:
+        max_features = features_to_draw(self.max_features, d)
+        generators = []
+        if max_features < d:
+            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            generators = [np.random.default_rng(seed)]
+        return Growth(
+            criterion=criterion,
+            max_depth=np.inf if self.max_depth is None else self.max_depth,
+            min_samples_split=_rows(self.min_samples_split, n, least=2),
+            min_samples_leaf=_rows(self.min_samples_leaf, n, least=1),
+            min_weight_leaf=self.min_weight_fraction_leaf * weight,
+            min_impurity_decrease=self.min_impurity_decrease,
+            max_leaf_nodes=np.inf if self.max_leaf_nodes is None else self.max_leaf_nodes,
+            max_features=max_features,
+            generators=generators,
+            multiway=self.nominal_splits == "multiway",
+        )
+
+    def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
+        n_values = np.array([0 if values is None else len(values) for values in self.categories_])
+        front = Front.of(X, n_values > 0, target)
+        growth = self._growth(X.shape[0], X.shape[1], float(target.weight.sum()), criterion)
+        return grow(front, n_values, growth)[0]
+
+    def _keep(self, tree: Tree) -> Self:
+        if self.ccp_alpha > 0:
+            tree.collapse(_collapsed(pruning.weakest_links(tree, self.ccp_alpha)))
+        self.tree_ = tree
+        self.__dict__.pop("pruning_path_", None)
+        return self
+
+    @abstractmethod
+    def _losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the loss on validation rows of each node as a leaf, and of each node's subtree: both (k,)."""
+
+    @abstractmethod
+    def _scores(self, loss: np.ndarray, weight: float) -> np.ndarray:
+        """Turn losses of the whole tree into scores, larger is better."""
+
+    def prune(
+        self,
+        X: Any = None,
+        y: Any = None,
+        method: PruningMethod = "best_first",
+        sample_weight: Any = None,
+        confidence: float = 0.25,
+    ) -> Self:
+        """Cut the tree back, in place, and keep the way there in ``pruning_path_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), y : array-like of shape (m,)
+            Validation rows, not those of training; ``"pessimistic"`` takes none.
+        method : {"best_first", "bottom_up", "pessimistic"}
+            Best-first removes, of all subtrees, the one whose removal gives the best validation score, equal scores
+            included, until every removal worsens (ties: the node nearest to the root).  Bottom-up makes leaves of
+            nodes with leaves only below where the score is strictly greater, until there are none.  Pessimistic is
+            C4.5's pruning by upper confidence limits of the training errors.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the validation rows.
+        confidence : float in (0, 0.5], default 0.25
+            For ``"pessimistic"``: the smaller, the more is pruned.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if method not in ("best_first", "bottom_up", "pessimistic"):
+            raise ValueError(f"method is {method!r}; it can be 'best_first', 'bottom_up' or 'pessimistic'.")
+        if method == "pessimistic":
+            return self._follow(self._pessimistic_steps(confidence), float(self.tree_.weighted_n_node_samples[0]))
+        if X is None or y is None:
+            raise ValueError(f"method {method!r} prunes against validation rows: give X and y.")
+        table = self._check_query(X)
+        y = self._check_target(y, table.shape[0])
+        weight = self._check_weight(sample_weight, table)
+        as_leaf, below = self._losses(table, y, weight)
+        steps = getattr(pruning, method)(self.tree_, as_leaf, below, float(weight.sum()))
+        return self._follow(steps, float(weight.sum()))
+
+    def _pessimistic_steps(self, confidence: float) -> list[Step]:
+        raise ValueError("method 'pessimistic' counts errors, which a regressor has not: give validation rows instead.")
+
+    def _follow(self, steps: list[Step], weight: float) -> Self:
+        self.pruning_path_ = {
+            "leaves": np.array([step.leaves for step in steps]),
+            "depth": np.array([step.depth for step in steps]),
+            "score": self._scores(np.array([step.loss for step in steps]), weight),
+        }
+        self.tree_.collapse(_collapsed(steps))
+        return self
+
+    def _path(self, tree: Tree) -> Bunch:
+        steps = pruning.weakest_links(tree, np.inf)
+        alphas, impurities = [0.0], [steps[0].loss]
+        for step in steps[1:]:
+            alpha = max(step.cost, alphas[-1])
+            if alpha > alphas[-1]:
+                alphas.append(alpha)
+                impurities.append(step.loss)
+            else:
+                impurities[-1] = step.loss
+        return Bunch(ccp_alphas=np.array(alphas), impurities=np.array(impurities))
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Return the number of the node where each row of X (m, d) stops, shape (m,)."""
+        return self.tree_.apply(self._check_query(X))
+
+    def decision_path(self, X: Any) -> np.ndarray:
+        """Return which nodes each row of X (m, d) visits: a mask of shape (m, k)."""
+        stop = self.apply(X)
+        visited = np.zeros((stop.size, self.tree_.node_count), dtype=bool)
+        rows, parent = np.arange(stop.size), self.tree_.parent
+        while rows.size:
+            visited[rows, stop] = True
+            stop = parent[stop]
+            rows, stop = rows[stop >= 0], stop[stop >= 0]
+        return visited
+
+    def get_depth(self) -> int:
+        """Return the number of questions on the longest path."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def n_leaves_(self) -> int:
+        """The number of leaves."""
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much of the fall of impurity each feature brought, shape (d,); sums to 1, or all 0 without a split."""
+        check_is_fitted(self)
+        return importances(self.tree_, self.n_features_in_)
+
+    def __sklearn_tags__(self) -> Tags:
+        return with_input_tags(super().__sklearn_tags__(), allow_nan=True, categorical=True)
+
+
+def importances(tree: Tree, d: int) -> np.ndarray:
+    """Return the share of each of d features in the weighted fall of impurity, shape (d,)."""
+    mass = tree.impurity / (tree.impurity[0] if tree.impurity[0] > 0 else 1.0) * tree.weighted_n_node_samples
+    inner = ~tree.is_leaf
+    kept = np.bincount(np.maximum(tree.parent, 0)[1:], weights=mass[1:], minlength=tree.node_count)
+    fall = np.bincount(tree.feature[inner], weights=(mass - kept)[inner], minlength=d)
+    return fall / fall.sum() if fall.sum() > 0 else fall
+
+
+def features_to_draw(max_features: int | float | str | None, d: int) -> int:
+    """Return how many of d features a node looks at."""
+    if max_features is None:
+        return d
+    if isinstance(max_features, str):
+        return max(1, int(np.sqrt(d) if max_features == "sqrt" else np.log2(d)))
+    if isinstance(max_features, Integral):
+        return min(int(max_features), d)
+    return max(1, int(max_features * d))
+
+
+def _rows(value: int | float, n: int, least: int) -> int:
+    return int(value) if isinstance(value, Integral) else max(least, int(np.ceil(value * n)))
+
+
+def _collapsed(steps: list[Step]) -> np.ndarray:
+    return np.array([step.node for step in steps if step.node >= 0], dtype=np.intp)

@@ -1,0 +1,162 @@
+"""Decision tree for classes: CART, ID3 and C4.5.
+
+A row goes down to a leaf, or as far as its values have a branch, and is predicted the majority class of the training
+rows there (the growing is in ``growing``, what a good split is in ``criteria``):
+
+    p(class k | x) = weight of class k in the node / weight of the node
+
+Cost: O(n d log n + n d c depth) to fit, O(m depth) to predict.
+
+References: Breiman et al., "Classification and Regression Trees", 1984; J. R. Quinlan, "C4.5", 1993; missing values:
+B. E. T. H. Twala, M. C. Jones, D. J. Hand, "Good methods for coping with missing data in decision trees", 2008.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import StrOptions
+
+from learners.base import ProbabilisticClassifier
+from learners.decision_tree.base import TreeLearner
+from learners.decision_tree.criteria import CLASSIFICATION
+from learners.decision_tree.pruning import errors_at_nodes, pessimistic
+from learners.decision_tree.sequence import Step
+from learners.decision_tree.targets import Labels
+from learners.decision_tree.tree import Tree
+
+
+class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
+    """A tree of questions, each about one feature, that ends in classes.
+
+    A numeric question is ``x < s`` (equality goes right), with s half-way between neighbouring values; a nominal one
+    has a branch for every value, or two groups of values.  Of equally good questions the lowest feature is asked, then
+    the lowest threshold.  A missing numeric cell goes to the side that was better in training, or to the fuller one if
+    no cell was missing at that node; a missing nominal cell is a value of its own.  A row whose nominal value has no
+    branch stops and gets the majority of the node.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default "gini"
+        Entropy is information gain (ID3); gain ratio (C4.5) cuts each numeric feature where the gain is largest, and
+        lets features compete by ratio.
+    max_depth : int, optional
+    min_samples_split : int or fraction of the rows, default 2
+    min_samples_leaf : int or fraction of the rows, default 1
+        Of every branch that training rows take.
+    min_weight_fraction_leaf : float, default 0
+        Of the whole weight.
+    min_impurity_decrease : float, default 0
+        In the unit of the criterion (bits for gain ratio), weighted by the node's share of the rows.
+    max_leaf_nodes : int, optional
+        Grow best-first: the split of largest weighted gain before all others, until one would exceed the number.
+    max_features : int, fraction, {"sqrt", "log2"}, optional
+        Features drawn for each node; more are drawn where none of them splits it.
+    class_weight : dict, "balanced", optional
+    random_state : int, RandomState, optional
+        Used only if features are drawn.
+    ccp_alpha : float, default 0
+        Cost-complexity pruning after growing.
+    nominal_splits : {"multiway", "binary"}, default "multiway"
+    categorical_features : {"from_dtype"}, list, mask, optional
+        Which columns are nominal.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    tree_ : Tree
+    feature_importances_ : ndarray of shape (d,)
+    pruning_path_ : dict
+        After `prune`: ``leaves``, ``depth`` and ``score``, which is validation accuracy (pessimistic: estimated from
+        training), at each step from the unpruned tree on.
+
+    Examples
+    --------
+    >>> X, y = [[1.0, 2.0], [6.0, 2.0], [3.0, 4.0], [6.0, 5.0]], ["Blue", "Blue", "Blue", "Red"]
+    >>> tree = DecisionTreeClassifier().fit(X, y)
+    >>> tree.predict([[4.5, 3.0], [4.4, 9.0]])
+    array(['Blue', 'Red'], dtype='<U4')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TreeLearner._parameter_constraints,
+        "criterion": [StrOptions(set(CLASSIFICATION))],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: Literal["gini", "entropy", "gain_ratio", "misclassification"] = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        ccp_alpha: float = 0.0,
+        nominal_splits: Literal["multiway", "binary"] = "multiway",
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_features = max_features
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.ccp_alpha = ccp_alpha
+        self.nominal_splits = nominal_splits
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._keep(self._full_tree(X, y, sample_weight))
+
+    def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Tree:
+        X, codes, weight = self._check_fit(X, y, sample_weight)
+        return self._grow(X, Labels(codes, weight, self.classes_.size, self.criterion), CLASSIFICATION[self.criterion])
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return ``ccp_alphas`` and the total ``impurities`` of the leaves at each step of cost-complexity pruning.
+
+        Parameters are those of `fit`; the estimator is fitted as well, without pruning.
+        """
+        self.tree_ = self._full_tree(X, y, sample_weight)
+        return self._path(self.tree_)
+
+    def _class_scores(self, X: np.ndarray) -> np.ndarray:
+        return self.tree_.value[self.tree_.apply(X)]
+
+    def _losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        codes = np.searchsorted(self.classes_, y)
+        codes[codes == self.classes_.size] = 0
+        codes = np.where(self.classes_[codes] == y, codes, -1)
+        return errors_at_nodes(self.tree_, self.tree_.apply(X), codes, weight)
+
+    def _scores(self, loss: np.ndarray, weight: float) -> np.ndarray:
+        return 1 - loss / weight
+
+    def _pessimistic_steps(self, confidence: float) -> list[Step]:
+        if not 0 < confidence <= 0.5:
+            raise ValueError(f"confidence is {confidence}; it must be above 0 and at most 0.5 (C4.5 takes 0.25).")
+        return pessimistic(self.tree_, confidence)

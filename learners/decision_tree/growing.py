@@ -1,0 +1,143 @@
+"""Growing: recursive splitting (Split(R, T) of the lectures), with the recursion turned into levels.
+
+All nodes of a level are split at once: the best cut of each, then the rows of each into its branches, then the next
+level; a node stays a leaf if it is pure, if a limit forbids to split it, or if no cut is left.  A front may hold the
+roots of several trees, which then grow side by side.
+
+Best-first growth (``max_leaf_nodes``) needs no other order: a node's split depends on its rows alone, so the best-first
+tree is the level-wise tree cut back to the splits that a heap would have made first.  After each level those that
+could not be among them any more are dropped, so no more is grown than is needed.
+
+Cost: O(n d log n) to sort, then O(n d c) per level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from learners.decision_tree.block import Limits, Splits
+from learners.decision_tree.book import Book, Level
+from learners.decision_tree.criteria import Criterion
+from learners.decision_tree.front import Front
+from learners.decision_tree.search import best_splits, decide
+from learners.decision_tree.tree import Tree
+
+
+@dataclass
+class Growth:
+    """When a node may be split, and what it may ask.
+
+    Attributes
+    ----------
+    min_weight_leaf : float
+        In the unit of the sample weights.
+    max_features : int
+        Features drawn for each node; all d of them, without drawing, if there is no generator.
+    """
+
+    criterion: Criterion
+    max_depth: float = np.inf
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_leaf_nodes: float = np.inf
+    max_features: int = 0
+    generators: list[np.random.Generator] = field(default_factory=list)
+    multiway: bool = True
+
+
+def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
+    """Grow a tree from every root of the front.
+
+    Parameters
+    ----------
+    front : Front
+        n rows; its m nodes are the roots.
+    n_values : ndarray of shape (d,)
+        The number of values of each nominal feature; 0 for a numeric one.
+    growth : Growth
+
+    Returns
+    -------
+    list of m Tree
+    """
+    roots = front.rows_in_node.size
+    content = front.target.content(front.order[0], front.node_of_place, roots)
+    level = Level(np.arange(roots), np.arange(roots), content, front.rows_in_node)
+    book = Book(n_values, level)
+    open_nodes = _may_split(level, growth, book.depth)
+    child = _renumber(front.node_of_place, open_nodes)
+    branch = np.where(child >= 0, 0, -1)
+    while open_nodes.any():
+        front = front.descend(_by_row(front, branch), child, int(open_nodes.sum()))
+        level = level.take(open_nodes)
+        splits = _search(front, level, growth)
+        _reject(splits, level, growth, book)
+        decision = decide(front, splits, growth.criterion, _limits(front, growth), multiway=growth.multiway)
+        book.write_splits(level, splits, decision)
+        if np.isfinite(growth.max_leaf_nodes):
+            decision = decision.only(book.best_first(growth.max_leaf_nodes)[level.number], front.node_of_place)
+        level, child = book.write_children(front, level, decision)
+        open_nodes = _may_split(level, growth, book.depth)
+        child = _renumber(child, open_nodes)
+        branch = np.where(child >= 0, decision.branch, -1)
+    return book.trees(growth.max_leaf_nodes)
+
+
+def _renumber(node: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Number the kept nodes 0, 1, …; -1 for rows of the others and for rows of no node (-1)."""
+    number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    return number[node]
+
+
+def _by_row(front: Front, branch: np.ndarray) -> np.ndarray:
+    by_row = np.full(front.columns.shape[1], -1, dtype=np.int32)
+    by_row[front.order[0]] = branch
+    return by_row
+
+
+def _may_split(level: Level, growth: Growth, depth: int) -> np.ndarray:
+    if depth >= growth.max_depth:
+        return np.zeros(level.rows.size, dtype=bool)
+    enough = level.rows >= max(growth.min_samples_split, 2 * growth.min_samples_leaf, 2)
+    return enough & ~level.content.pure & (level.content.weight >= 2 * growth.min_weight_leaf)
+
+
+def _limits(front: Front, growth: Growth) -> Limits:
+    return Limits(growth.min_samples_leaf, growth.min_weight_leaf * front.target.grain)
+
+
+def _search(front: Front, level: Level, growth: Growth) -> Splits:
+    """Find every node's best split; where none of the drawn features splits a node, draw more."""
+    limits, d, m = _limits(front, growth), front.columns.shape[0], level.rows.size
+    if not growth.generators:
+        return best_splits(front, np.arange(d)[:, None], growth.criterion, limits, multiway=growth.multiway)
+    drawn = np.empty((m, d))
+    for tree in np.unique(level.tree):
+        mine = level.tree == tree
+        drawn[mine] = growth.generators[tree].random((np.count_nonzero(mine), d))
+    permutation = np.argsort(drawn, axis=1).T  # (d, m)
+    splits = Splits.none(m)
+    pending = np.arange(m)
+    for first in range(0, d, growth.max_features):
+        here = front if pending.size == m else front.only(pending)
+        features = np.sort(permutation[first : first + growth.max_features, pending], axis=0)
+        found = best_splits(here, features, growth.criterion, limits, multiway=growth.multiway)
+        found.place += front.start[pending] - here.start
+        splits.put(pending, found)
+        pending = np.flatnonzero(splits.feature < 0)
+        if pending.size == 0:
+            break
+    return splits
+
+
+def _reject(splits: Splits, level: Level, growth: Growth, book: Book) -> None:
+    """Undo splits that gain too little, and write gains in the unit of the impurity, times the node's weight."""
+    gain = np.where(splits.feature >= 0, splits.gain, 0.0) * level.content.unit * level.content.weight
+    # A gain equal to the limit but for rounding is enough.
+    rounding = np.finfo(np.float64).eps
+    splits.feature[gain / book.root_weight[level.tree] + rounding < growth.min_impurity_decrease] = -1
+    splits.gain[:] = gain

@@ -1,0 +1,116 @@
+"""Splits of nominal features: a branch for every value, or the best two groups of values.
+
+*Multiway* (ID3, C4.5): as many branches as the node has values; below, the feature is constant and never chosen again.
+*Binary* (CART): values are put in the order of their mean target (share of class 1; for more than two classes, share of
+the node's commonest class), and cut where the gain is largest.  For two classes and for targets no grouping is better
+(Breiman et al. 1984, theorem 4.5).  A missing cell is a value of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
+from learners.decision_tree.criteria import Criterion, class_weights
+from learners.decision_tree.targets import Labels
+
+
+class Groups:
+    """Rows of one node with one value of one nominal feature, for many (feature, node) pairs.
+
+    Attributes
+    ----------
+    pair : ndarray of shape (q,)
+        slot * m + node; ascending.
+    node, rows : ndarray of shape (q,)
+    sums : ndarray of shape (p, q)
+    begin : ndarray of int
+        Where each pair's groups begin.
+    """
+
+    def __init__(self, block: Block, wanted: np.ndarray) -> None:
+        is_last = block.changes.copy()
+        is_last[:, block.start + block.front.rows_in_node - 1] = True
+        slot, self.place = np.nonzero(is_last & wanted[:, block.node])
+        self.node = block.node.take(self.place)
+        self.pair = slot * block.m + self.node
+        opens = np.concatenate([[True], self.pair[1:] != self.pair[:-1]])
+        self.begin = np.flatnonzero(opens)
+        upto = block.left_sums(slot, self.place, self.node)
+        self.sums = np.diff(upto, axis=1, prepend=0.0)
+        self.sums[:, opens] = upto[:, opens]
+        count = self.place + 1 - block.start.take(self.node)
+        self.rows = np.where(opens, count, np.diff(count, prepend=0))
+        self.total = block.total[:, self.node]
+
+
+def nominal_splits(block: Block, wanted: np.ndarray, criterion: Criterion, limits: Limits, *, multiway: bool) -> Splits:
+    """Return the best split of each node on the wanted (feature, node) pairs (b, m)."""
+    groups = Groups(block, wanted)
+    if multiway:
+        return _multiway_splits(block, groups, criterion, limits)
+    _, gain, left = _ordered_cuts(block, groups, criterion, limits)
+    where = first_best(gain, groups.pair)
+    merit = gain[where]
+    if criterion.by_ratio:
+        merit = merit / share_entropy(left[0, where] / groups.total[0, where])
+    return best_of_features(block, groups.pair[where], merit, gain[where], np.full(where.size, -1), False)
+
+
+def branches_of(
+    block: Block, wanted: np.ndarray, criterion: Criterion, limits: Limits, *, multiway: bool
+) -> tuple[Groups, np.ndarray]:
+    """Return the groups of a block of one feature per node, where wanted (1, m), and the branch of each group (q,)."""
+    groups = Groups(block, wanted)
+    if multiway:
+        number = np.arange(groups.pair.size)
+        length = np.diff(groups.begin, append=number.size)
+        return groups, number - np.repeat(groups.begin, length)
+    by_mean, gain, _ = _ordered_cuts(block, groups, criterion, limits)
+    cut = np.full(block.m, -1)
+    where = first_best(gain, groups.pair)
+    cut[groups.pair[where]] = where
+    branch = np.empty(groups.pair.size, dtype=np.intp)
+    branch[by_mean] = np.arange(by_mean.size) > cut[groups.pair]
+    return groups, branch
+
+
+def _multiway_splits(block: Block, groups: Groups, criterion: Criterion, limits: Limits) -> Splits:
+    begin = groups.begin
+    pair, n_branches = groups.pair[begin], np.diff(begin, append=groups.pair.size)
+    gain = np.add.reduceat(criterion.branch(groups.sums, groups.total), begin)
+    enough = (groups.rows >= limits.rows) & (groups.sums[0] >= limits.weight)
+    gain[(n_branches < 2) | ~np.logical_and.reduceat(enough, begin)] = -np.inf
+    merit = gain.copy()
+    if criterion.by_ratio:
+        share = groups.sums[0] / groups.total[0]
+        bits = np.add.reduceat(-share * np.log2(share), begin)
+        merit = np.where(n_branches > 1, gain / np.where(bits > 0, bits, 1.0), -np.inf)
+    return best_of_features(block, pair, merit, gain, np.full(pair.size, -1), False)
+
+
+def _ordered_cuts(
+    block: Block, groups: Groups, criterion: Criterion, limits: Limits
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the groups ordered by mean target within their pair, the gain of cutting after each, and the left sums."""
+    by_mean = np.lexsort((_mean_target(block, groups), groups.pair))
+    # Whole numbers below 2^53: subtracting what came before a pair is exact.
+    upto = np.cumsum(groups.sums[:, by_mean], axis=1)
+    rows = np.cumsum(groups.rows[by_mean])
+    length = np.diff(groups.begin, append=groups.pair.size)
+    upto -= np.repeat((upto - groups.sums[:, by_mean])[:, groups.begin], length, axis=1)
+    rows -= np.repeat((rows - groups.rows[by_mean])[groups.begin], length)
+    rest = block.front.rows_in_node[groups.node] - rows
+    valid = (rows >= limits.rows) & (rest >= max(limits.rows, 1))
+    valid &= (upto[0] >= limits.weight) & (groups.total[0] - upto[0] >= limits.weight)
+    gain = np.full(groups.pair.size, -np.inf)
+    gain[valid] = criterion.cut(upto[:, valid], groups.total[:, valid])
+    return by_mean, gain, upto
+
+
+def _mean_target(block: Block, groups: Groups) -> np.ndarray:
+    if isinstance(block.front.target, Labels) and groups.sums.shape[0] > 2:
+        commonest = np.argmax(class_weights(groups.total), axis=0)
+        here = class_weights(groups.sums)
+        return np.take_along_axis(here, commonest[None, :], axis=0)[0] / groups.sums[0]
+    return groups.sums[1] / groups.sums[0] if groups.sums.shape[0] > 1 else groups.sums[0]

@@ -1,0 +1,135 @@
+"""Decision tree for targets: the regression tree of CART.
+
+    ŷ(x) = Σ_l ŷ_l I{x in R_l},   ŷ_l = Average{y_i : x_i in R_l}
+
+Regions are found by recursive binary splitting: the pair (feature j, threshold s) that minimises
+
+    Σ_{x_j < s} (y_i - ŷ_left)² + Σ_{x_j >= s} (y_i - ŷ_right)²
+
+Cost: O(n d log n + n d depth) to fit, O(m depth) to predict.
+
+Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 8.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import StrOptions
+
+from learners.base import Regressor
+from learners.decision_tree.base import TreeLearner
+from learners.decision_tree.criteria import REGRESSION
+from learners.decision_tree.pruning import squares_at_nodes
+from learners.decision_tree.targets import Values
+from learners.decision_tree.tree import Tree
+
+LARGEST = 1e150
+
+
+class DecisionTreeRegressor(Regressor, TreeLearner):
+    """A tree of questions, each about one feature, that ends in means.
+
+    Questions, ties, missing cells and unseen values are as in `DecisionTreeClassifier`; a row that stops gets the mean
+    of its node.
+
+    Parameters
+    ----------
+    criterion : {"squared_error"}
+        The variance within nodes.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease, max_leaf_nodes,
+    max_features, random_state, ccp_alpha, nominal_splits, categorical_features
+        As in `DecisionTreeClassifier`; impurities are in the target's unit squared.
+
+    Attributes
+    ----------
+    tree_ : Tree
+    feature_importances_ : ndarray of shape (d,)
+    pruning_path_ : dict
+        After `prune`: ``leaves``, ``depth`` and ``score``, which is minus the mean squared error on the validation
+        rows, at each step from the unpruned tree on.
+
+    Examples
+    --------
+    >>> tree = DecisionTreeRegressor(max_depth=1).fit([[1], [2], [3], [4]], [0.0, 0.0, 6.0, 8.0])
+    >>> tree.predict([[2.4], [2.5]])
+    array([0., 7.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TreeLearner._parameter_constraints,
+        "criterion": [StrOptions(set(REGRESSION))],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: Literal["squared_error"] = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        ccp_alpha: float = 0.0,
+        nominal_splits: Literal["multiway", "binary"] = "multiway",
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_features = max_features
+        self.random_state = random_state
+        self.ccp_alpha = ccp_alpha
+        self.nominal_splits = nominal_splits
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._keep(self._full_tree(X, y, sample_weight))
+
+    def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Tree:
+        X, y, weight = self._check_fit(X, y, sample_weight)
+        largest = float(np.abs(y).max())
+        if largest > LARGEST:
+            raise ValueError(
+                f"y holds {largest:.3g}, whose square is beyond floating point; divide y so that it stays "
+                f"within {LARGEST:.0e}."
+            )
+        return self._grow(X, Values(y, weight), REGRESSION[self.criterion])
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return ``ccp_alphas`` and the total ``impurities`` of the leaves at each step of cost-complexity pruning.
+
+        Parameters are those of `fit`; the estimator is fitted as well, without pruning.
+        """
+        self.tree_ = self._full_tree(X, y, sample_weight)
+        return self._path(self.tree_)
+
+    def _values(self, X: np.ndarray) -> np.ndarray:
+        return self.tree_.value[self.tree_.apply(X), 0]
+
+    def _losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return squares_at_nodes(self.tree_, self.tree_.apply(X), y.astype(np.float64), weight)
+
+    def _scores(self, loss: np.ndarray, weight: float) -> np.ndarray:
+        return -loss / weight

@@ -1,0 +1,101 @@
+"""The best split of every node of a level, over all features or over features drawn for each; and who goes where."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from learners.decision_tree.block import Block, Limits, Splits
+from learners.decision_tree.criteria import Criterion
+from learners.decision_tree.front import BLOCK, Front
+from learners.decision_tree.nominal import branches_of, nominal_splits
+from learners.decision_tree.numeric import numeric_splits
+
+
+def best_splits(front: Front, features: np.ndarray, criterion: Criterion, limits: Limits, *, multiway: bool) -> Splits:
+    """Return the best split of every node.
+
+    Parameters
+    ----------
+    front : Front
+        n rows in m nodes.
+    features : ndarray of shape (b, 1) or (b, m)
+        The features to try, ascending: for all nodes, or for each node.
+    """
+    step = max(1, BLOCK // front.order.shape[1])
+    found: list[Splits] = []
+    for first in range(0, features.shape[0], step):
+        block = Block(front, features[first : first + step])
+        nominal = front.nominal[block.feature] if front.has_nominal else None
+        if nominal is None or not nominal.all():
+            numeric = None if nominal is None else ~nominal
+            found.append(numeric_splits(block, numeric, criterion, limits, missing_left=False))
+            if block.missing.any():
+                wanted = block.missing > 0 if numeric is None else numeric & (block.missing > 0)
+                found.append(numeric_splits(block, wanted, criterion, limits, missing_left=True))
+        if nominal is not None and nominal.any():
+            found.append(nominal_splits(block, nominal, criterion, limits, multiway=multiway))
+    best = found[0]
+    for other in found[1:]:
+        best.improve(other)
+    return best
+
+
+class Decision(NamedTuple):
+    """How the nodes of a level that are split send their rows on.
+
+    branch : (n,) branch of the rows of the first feature's order, -1 where the node is not split;
+    n_branches : (m,), 0 if not split; threshold : (m,), NaN if nominal; missing_branch : (m,);
+    routes : (node, value code, branch), one entry for each value of a nominal split; the code of a missing cell is inf.
+    """
+
+    branch: np.ndarray
+    n_branches: np.ndarray
+    threshold: np.ndarray
+    missing_branch: np.ndarray
+    routes: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+    def only(self, split: np.ndarray, node: np.ndarray) -> Decision:
+        """Return the decision that splits no nodes but those marked (m,), given the node of each row (n,)."""
+        branch = np.where(split[node], self.branch, -1)
+        return self._replace(branch=branch, n_branches=np.where(split, self.n_branches, 0))
+
+
+def decide(front: Front, splits: Splits, criterion: Criterion, limits: Limits, *, multiway: bool) -> Decision:
+    """Carry out the splits: nodes with feature -1 are done."""
+    node = front.node_of_place
+    used = splits.feature >= 0
+    feature = np.where(used, splits.feature, 0)
+    order, at = front.rows_by(feature[None, :], node)
+    values = front.columns.ravel().take(at[0])  # (n,)
+    place = np.arange(node.size)
+    right = place > splits.place.take(node)
+    seen = np.zeros(used.size, dtype=bool)
+    if front.has_missing:
+        missing = np.isinf(values)
+        right &= ~(missing & splits.missing_left.take(node))
+        seen = np.bincount(node, weights=missing, minlength=used.size) > 0
+    branch = np.where(used.take(node), right, -1)
+    threshold = midpoint(values[splits.place], values[np.minimum(splits.place + 1, node.size - 1)])
+    n_branches = np.where(used, 2, 0)
+    left_rows = splits.place + 1 - front.start
+    missing_branch = np.where(seen, ~splits.missing_left, 2 * left_rows <= front.rows_in_node).astype(np.intp)
+    routes = (np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
+    nominal = used & front.nominal[feature]
+    if front.has_nominal and nominal.any():
+        block = Block(front, feature[None, :])
+        groups, group_branch = branches_of(block, nominal[None, :], criterion, limits, multiway=multiway)
+        routes = (groups.node, values[groups.place], group_branch)
+        branch[nominal.take(node)] = np.repeat(group_branch, groups.rows)
+        n_branches[nominal] = np.maximum.reduceat(group_branch, groups.begin) + 1
+        threshold[nominal] = np.nan
+    by_row = np.empty(front.columns.shape[1], dtype=np.intp)
+    by_row[order[0]] = branch
+    return Decision(by_row.take(front.order[0]), n_branches, threshold, missing_branch, routes)
+
+
+def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return s half-way with low < s <= high, also where the two are neighbouring floats or far out of scale."""
+    middle = low / 2 + high / 2
+    return np.where((middle > low) & (middle <= high), middle, high)

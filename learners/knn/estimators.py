@@ -1,0 +1,235 @@
+"""k nearest neighbours: the majority, or the mean, of the k training rows nearest to the query.
+
+    N(q) = the k rows with the smallest d(q, x_i);    ŷ(q) = argmax_c Σ_{i ∈ N(q)} v_i [y_i = c],  or  Σ v_i y_i / Σ v_i
+
+with votes v (`learners.knn.voting`) and distance d (`learners.knn.metrics`).  A lazy learner: ``fit`` stores the rows,
+at most in a tree.  k = n is the global method, in which every row has a vote.
+
+Cost of m queries: O(mnd) by brute force (`learners.knn.brute_force`), about O(md log n) by a kd-tree in few dimensions
+(`learners.knn.kd_tree`).
+
+Reference: T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE Transactions on Information Theory 13,
+1967.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import StrOptions
+
+from learners.base import ProbabilisticClassifier, Regressor, with_input_tags
+from learners.knn.local_linear import local_linear
+from learners.knn.neighbourhood import Neighbourhood
+from learners.knn.voting import vote_shares
+
+
+class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):
+    """Let the k nearest training rows vote (equal votes: the smallest class).
+
+    Parameters
+    ----------
+    n_neighbors : int
+        k.  With ``sample_weight`` it counts weight: neighbours are taken until they weigh k together.
+    weights : {"uniform", "distance", "gaussian"} or callable
+        What a vote counts: 1; 1/d, where exact matches decide alone; exp(-d²/2h²) with h the bandwidth; or a function
+        from an array of distances to an array of the same shape.
+    bandwidth : float
+        h of ``weights="gaussian"``, in the unit of the distances.
+    algorithm : {"auto", "brute", "kd_tree"}
+        All find the same neighbours.  ``"kd_tree"`` is our own and takes complete numeric columns; ``"auto"`` takes
+        SciPy's in few dimensions and brute force else.
+    leaf_size : int
+        Rows in a leaf of a tree.
+    metric : str or callable
+        "minkowski", "euclidean" or "l2", "manhattan" or "l1", "chebyshev" or "linf", "mahalanobis", "hamming", "gower":
+        see `learners.knn.metrics`.  A callable takes two rows, nominal cells as codes, and returns their distance.
+    p : float
+        At least 1: the power of ``metric="minkowski"``.
+    metric_params : dict or None
+        ``V`` (the covariance) or ``VI`` (its inverse) of ``metric="mahalanobis"``, learnt from the training rows, with
+        n - 1, unless given; or keyword arguments of a callable metric.
+    feature_weights : array-like of shape (d,) or None
+        w_j, which multiplies column j's term in the distance; 0 leaves the column out.
+    ties : {"first", "all", "random"}
+        Which of several rows at the k-th distance take part: the first in the order of training; all of them; or the
+        first in an order drawn at ``fit``.
+    missing : {"ignore", "error"}
+        A missing cell leaves its column out of that distance, scaled up to all columns; or is refused.  The metrics
+        mahalanobis and callable and our kd-tree always refuse.
+    categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
+        The nominal columns, where two values are the same (0) or not (1).
+    random_state : int, RandomState or None
+        Of ``ties="random"``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    n_samples_fit_ : int
+        n, the rows of positive weight.
+    effective_metric_ : str or callable
+        The metric under its plain name.
+
+    Notes
+    -----
+    ``n_neighbors``, ``weights`` and ``bandwidth`` may be changed after ``fit``.  ``fit`` and ``predict`` raise
+    ValueError where ``n_neighbors`` is more than the training rows (or their weight).
+
+    Examples
+    --------
+    >>> X = [[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]]
+    >>> y = ["red", "blue", "red", "blue", "blue", "red"]
+    >>> KNeighborsClassifier(n_neighbors=3).fit(X, y).predict([[1, 2]])
+    array(['blue'], dtype='<U4')
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Store the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Fewer rows than ``n_neighbors``, or parameters that do not fit the columns.
+        """
+        X, codes, weight = self._check_fit(X, y, sample_weight)
+        order = self._remember(X, weight, sample_weight)
+        self._codes = codes[order]
+        return self
+
+    def _class_scores(self, X: np.ndarray) -> np.ndarray:
+        c = self.classes_.size
+        tables: list[np.ndarray] = [np.empty((0, c))]
+        for _, rows, distance, mass in self._blocks(X):
+            share = vote_shares(distance, mass, self.weights, self.bandwidth)
+            box = np.arange(rows.shape[0])[:, None] * c + self._codes[rows]  # the (query, class) a vote goes to
+            votes = np.bincount(box.ravel(), weights=share.ravel(), minlength=rows.shape[0] * c)
+            tables.append(votes.reshape(-1, c))
+        return np.concatenate(tables)
+
+    def __sklearn_tags__(self) -> Tags:
+        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._takes_missing(), categorical=True)
+
+
+class KNeighborsRegressor(Regressor, Neighbourhood):
+    """Average the targets of the k nearest training rows, or lay a plane through them.
+
+    Parameters
+    ----------
+    n_neighbors, weights, bandwidth, algorithm, leaf_size, metric, p, metric_params, feature_weights, ties, missing, \
+categorical_features, random_state
+        As of `KNeighborsClassifier`.
+    regression : {"mean", "linear"}
+        The mean of the targets, weighted by the votes (locally weighted regression); or the value at the query of the
+        weighted least-squares plane through the neighbours (locally weighted linear regression), which takes complete
+        numeric columns.
+
+    Attributes
+    ----------
+    n_samples_fit_ : int
+        n, the rows of positive weight.
+    effective_metric_ : str or callable
+
+    Examples
+    --------
+    >>> speed, distance = [[4], [8], [12], [16], [20]], [7.0, 16.0, 24.0, 36.0, 50.0]
+    >>> KNeighborsRegressor(n_neighbors=2).fit(speed, distance).predict([[13]])
+    array([30.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Neighbourhood._parameter_constraints,
+        "regression": [StrOptions({"mean", "linear"})],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: str | Callable[[np.ndarray], Any] = "uniform",
+        bandwidth: float = 1.0,
+        regression: str = "mean",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: str | Callable[..., float] = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+        feature_weights: Any = None,
+        ties: str = "first",
+        missing: str = "ignore",
+        categorical_features: Any = "from_dtype",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            weights=weights,
+            bandwidth=bandwidth,
+            algorithm=algorithm,
+            leaf_size=leaf_size,
+            metric=metric,
+            p=p,
+            metric_params=metric_params,
+            feature_weights=feature_weights,
+            ties=ties,
+            missing=missing,
+            categorical_features=categorical_features,
+            random_state=random_state,
+        )
+        self.regression = regression
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Store the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Fewer rows than ``n_neighbors``, or parameters that do not fit the columns.
+        """
+        X, y, weight = self._check_fit(X, y, sample_weight)
+        order = self._remember(X, weight, sample_weight)
+        self._y = y[order]
+        if self.regression == "linear":
+            if any(values is not None for values in self.categories_):
+                raise ValueError("regression='linear' takes numbers only, and X has nominal columns; take 'mean'.")
+            self._X = np.array(X[order])  # a copy: X may be the caller's own
+        return self
+
+    def _values(self, X: np.ndarray) -> np.ndarray:
+        values: list[np.ndarray] = [np.empty(0)]
+        for start, rows, distance, mass in self._blocks(X):
+            share = vote_shares(distance, mass, self.weights, self.bandwidth)
+            y = self._y[rows]
+            if self.regression == "linear":
+                values.append(local_linear(X[start : start + rows.shape[0]], self._X[rows], y, share))
+            else:
+                query = np.repeat(np.arange(rows.shape[0]), rows.shape[1])
+                values.append(np.bincount(query, weights=(share * y).ravel(), minlength=rows.shape[0]))
+        return np.concatenate(values)
+
+    def _takes_missing(self) -> bool:
+        return super()._takes_missing() and self.regression == "mean"
+
+    def __sklearn_tags__(self) -> Tags:
+        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._takes_missing(), categorical=True)

@@ -1,0 +1,203 @@
+"""What classifier and regressor share: the parameters, the stored rows, the choice of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from learners.base import Learner
+from learners.knn.brute_force import BruteForce
+from learners.knn.kd_tree import KDTree
+from learners.knn.metrics import P_OF, NormSpace, by_columns, has_missing
+from learners.knn.scipy_tree import SciPyTree
+from learners.knn.search import Search
+from learners.knn.spaces import learn_space
+from learners.knn.voting import masses
+
+TREE_ROWS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
+"""From how many rows on SciPy's tree finds neighbours faster than brute force, by the number of columns (measured)."""
+
+METRICS = {*P_OF, "minkowski", "mahalanobis", "hamming", "gower"}
+
+
+class Neighbourhood(Learner):
+    """Abstract: training rows, kept so that the nearest to a query are found.
+
+    Parameters are those of `KNeighborsClassifier`; ``fit`` calls `_remember`, and predictions go over `_blocks`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions({"uniform", "distance", "gaussian"}), callable],
+        "bandwidth": [Interval(Real, 0, None, closed="neither")],
+        "algorithm": [StrOptions({"auto", "brute", "kd_tree"})],
+        "leaf_size": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions(METRICS), callable],
+        "p": [Interval(Real, 1, None, closed="both")],  # infinity, too
+        "metric_params": [dict, None],
+        "feature_weights": ["array-like", None],
+        "ties": [StrOptions({"first", "all", "random"})],
+        "missing": [StrOptions({"ignore", "error"})],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: str | Callable[[np.ndarray], Any] = "uniform",
+        bandwidth: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: str | Callable[..., float] = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+        feature_weights: Any = None,
+        ties: str = "first",
+        missing: str = "ignore",
+        categorical_features: Any = "from_dtype",
+        random_state: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.bandwidth = bandwidth
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.feature_weights = feature_weights
+        self.ties = ties
+        self.missing = missing
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def kneighbors(self, X: Any, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Find the nearest training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        n_neighbors : int, optional
+            The parameter of the learner unless given; here it counts rows, not their weight.
+        return_distance : bool
+
+        Returns
+        -------
+        distance : ndarray of shape (m, n_neighbors)
+            Not decreasing along a row; only if ``return_distance``.
+        index : ndarray of shape (m, n_neighbors), int
+            Positions in the table given to ``fit``.
+
+        Raises
+        ------
+        ValueError
+            ``n_neighbors`` is below 1 or more than the training rows.
+        """
+        Q = self._check_query(X)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"n_neighbors is {k!r}; it must be an integer from 1 to {self.n_samples_fit_}.")
+        if k > self.n_samples_fit_:
+            raise ValueError(_too_many(int(k), self.n_samples_fit_, self.n_samples_fit_))
+        found = [block[1:] for block in self._search_blocks(Q, int(k), whole_ties=False)]
+        found = found or [(np.empty((0, k), dtype=np.intp), np.empty((0, k)))]
+        rows, distance = (np.concatenate(part) for part in zip(*found, strict=True))
+        return (distance, self._row[rows]) if return_distance else self._row[rows]
+
+    def _remember(self, X: np.ndarray, weight: np.ndarray, sample_weight: Any) -> np.ndarray | slice:
+        """Store rows X (n, d) and their weights; return the order in which they are stored."""
+        n = X.shape[0]
+        self.n_samples_fit_ = n
+        self.effective_metric_ = _plain_name(self.metric, self.p)
+        self._check_cells(X)
+        random = self.ties == "random"
+        order = check_random_state(self.random_state).permutation(n) if random else slice(None)
+        given = np.asarray(1.0 if sample_weight is None else sample_weight)
+        self._row = np.flatnonzero(np.broadcast_to(given, n) if given.ndim == 0 else given)[order]
+        self._weight = weight[order]
+        self._lightest = np.cumsum(np.sort(weight))  # (n,)
+        self._rows_weighing(self.n_neighbors)
+        nominal = np.array([values is not None for values in self.categories_])
+        columns = by_columns(X[order])  # (d, n)
+        self._space = learn_space(columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights)
+        self._search = self._choose_search(self._space.place(columns))
+        return order
+
+    def _choose_search(self, T: np.ndarray) -> Search:
+        """Return the search over coordinates T (e, n) that ``algorithm`` names, or that is likely fastest."""
+        space = self._space
+        if self.algorithm == "brute" or not isinstance(space, NormSpace) or space.nominal.any() or has_missing(T):
+            if self.algorithm == "kd_tree":
+                raise ValueError(
+                    "algorithm='kd_tree' takes numeric columns and a p-norm, but "
+                    f"metric={self.metric!r} or X has others; take algorithm='brute'."
+                )
+            return BruteForce(space, T)
+        if self.algorithm == "kd_tree":
+            return KDTree(space, T, self.leaf_size)
+        e, n = T.shape
+        return (
+            SciPyTree(space, T, self.leaf_size) if n >= TREE_ROWS[min(e, len(TREE_ROWS) - 1)] else BruteForce(space, T)
+        )
+
+    def _blocks(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield (first query, rows, distance, mass), the last three of shape (m', K), for the queries in blocks."""
+        whole_ties = self.ties == "all"
+        weighing = self._rows_weighing(self.n_neighbors)
+        for start, rows, distance in self._search_blocks(X, weighing, whole_ties=whole_ties):
+            yield start, rows, distance, masses(rows, distance, self._weight, self.n_neighbors, whole_ties=whole_ties)
+
+    def _search_blocks(
+        self, X: np.ndarray, k: int, *, whole_ties: bool
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        self._check_cells(X)
+        Q = self._space.place(by_columns(X))  # (e, m)
+        step = self._search.block_rows(whole_ties=whole_ties)
+        for start in range(0, X.shape[0], step):
+            rows, distance = self._search.nearest(Q[:, start : start + step], k, whole_ties=whole_ties)
+            with np.errstate(over="ignore"):  # beyond 1.8e308 a distance is no float
+                yield start, rows, distance * self._space.unit
+
+    def _rows_weighing(self, k: int) -> int:
+        """Return how many rows surely weigh k together: as many as the lightest rows need."""
+        n, weight = self.n_samples_fit_, float(self._lightest[-1])
+        if weight < k * (1 - 1e-12):
+            raise ValueError(_too_many(k, n, weight))
+        return min(n, int(np.searchsorted(self._lightest, k * (1 - 1e-12))) + 1)
+
+    def _check_cells(self, X: np.ndarray) -> None:
+        if not has_missing(X):
+            return
+        if not self._takes_missing():
+            raise ValueError(
+                f"X contains NaN in nominal columns, which {type(self).__name__} with missing={self.missing!r}, "
+                f"metric={self.metric!r} and algorithm={self.algorithm!r} does not take; impute those cells."
+            )
+        empty = np.flatnonzero(np.isnan(X).all(axis=1))
+        if empty.size:
+            raise ValueError(
+                f"X has rows without a single value (the first: {empty[0]}); nothing is near them: drop them."
+            )
+
+    def _takes_missing(self) -> bool:
+        unable = callable(self.metric) or self.metric == "mahalanobis" or self.algorithm == "kd_tree"
+        return self.missing == "ignore" and not unable
+
+
+def _plain_name(metric: str | Callable[..., float], p: float) -> str | Callable[..., float]:
+    """Return the metric's name without its synonyms."""
+    if callable(metric) or metric not in {*P_OF, "minkowski"}:
+        return metric
+    return {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(P_OF.get(metric, float(p)), "minkowski")
+
+
+def _too_many(k: int, n: int, weight: float) -> str:
+    rows = f"training has {n} sample{'s' * (n > 1)}" + (f" that weigh {weight:g} together" if weight != n else "")
+    return f"n_neighbors={k} is more than there is: {rows}. Take n_neighbors of at most {int(weight)}, or more rows."

@@ -1,0 +1,115 @@
+"""The k nearest of candidate rows: selection with a margin, and the order of neighbours.
+
+Neighbours are ordered by distance, equal distances by row: with the same distances every search gives the same answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+PADDING = -1
+"""The row where a query has fewer neighbours than another of its block."""
+
+
+def near_columns(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find, in each row, all columns that may be among the k smallest if every score errs by at most slack / 2.
+
+    Scanning all n scores for the k-th smallest is dear, so columns are dealt into piles and the piles' minima are
+    scanned: k piles whose minimum is at most t hold k scores of at most t, so the k-th smallest minimum is at least the
+    k-th smallest score, and a pile whose minimum is above that + slack holds no neighbour.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (m, n)
+    k : int
+        From 1 to n.
+    slack : ndarray of shape (m,)
+
+    Returns
+    -------
+    query, column : ndarrays of equal length
+        At least k columns for each query, ties at the k-th place among them; ``query`` does not decrease.
+    """
+    lowest, height = _pile_minima(scores, k)
+    width = scores.shape[1] // height
+    bound = np.partition(lowest, k - 1, axis=1)[:, k - 1] + slack.astype(scores.dtype)  # (m,)
+    query, pile = np.nonzero(lowest <= bound[:, None])
+    member = pile[:, None] + width * np.arange(height)  # (piles, height)
+    single = pile >= width
+    member[single] = pile[single, None] + (height - 1) * width
+    near = scores[query[:, None], member] <= bound[query, None]
+    near[single, 1:] = False
+    hit, level = np.nonzero(near)
+    return query[hit], member[hit, level]
+
+
+def nearest_columns(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Find, in each row of exact distances (m, n), columns that hold the k smallest and few others.
+
+    Returns
+    -------
+    query, column : ndarrays of equal length
+        Sorted.  All ties at the k-th place are among them with ``whole_ties``, else at least as many as are wanted.
+    """
+    lowest, _ = _pile_minima(distances, k)
+    bound = np.partition(lowest, k - 1, axis=1)[:, k - 1 : k]  # (m, 1), as in `near_columns`
+    near = distances <= bound
+    if not whole_ties and np.count_nonzero(near) > 4 * k * near.shape[0]:
+        tied = distances == bound  # of which the first k are enough, and there may be thousands
+        near &= ~tied | (np.cumsum(tied, axis=1, dtype=np.int32) <= k)
+    return np.divmod(np.flatnonzero(near), near.shape[1])
+
+
+def _pile_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]:
+    """Deal columns into piles of one height, at least k of them, the last few columns each for itself.
+
+    Returns the piles' minima and the height; column j lies on pile j mod width, width = n // height.
+    """
+    m, n = scores.shape
+    height = max(1, int(np.sqrt(n / (2 * k))))
+    width = n // height
+    piles = scores[:, : height * width].reshape(m, height, width)
+    return np.concatenate([piles.min(axis=1), scores[:, height * width :]], axis=1), height
+
+
+def in_order(query: np.ndarray, row: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sort pairs of query and row (of n) by query, then row."""
+    key = query * n + row
+    key.sort()
+    return np.divmod(key, n)
+
+
+def ranked(
+    query: np.ndarray, row: np.ndarray, distance: np.ndarray, m: int, k: int, *, whole_ties: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Arrange candidate pairs, sorted by query and row, as a table of neighbours for each of m queries.
+
+    Parameters
+    ----------
+    query, row, distance : ndarrays of equal length
+        At least k pairs for each query.
+    m, k : int
+    whole_ties : bool
+        Keep every row as near as the k-th, not the first k.
+
+    Returns
+    -------
+    row : ndarray of shape (m, K), int
+        By distance, then row; `PADDING` behind the last.
+    distance : ndarray of shape (m, K)
+        Infinite behind the last.
+    """
+    counts = np.bincount(query, minlength=m)
+    place = np.arange(query.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows = np.full((m, counts.max()), PADDING)
+    distances = np.full(rows.shape, np.inf)
+    rows[query, place] = row
+    distances[query, place] = distance
+    order = np.argsort(distances, axis=1, kind="stable")
+    rows, distances = np.take_along_axis(rows, order, axis=1), np.take_along_axis(distances, order, axis=1)
+    if not whole_ties:
+        return rows[:, :k], distances[:, :k]
+    beyond = distances > distances[:, k - 1 : k]
+    rows[beyond], distances[beyond] = PADDING, np.inf
+    width = int((rows != PADDING).sum(axis=1).max())
+    return rows[:, :width], distances[:, :width]

@@ -1,0 +1,192 @@
+"""Perceptron: walk past the rows, and whenever one lies on the wrong side of the plane, turn the plane towards it.
+
+With labels y_i = ±1, from the start (ω0, b0), row after row:
+
+    if y_i (ω·x_i + b) ≤ 0:    ω ← ω + η y_i x_i,    b ← b + η y_i.
+
+That is stochastic gradient descent on the loss L(ω, b) = -Σ_{i in M} y_i (ω·x_i + b), M being the rows met on the
+wrong side.  If a plane separates the classes, some pass makes no mistake and learning ends; which plane it ends with
+depends on the start and on the order of the rows.  If none does, it never ends, and ``max_iter`` stops it.
+More than two classes: each against the rest.
+
+Cost: O(n d) per pass where mistakes are few, 64 times that where they are many (in fast matrix products);
+O(m d c) to predict.
+
+Reference: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; the average: Y. Freund and R. E. Schapire,
+"Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from learners.linear import LinearClassifier
+from learners.multiclass import one_against_rest
+from learners.perceptron_walk import Walk
+
+
+class Perceptron(LinearClassifier):
+    """The perceptron, plain or averaged, for two or more classes.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        The learning rate η, above 0.  From the start 0 it changes no prediction.
+    coef_init : array-like that broadcasts to (k, d), or None, default=None
+        ω0 of each of the k problems (1 for two classes, else c); None is 0.
+    intercept_init : array-like that broadcasts to (k,), or None, default=None
+        b0 of each problem; None is 0.
+    fit_intercept : bool, default=True
+        Whether to learn b; otherwise it stays b0.
+    max_iter : int, default=100
+        The most passes over the rows, for each problem.
+    shuffle : bool, default=False
+        Whether each pass has a new order, drawn with ``random_state``; otherwise all go in row order.
+    averaged : bool, default=False
+        Whether to keep the mean of the plane over all rows met, which is steadier when mistakes never end, in place of
+        the last plane.
+    random_state : int, RandomState instance or None, default=None
+        Only for ``shuffle``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    coef_ : ndarray of shape (c, d), or (1, d) for two classes
+    intercept_ : ndarray of shape (c,), or (1,) for two classes
+    n_iter_ : int
+        The passes that the longest problem took.
+    loss_curve_ : list of float, one per pass
+        L, each row of M taken when it was met, summed over the problems; 0 at the end if all were separated.
+
+    Examples
+    --------
+    >>> model = Perceptron().fit([[3, 3], [4, 3], [1, 1]], [1, 1, -1])
+    >>> model.coef_, model.intercept_
+    (array([[1., 1.]]), array([-3.]))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "eta0": [Interval(Real, 0, None, closed="neither")],
+        "coef_init": ["array-like", Real, None],
+        "intercept_init": ["array-like", Real, None],
+        "fit_intercept": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "averaged": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        eta0: float = 1.0,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        fit_intercept: bool = True,
+        max_iter: int = 100,
+        shuffle: bool = False,
+        averaged: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.eta0 = eta0
+        self.coef_init = coef_init
+        self.intercept_init = intercept_init
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.averaged = averaged
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Pass over the rows until no mistake is left.
+
+        There are no weights of rows or classes: a row met twice is not a row met once with twice the rate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            One class only; cells that are no finite numbers; a start of the wrong shape.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The last of ``max_iter`` passes still made mistakes.
+        """
+        X, codes, _ = self._check_fit(X, y)
+        signs = one_against_rest(codes, len(self.classes_))  # (k, n)
+        start = self._start(len(signs), X.shape[1])  # (k, d + 1)
+        rows = np.column_stack([X, np.full(len(X), float(self.fit_intercept))])  # (n, d + 1)
+        unit = _unit(rows)
+        rows, start = rows / unit, start / unit
+        random_state = check_random_state(self.random_state)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            walks = [
+                self._walk(rows * sign[:, None], plane, random_state) for sign, plane in zip(signs, start, strict=True)
+            ]
+            planes = np.array([walk.plane for walk in walks]) * unit  # (k, d + 1)
+            losses = np.zeros(max(len(walk.losses) for walk in walks))
+            for walk in walks:
+                losses[: len(walk.losses)] += np.array(walk.losses) * unit * unit
+        if not np.isfinite(planes).all():
+            raise ValueError("Perceptron: the plane's weights outgrew floats; rescale the columns, or lower eta0.")
+        self.coef_, self.intercept_ = planes[:, :-1].copy(), planes[:, -1].copy()
+        self.n_iter_, self.loss_curve_ = len(losses), losses.tolist()
+        if any(walk.mistakes for walk in walks):
+            warnings.warn(
+                f"Perceptron: the last of max_iter={self.max_iter} passes still made mistakes; the classes may not be "
+                "separable by a plane (averaged=True is steadier then), or raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _start(self, k: int, d: int) -> np.ndarray:
+        """Return ω0 and b0 of each problem, of shape (k, d + 1)."""
+        start = np.zeros((k, d + 1))
+        given = {"coef_init": (self.coef_init, start[:, :d])}
+        if self.fit_intercept:
+            given["intercept_init"] = (self.intercept_init, start[:, d])
+        for name, (value, place) in given.items():
+            if value is not None:
+                try:
+                    place[...] = value
+                except (TypeError, ValueError) as error:
+                    raise ValueError(
+                        f"{name} has shape {np.shape(value)}, which does not fit {place.shape}, the shape of this "
+                        "problem; give numbers that broadcast to it, or None."
+                    ) from error
+        if not np.isfinite(start).all():
+            raise ValueError("coef_init and intercept_init must be finite numbers; give others, or None for 0.")
+        return start
+
+    def _walk(self, rows: np.ndarray, plane: np.ndarray, random_state: Any) -> Walk:
+        """Pass over the rows of one problem until none is wrong."""
+        walk = Walk(plane, self.eta0)
+        for _ in range(self.max_iter):
+            walk.pass_over(rows[random_state.permutation(len(rows))] if self.shuffle else rows)
+            if not walk.mistakes:
+                break
+        if self.averaged:
+            walk.plane = walk.average()
+        return walk
+
+
+def _unit(rows: np.ndarray) -> float:
+    """Return 1, or for absurdly large or small cells a power of two near the largest, so that products stay floats."""
+    peak = max(rows.max(), -rows.min())
+    return 1.0 if peak == 0 or 1e-100 < peak < 1e100 else float(np.ldexp(1.0, np.frexp(peak)[1] - 1))

@@ -1,0 +1,103 @@
+"""Stand-ins for what a stage is given: rows that know their number, and a learner that writes down what it was shown."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+
+from pipeline.dataset import Dataset
+from pipeline.experiment import Experiment
+from pipeline.pruning import NoPruning
+from pipeline.scoring import choose_metrics
+from pipeline.splitting import Holdout
+from pipeline.tuning import NoTuning
+
+
+class Log(list[tuple[str, list[int]]]):
+    """(what was done, the numbers of the rows).  Cloning a learner copies its parameters; this one stays the same."""
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def of(self, deed: str) -> list[list[int]]:
+        """Return the rows of each such deed."""
+        return [rows for done, rows in self if done == deed]
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Predicts the first class in sorted order; once pruned, the commonest of training.
+
+    Parameters
+    ----------
+    log : Log
+    mark : int
+        Written on each fit, so that candidates of a space can be told apart.
+    """
+
+    def __init__(self, log: Log | None = None, mark: int = 0, random_state: int | None = None) -> None:
+        self.log = log
+        self.mark = mark
+        self.random_state = random_state
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> Self:
+        self._write(f"fit {self.mark}" if self.mark else "fit", X)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.answer_, self.commonest_ = self.classes_[0], self.classes_[counts.argmax()]
+        return self
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        self._write("predict", X)
+        return np.full(len(X), self.answer_)
+
+    def prune(self, X: pd.DataFrame | None, y: np.ndarray, method: str) -> Self:
+        self._write(f"prune {method}", X)
+        self.pruned_on_ = None if X is None else (X["row"].astype(int).tolist(), y.tolist())
+        self.answer_ = self.commonest_
+        self.pruning_path_ = {"leaves": [3, 2, 1], "depth": [2, 1, 0], "score": [0.25, 0.5, 0.75]}
+        return self
+
+    def _write(self, deed: str, X: pd.DataFrame | None) -> None:
+        if self.log is not None:
+            self.log.append((deed, [] if X is None else X["row"].astype(int).tolist()))
+
+
+class RecordingStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Changes nothing, and writes down the rows that it was fitted on."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        self.log.append(("prepare", X["row"].astype(int).tolist()))
+        self.n_features_in_, self.feature_names_in_ = X.shape[1], X.columns.to_numpy(dtype=object)
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        return X
+
+
+def numbered(n: int = 40, labels: str = "abbb") -> Dataset:
+    """Return n rows whose first column is their number; the labels repeat."""
+    y = np.array([labels[row % len(labels)] for row in range(n)])
+    X = pd.DataFrame({"row": np.arange(float(n)), "x": np.sin(np.arange(float(n)))})
+    return Dataset("numbered", X, y, "classification", "y", positive="b" if set(labels) == {"a", "b"} else None)
+
+
+def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any) -> Experiment:
+    """Return an experiment of a recorder on numbered rows, held out, but for the parts that are given."""
+    dataset = dataset or numbered()
+    learner = learner or Recorder()
+    names = parts.pop("metrics", None)
+    stages: dict[str, Any] = {
+        "preprocessing": None,
+        "tuning": NoTuning(),
+        "pruning": NoPruning(),
+        "splitter": Holdout(),
+        "seed": 0,
+    }
+    return Experiment(
+        dataset=dataset, learner=learner, metrics=choose_metrics(names, dataset.task, learner), **(stages | parts)
+    )

@@ -1,0 +1,354 @@
+"""k nearest neighbours as the lectures tell it: votes, ties, weights, regression, and what is refused."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.neighbors import KNeighborsClassifier as SklearnClassifier
+from sklearn.neighbors import KNeighborsRegressor as SklearnRegressor
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from learners import KNeighborsClassifier, KNeighborsRegressor
+
+POINTS = np.array([[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]])
+COLOURS = np.array(["Red", "Blue", "Red", "Blue", "Blue", "Red"])
+QUERY = np.array([[1, 2]])
+SPEED = np.array([[4.0], [8.0], [12.0], [16.0], [20.0], [24.0]])
+STOPPING = np.array([7.0, 16.0, 24.0, 36.0, 50.0, 80.0])
+
+
+def colours(k: int, **parameters: Any) -> KNeighborsClassifier:
+    return KNeighborsClassifier(k, **parameters).fit(POINTS, COLOURS)
+
+
+def votes(k: int, **parameters: Any) -> float:
+    """Red votes for one Blue vote."""
+    blue, red = colours(k, **parameters).predict_proba(QUERY)[0]
+    return float(red / blue)
+
+
+def grid(rng: np.random.Generator, n: int, d: int = 2) -> np.ndarray:
+    """Rows with many equal distances."""
+    return rng.integers(0, 4, (n, d)).astype(float)
+
+
+def test_colours_distances_are_the_lectures() -> None:
+    distance, index = colours(6).kneighbors(QUERY)
+    assert (index[0] + 1).tolist() == [6, 2, 4, 1, 5, 3]
+    np.testing.assert_allclose(distance[0] ** 2, [1, 2, 4, 5, 8, 9], rtol=1e-15)
+
+
+@pytest.mark.parametrize(("k", "colour"), [(1, "Red"), (3, "Blue"), (5, "Blue")])
+def test_colours_majority(k: int, colour: str) -> None:
+    assert colours(k).predict(QUERY) == [colour]
+
+
+@pytest.mark.parametrize("k", [2, 4, 6])
+def test_equal_votes_go_to_the_smallest_class(k: int) -> None:
+    np.testing.assert_array_equal(colours(k).predict_proba(QUERY), [[0.5, 0.5]])
+    assert colours(k).predict(QUERY) == ["Blue"]
+
+
+@pytest.mark.parametrize(
+    ("k", "red", "blue"),
+    [(2, 1.0, 0.7071), (3, 1.0, 1.2071), (4, 1.4472, 1.2071), (5, 1.4472, 1.5607), (6, 1.7805, 1.5607)],
+)
+def test_inverse_distance_votes(k: int, red: float, blue: float) -> None:
+    assert votes(k, weights="distance") == pytest.approx(red / blue, abs=1e-4)
+
+
+@pytest.mark.parametrize(("k", "red", "blue"), [(3, 0.2420, 0.2008), (5, 0.2747, 0.2081)])
+def test_gaussian_votes(k: int, red: float, blue: float) -> None:
+    assert votes(k, weights="gaussian") == pytest.approx(red / blue, abs=1e-3)
+    assert colours(k, weights="gaussian").predict(QUERY) == ["Red"]
+
+
+def test_gaussian_bandwidth_is_a_unit_of_distance() -> None:
+    wide = KNeighborsClassifier(5, weights="gaussian", bandwidth=3.0).fit(POINTS * 3, COLOURS)
+    np.testing.assert_allclose(wide.predict_proba(QUERY * 3), colours(5, weights="gaussian").predict_proba(QUERY))
+
+
+def test_gaussian_votes_do_not_vanish_far_away() -> None:
+    assert colours(3, weights="gaussian").predict([[1000, 1]]) == ["Blue"]  # point 2 is nearest
+
+
+def test_callable_votes() -> None:
+    def inverse(distance: np.ndarray) -> np.ndarray:
+        return 1 / distance
+
+    assert votes(5, weights=inverse) == pytest.approx(votes(5, weights="distance"))
+    ties = KNeighborsClassifier(2, weights=inverse, ties="all").fit(POINTS, COLOURS)
+    assert np.isfinite(ties.predict_proba([[1, 2], [0.5, 2]])).all()
+
+
+@pytest.mark.parametrize("function", [lambda d: -d, lambda d: d[:, :1], lambda d: d * np.inf])
+def test_callable_votes_must_be_finite_and_positive(function: Any) -> None:
+    with pytest.raises(ValueError, match="weights: the callable must"):
+        colours(3, weights=function).predict(QUERY)
+    with pytest.raises(ValueError, match="weights: the callable gave every neighbour"):
+        colours(3, weights=lambda d: 0 * d).predict(QUERY)
+
+
+def test_an_exact_match_decides_alone() -> None:
+    model = colours(5, weights="distance")
+    np.testing.assert_array_equal(model.predict(POINTS), COLOURS)
+    np.testing.assert_array_equal(model.predict_proba(POINTS).max(axis=1), 1)
+
+
+def test_several_exact_matches_decide_together() -> None:
+    model = KNeighborsClassifier(4, weights="distance").fit([[0], [0], [0], [1]], ["a", "b", "b", "a"])
+    np.testing.assert_allclose(model.predict_proba([[0]]), [[1 / 3, 2 / 3]])
+
+
+def test_all_rows_are_the_global_method() -> None:
+    X, y = load_iris(return_X_y=True)
+    proba = KNeighborsClassifier(150).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(proba, np.full((150, 3), 1 / 3))
+    np.testing.assert_allclose(KNeighborsRegressor(150).fit(X, y).predict(X), 1.0)
+
+
+@pytest.mark.parametrize("scaler", [MinMaxScaler(), StandardScaler()])
+def test_scaled_colours(scaler: Any) -> None:
+    model = KNeighborsClassifier(1).fit(scaler.fit_transform(POINTS), COLOURS)
+    assert model.predict(scaler.transform(QUERY)) == ["Red"]
+
+
+def test_tied_rows_first_takes_the_lowest_row() -> None:
+    chebyshev = {"metric": "chebyshev"}  # points 6 (Red) and 2 (Blue) are both at distance 1
+    assert colours(1, **chebyshev).kneighbors(QUERY, return_distance=False) == [[1]]
+    assert colours(1, **chebyshev).predict(QUERY) == ["Blue"]
+
+
+def test_tied_rows_all_vote() -> None:
+    np.testing.assert_array_equal(colours(1, metric="chebyshev", ties="all").predict_proba(QUERY), [[0.5, 0.5]])
+    X, y = [[0], [1], [-1], [1], [5]], [0, 1, 1, 2, 2]
+    np.testing.assert_allclose(
+        KNeighborsClassifier(2, ties="all").fit(X, y).predict_proba([[0]]), [[1 / 4, 2 / 4, 1 / 4]]
+    )
+
+
+def test_tied_rows_random_are_drawn_and_seeded() -> None:
+    def nearest(seed: int) -> int:
+        model = colours(1, metric="chebyshev", ties="random", random_state=seed)
+        assert model.predict(QUERY) == COLOURS[model.kneighbors(QUERY, return_distance=False)[0]]
+        return int(model.kneighbors(QUERY, return_distance=False)[0, 0])
+
+    drawn = [nearest(seed) for seed in range(20)]
+    assert set(drawn) == {1, 5}
+    assert drawn == [nearest(seed) for seed in range(20)]
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 9), algorithm=st.sampled_from(["auto", "brute", "kd_tree"]))
+def test_row_order_does_not_matter_when_all_ties_vote(seed: int, k: int, algorithm: str) -> None:
+    rng = np.random.default_rng(seed)
+    X, y, Q = grid(rng, 40), rng.integers(0, 3, 40), grid(rng, 15)
+    shuffled = rng.permutation(40)
+    model = KNeighborsClassifier(k, ties="all", algorithm=algorithm, leaf_size=4)
+    before = model.fit(X, y).predict_proba(Q)
+    np.testing.assert_array_equal(model.fit(X[shuffled], y[shuffled]).predict_proba(Q)[:, : before.shape[1]], before)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    k=st.integers(1, 9),
+    ties=st.sampled_from(["first", "all"]),
+    weights=st.sampled_from(["uniform", "distance", "gaussian"]),
+    learner=st.sampled_from([KNeighborsClassifier, KNeighborsRegressor]),
+)
+def test_weight_two_is_the_row_twice(seed: int, k: int, ties: str, weights: str, learner: Any) -> None:
+    rng = np.random.default_rng(seed)
+    X, y, Q = grid(rng, 30), rng.integers(0, 3, 30), grid(rng, 10)
+    weight = rng.integers(0, 4, 30)
+    model = learner(k, ties=ties, weights=weights)
+    predict = "predict_proba" if learner is KNeighborsClassifier else "predict"
+    weighted = getattr(model.fit(X, y, sample_weight=weight), predict)(Q)
+    repeated = getattr(model.fit(X.repeat(weight, axis=0), y.repeat(weight)), predict)(Q)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+
+
+def test_fractions_of_weight_take_more_rows() -> None:
+    X, y = np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]
+    halves = KNeighborsClassifier(2).fit(X, y, sample_weight=[0.5] * 6)
+    np.testing.assert_allclose(halves.predict_proba([[0]]), [[3 / 4, 1 / 4]])  # four rows weigh 2
+    cut = KNeighborsRegressor(1).fit(X, X[:, 0], sample_weight=[0.75] * 6)
+    np.testing.assert_allclose(cut.predict([[-1]]), 0.25)  # row 0 with 0.75, row 1 with what is wanted still
+
+
+def test_neighbours_of_weighted_rows_bear_their_position_in_the_table() -> None:
+    model = KNeighborsClassifier(1).fit([[0], [1], [2]], [0, 1, 1], sample_weight=[0, 1, 3])
+    np.testing.assert_array_equal(model.kneighbors([[0], [2]], return_distance=False), [[1], [2]])
+    np.testing.assert_array_equal(model.kneighbors([[0]], 2)[1], [[1, 2]])
+
+
+def test_parameters_of_voting_may_change_after_fit() -> None:
+    model = colours(1)
+    np.testing.assert_array_equal(
+        model.set_params(n_neighbors=5, weights="distance").predict_proba(QUERY),
+        colours(5, weights="distance").predict_proba(QUERY),
+    )
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_predictions_are_scikit_learns(k: int, weights: str) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    ours = KNeighborsRegressor(k, weights=weights).fit(X[:300], y[:300]).predict(X[300:])
+    theirs = SklearnRegressor(k, weights=weights, algorithm="kd_tree").fit(X[:300], y[:300]).predict(X[300:])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    label = np.where(y > 140, "high", "low")
+    classifiers = [cls(k, weights=weights, algorithm="kd_tree") for cls in (KNeighborsClassifier, SklearnClassifier)]
+    ours, theirs = (model.fit(X[:300], label[:300]).predict_proba(X[300:]) for model in classifiers)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_regression_averages_targets() -> None:
+    model = KNeighborsRegressor(2).fit(SPEED, STOPPING)
+    np.testing.assert_allclose(model.predict([[5], [23]]), [11.5, 65.0])
+
+
+def test_weighted_mean_lies_nearer_to_the_nearer() -> None:
+    model = KNeighborsRegressor(2, weights="distance").fit(SPEED, STOPPING)
+    np.testing.assert_allclose(model.predict([[5]]), [(7 / 1 + 16 / 3) / (1 + 1 / 3)])
+    np.testing.assert_array_equal(model.predict(SPEED), STOPPING)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "gaussian", "distance"])
+def test_local_plane_of_a_plane_is_the_plane(weights: str) -> None:
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(50, 3)), rng.normal(size=(20, 3))
+    slope = np.array([2.0, -1.0, 0.5])
+    model = KNeighborsRegressor(8, weights=weights, regression="linear").fit(X, X @ slope + 3)
+    np.testing.assert_allclose(model.predict(Q), Q @ slope + 3, rtol=1e-9)
+
+
+def test_local_line_is_the_weighted_least_squares_line() -> None:
+    model = KNeighborsRegressor(4, weights="gaussian", bandwidth=5.0, regression="linear").fit(SPEED, STOPPING)
+    near, target = SPEED[1:5, 0], STOPPING[1:5]
+    root = np.exp(-((near - 13) ** 2) / (4 * 25))  # of the vote: least squares takes its square
+    line = np.polyfit(near, target, 1, w=root)
+    np.testing.assert_allclose(model.predict([[13]]), [np.polyval(line, 13)])
+
+
+def test_local_plane_through_few_equal_or_collinear_rows_is_finite() -> None:
+    model = KNeighborsRegressor(1, regression="linear").fit(SPEED, STOPPING)
+    np.testing.assert_allclose(model.predict(SPEED + 1), STOPPING)
+    same = KNeighborsRegressor(3, regression="linear").fit(np.full((4, 2), 0.1), [1.0, 2, 3, 4])
+    np.testing.assert_allclose(same.predict([[0.1, 5.0]]), [2.0])
+    X = np.hstack([SPEED, SPEED * 1e8, np.ones((6, 1))])
+    collinear = KNeighborsRegressor(6, regression="linear").fit(X, 3 * SPEED[:, 0])
+    np.testing.assert_allclose(collinear.predict(X + 0.0), 3 * SPEED[:, 0])
+
+
+def test_local_plane_refuses_nominal_columns_and_missing_cells() -> None:
+    table = pd.DataFrame({"speed": SPEED[:, 0], "road": pd.Categorical(list("ababab"))})
+    with pytest.raises(ValueError, match="regression='linear' takes numbers only"):
+        KNeighborsRegressor(regression="linear").fit(table, STOPPING)
+    with pytest.raises(ValueError, match="NaN"):
+        KNeighborsRegressor(regression="linear").fit([[1], [np.nan], [2], [3], [4]], [1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("learner", [KNeighborsClassifier, KNeighborsRegressor])
+def test_too_many_neighbours_are_refused_with_the_cure(learner: Any) -> None:
+    sentence = r"n_neighbors=7 is more than there is: training has 6 samples. Take n_neighbors of at most 6, or more"
+    with pytest.raises(ValueError, match=sentence):
+        learner(7).fit(SPEED, STOPPING.astype(int))
+    model = learner(6).fit(SPEED, STOPPING.astype(int))
+    with pytest.raises(ValueError, match=sentence):
+        model.kneighbors(SPEED, 7)
+    with pytest.raises(ValueError, match=sentence):
+        model.set_params(n_neighbors=7).predict(SPEED)
+    with pytest.raises(ValueError, match=r"6 samples that weigh 3 together\. Take n_neighbors of at most 3"):
+        learner(5).fit(SPEED, STOPPING.astype(int), sample_weight=[0.5] * 6)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "two"])
+def test_neighbours_wanted_must_be_a_positive_integer(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="n_neighbors"):
+        colours(1).kneighbors(QUERY, wrong)
+    with pytest.raises(ValueError, match="n_neighbors"):
+        colours(wrong)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"weights": "nearest"},
+        {"bandwidth": 0},
+        {"p": 0.5},
+        {"metric": "cosine"},
+        {"ties": "last"},
+        {"algorithm": "ball"},
+    ],
+)
+def test_wrong_parameters_are_refused_before_fitting(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        colours(1, **parameters)
+
+
+def test_one_row_and_one_class() -> None:
+    assert KNeighborsClassifier(1).fit([[3]], ["only"]).predict([[-9]]) == ["only"]
+    assert KNeighborsRegressor(1).fit([[3]], [2.5]).predict([[-9]]) == [2.5]
+
+
+def test_no_query_rows_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="0 sample"):
+        colours(1).predict(np.empty((0, 2)))
+
+
+def test_equal_rows_of_different_classes_share_the_vote() -> None:
+    X, y = np.zeros((4, 2)), [0, 1, 1, 1]
+    for weights in ("uniform", "distance", "gaussian"):
+        proba = KNeighborsClassifier(4, weights=weights).fit(X, y).predict_proba([[0, 0], [5, 5]])
+        np.testing.assert_allclose(proba, [[0.25, 0.75]] * 2)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150, 1e-300, 1e300])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree"])
+def test_scale_of_the_data_does_not_matter(scale: float, weights: str, algorithm: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = KNeighborsClassifier(7, weights=weights, algorithm=algorithm, ties="all")
+    plain = model.fit(X, y).predict(X + 0.03)
+    np.testing.assert_array_equal(model.fit(X * scale, y).predict((X + 0.03) * scale), plain)
+
+
+def test_huge_targets_do_not_overflow() -> None:
+    model = KNeighborsRegressor(4).fit([[0], [1], [2], [3]], [1e308, 1.5e308, 1e308, 1.5e308])
+    np.testing.assert_allclose(model.predict([[1]]), 1.25e308)
+
+
+def test_a_query_beyond_all_measure_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"no distance can be computed"):
+        colours(1).predict([[1e200, 0]])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32, bool, np.uint8])
+def test_kinds_and_layouts_of_numbers_do_not_matter(kind: Any) -> None:
+    X = (POINTS % 2).astype(kind)
+    plain = KNeighborsClassifier(3).fit(X.astype(float), COLOURS).predict_proba(X.astype(float))
+    fortran = np.asfortranarray(X)
+    fortran.flags.writeable = False
+    np.testing.assert_array_equal(KNeighborsClassifier(3).fit(fortran, COLOURS).predict_proba(fortran), plain)
+
+
+def test_later_changes_of_the_callers_rows_do_not_change_the_model() -> None:
+    X = np.asfortranarray(POINTS.astype(float))
+    model = KNeighborsRegressor(2, regression="linear").fit(X, np.arange(6.0))
+    before = model.predict(QUERY)
+    X[:] = 0
+    np.testing.assert_array_equal(model.predict(QUERY), before)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"ties": "all"}, {"algorithm": "kd_tree"}, {"metric": "gower"}])
+def test_predictions_do_not_depend_on_the_other_rows(parameters: dict[str, Any]) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = KNeighborsRegressor(4, weights="gaussian", **parameters).fit(X, y)
+    Q = X[:60] * 1.01
+    one_by_one = np.concatenate([model.predict(Q[i : i + 1]) for i in range(60)])
+    np.testing.assert_array_equal(model.predict(Q), one_by_one)

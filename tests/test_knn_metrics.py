@@ -1,0 +1,238 @@
+"""The distances of k nearest neighbours: the lectures' numbers, metric axioms, mixed columns, missing cells."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import cdist
+from sklearn.metrics import nan_euclidean_distances
+
+from learners import KNeighborsClassifier, KNeighborsRegressor
+
+POINTS = np.array([[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]])
+COLOURS = np.array(["Red", "Blue", "Red", "Blue", "Blue", "Red"])
+QUERY = np.array([[1, 2]])
+BY_HAND = np.array([[2.2667, -0.6], [-0.6, 1.1]])
+
+PEOPLE = pd.DataFrame(
+    {
+        "age": [20.0, 30.0, 40.0, 60.0],
+        "job": pd.Categorical(["smith", "baker", "smith", "baker"]),
+        "town": pd.Categorical(["Ulm", "Ulm", "Köln", "Ulm"]),
+    }
+)
+
+
+def distances(X: Any, Q: Any, metric: Any, **parameters: Any) -> np.ndarray:
+    """From each query to each row, in the order of the rows: shape (m, n)."""
+    n = len(X)
+    model = KNeighborsRegressor(n, metric=metric, **parameters).fit(X, np.zeros(n))
+    distance, index = model.kneighbors(Q)
+    table = np.empty_like(distance)
+    np.put_along_axis(table, index, distance, axis=1)
+    return table
+
+
+def absolute(x: np.ndarray, z: np.ndarray, power: float = 1.0) -> float:
+    return float((np.abs(x - z) ** power).sum())
+
+
+@pytest.mark.parametrize(
+    ("metric", "p", "expected"),
+    [
+        ("manhattan", 2, [3, 2, 3, 2, 4, 1]),
+        ("l1", 2, [3, 2, 3, 2, 4, 1]),
+        ("chebyshev", 2, [2, 1, 3, 2, 2, 1]),
+        ("linf", 2, [2, 1, 3, 2, 2, 1]),
+        ("minkowski", np.inf, [2, 1, 3, 2, 2, 1]),
+        ("minkowski", 3, [2.0801, 1.2599, 3, 2, 2.5198, 1]),
+        ("euclidean", 3, np.sqrt([5, 2, 9, 4, 8, 1])),
+        ("l2", 3, np.sqrt([5, 2, 9, 4, 8, 1])),
+        ("mahalanobis", 2, [1.4142, 1.0078, 2.1542, 1.4361, 2.9262, 1.0308]),
+    ],
+)
+def test_colours_in_other_metrics(metric: str, p: float, expected: Any) -> None:
+    np.testing.assert_allclose(distances(POINTS, QUERY, metric, p=p)[0], expected, atol=5e-5)
+
+
+def test_mahalanobis_learns_the_covariance_or_takes_it() -> None:
+    learnt = distances(POINTS, QUERY, "mahalanobis")
+    V = np.cov(POINTS, rowvar=False)
+    np.testing.assert_allclose(V, BY_HAND, atol=5e-5)
+    np.testing.assert_allclose(distances(POINTS, QUERY, "mahalanobis", metric_params={"V": V}), learnt)
+    np.testing.assert_allclose(
+        distances(POINTS, QUERY, "mahalanobis", metric_params={"VI": np.linalg.inv(V)}), learnt, rtol=1e-12
+    )
+    biased = distances(POINTS, QUERY, "mahalanobis", metric_params={"V": np.cov(POINTS, rowvar=False, ddof=0)})
+    np.testing.assert_allclose(biased[0], [1.5492, 1.1040, 2.3598, 1.5732, 3.2055, 1.1292], atol=5e-5)
+
+
+def test_mahalanobis_turns_red_to_blue() -> None:
+    assert KNeighborsClassifier(1).fit(POINTS, COLOURS).predict(QUERY) == ["Red"]
+    assert KNeighborsClassifier(1, metric="mahalanobis").fit(POINTS, COLOURS).predict(QUERY) == ["Blue"]
+
+
+@pytest.mark.parametrize("scale", [[1, 1], [1e150, 1e-150], [1e-100, 1e100]])
+def test_mahalanobis_does_not_see_units(scale: list[float]) -> None:
+    moved = distances(POINTS * scale, QUERY * scale, "mahalanobis")
+    np.testing.assert_allclose(moved, distances(POINTS, QUERY, "mahalanobis"), rtol=1e-9)
+
+
+@pytest.mark.parametrize("X", [[[0, 1], [1, 1], [2, 1]], [[0, 0], [1, 2], [3, 6]], [[0, 1], [1, 0]]])
+def test_mahalanobis_refuses_columns_that_depend_on_each_other(X: Any) -> None:
+    with pytest.raises(ValueError, match="metric='mahalanobis': the covariance V is singular"):
+        KNeighborsClassifier(1, metric="mahalanobis").fit(X, range(len(X)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"metric": "mahalanobis", "metric_params": {"V": np.eye(3)}}, r"finite symmetric \(2, 2\) matrix"),
+        ({"metric": "mahalanobis", "metric_params": {"V": np.eye(2), "VI": np.eye(2)}}, "V or VI, one of them"),
+        ({"metric_params": {"w": [1, 2]}}, "takes none"),
+        ({"metric": "mahalanobis", "feature_weights": [1, 2]}, "feature_weights has no meaning"),
+        ({"feature_weights": [1, 2, 3]}, "feature_weights has shape"),
+        ({"feature_weights": [1, -2]}, "feature_weights must be finite and not negative"),
+        ({"feature_weights": [0, 0]}, "at least one above 0"),
+        ({"metric": lambda x, z: -1.0}, "metric: the callable gave -1.0"),
+    ],
+)
+def test_metrics_that_do_not_fit_are_refused(parameters: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        KNeighborsClassifier(1, **parameters).fit(POINTS, COLOURS).predict(QUERY)
+
+
+def test_callable_metric_gets_rows_and_its_parameters() -> None:
+    np.testing.assert_allclose(distances(POINTS, QUERY, absolute), distances(POINTS, QUERY, "l1"))
+    squared = distances(POINTS, QUERY, absolute, metric_params={"power": 2.0})
+    np.testing.assert_allclose(squared, distances(POINTS, QUERY, "l2") ** 2)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_feature_weights_multiply_the_terms(p: float) -> None:
+    rng = np.random.default_rng(0)
+    X, Q, w = rng.normal(size=(300, 3)), rng.normal(size=(20, 3)), [0.5, 0.0, 3.0]
+    np.testing.assert_allclose(
+        distances(X, Q, "minkowski", p=p, feature_weights=w), cdist(Q, X, "minkowski", p=p, w=w), rtol=1e-12
+    )
+
+
+def test_feature_weights_of_chebyshev_gower_and_hamming() -> None:
+    X, Q = POINTS.astype(float), QUERY.astype(float)
+    terms = np.abs(Q[:, None] - X[None])
+    np.testing.assert_allclose(distances(X, Q, "linf", feature_weights=[1, 4]), (terms * [1, 4]).max(axis=2))
+    by_range = terms / [4, 3] * [1, 4]
+    np.testing.assert_allclose(distances(X, Q, "gower", feature_weights=[1, 4]), by_range.sum(axis=2) / 5)
+    np.testing.assert_allclose(distances(X, Q, "hamming", feature_weights=[1, 4]), ((terms != 0) @ [1, 4]) / 5)
+
+
+def test_hamming_is_the_fraction_of_columns_that_differ() -> None:
+    rng = np.random.default_rng(0)
+    X, Q = rng.integers(0, 3, (200, 7)), rng.integers(0, 3, (30, 7))
+    np.testing.assert_allclose(distances(X, Q, "hamming"), cdist(Q, X, "hamming"))
+
+
+def test_gower_of_mixed_columns() -> None:
+    query = pd.DataFrame({"age": [30.0], "job": pd.Categorical(["smith"]), "town": pd.Categorical(["Bonn"])})
+    expected = [[(0.25 + 0 + 1) / 3, (0 + 1 + 1) / 3, (0.25 + 0 + 1) / 3, (0.75 + 1 + 1) / 3]]
+    np.testing.assert_allclose(distances(PEOPLE, query, "gower"), expected)
+
+
+def test_nominal_columns_differ_by_one_in_any_norm() -> None:
+    np.testing.assert_allclose(distances(PEOPLE, PEOPLE, "l1")[0], [0, 11, 21, 41])
+    np.testing.assert_allclose(distances(PEOPLE, PEOPLE, "l2")[0], np.sqrt([0, 101, 401, 1601]))
+    np.testing.assert_allclose(distances(PEOPLE, PEOPLE, "hamming")[0], np.array([0, 2, 2, 2]) / 3)
+    with pytest.raises(ValueError, match="mahalanobis' takes numbers only"):
+        KNeighborsClassifier(1, metric="mahalanobis").fit(PEOPLE, [0, 1, 0, 1])
+
+
+def test_strings_named_as_nominal() -> None:
+    X = np.array([["red", 1.0], ["blue", 5.0], ["red", 4.0]], dtype=object)
+    model = KNeighborsClassifier(1, metric="gower", categorical_features=[0]).fit(X, ["a", "b", "c"])
+    assert model.predict(np.array([["blue", 2.0], ["green", 4.0]], dtype=object)).tolist() == ["b", "c"]
+
+
+def test_a_constant_column_tells_nothing() -> None:
+    X, Q = np.array([[0.0, 7.0], [1.0, 7.0]]), np.array([[0.9, 7.0], [0.1, 9.0]])
+    for metric in ("gower", "euclidean", "manhattan", "hamming"):
+        assert np.isfinite(distances(X, Q, metric)).all()
+    np.testing.assert_allclose(distances(X, Q, "gower"), [[0.45, 0.05], [0.05, 0.45]])
+    np.testing.assert_array_equal(distances(np.ones((3, 2)), np.ones((1, 2)), "gower"), [[0, 0, 0]])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    X=arrays(np.float64, (4, 3), elements=st.floats(-1e3, 1e3, width=32)),
+    p=st.sampled_from([1.0, 1.5, 2.0, 7.0, np.inf]),
+    metric=st.sampled_from(["minkowski", "gower", "hamming"]),
+)
+def test_distances_are_metrics(X: np.ndarray, p: float, metric: str) -> None:
+    D = distances(X, X, metric, p=p)
+    np.testing.assert_array_equal(np.diag(D), 0)
+    np.testing.assert_array_equal(D, D.T)
+    assert (D >= 0).all()
+    assert (D[:, :, None] + D[None, :, :] >= D[:, None, :] * (1 - 1e-12)).all()
+
+
+def test_mahalanobis_is_a_metric() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3)) @ np.array([[1, 2, 0], [0, 1, 5], [0, 0, 3.0]])
+    D = distances(X, X, "mahalanobis")
+    np.testing.assert_array_equal(D, D.T)
+    assert (D[:, :, None] + D[None, :, :] >= D[:, None, :] * (1 - 1e-12)).all()
+    np.testing.assert_allclose(D, cdist(X, X, "mahalanobis", VI=np.linalg.inv(np.cov(X.T))), rtol=1e-9, atol=1e-12)
+
+
+def test_missing_cells_leave_their_column_out_and_scale_up() -> None:
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(200, 4)), rng.normal(size=(30, 4))
+    X[:, 1:][rng.random((200, 3)) < 0.3] = np.nan
+    Q[:, 1:][rng.random((30, 3)) < 0.3] = np.nan
+    np.testing.assert_allclose(distances(X, Q, "euclidean"), nan_euclidean_distances(Q, X), rtol=1e-9)
+    terms = np.abs(Q[:, None] - X[None])
+    np.testing.assert_allclose(distances(X, Q, "l1"), np.nanmean(terms, axis=2) * 4)
+    np.testing.assert_allclose(distances(X, Q, "minkowski", p=3), np.cbrt(np.nanmean(terms**3, axis=2) * 4))
+    np.testing.assert_allclose(distances(X, Q, "chebyshev"), np.nanmax(terms, axis=2))
+    width = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    np.testing.assert_allclose(distances(X, Q, "gower"), np.nanmean(terms / width, axis=2))
+
+
+def test_a_missing_cell_in_the_query_does_not_change_the_other_queries() -> None:
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(500, 4)), rng.normal(size=(20, 4))
+    model = KNeighborsRegressor(weights="distance", algorithm="auto").fit(X, X[:, 0])
+    before = model.predict(Q)
+    Q[3, 2] = np.nan
+    after = model.predict(Q)
+    np.testing.assert_array_equal(np.delete(after, 3), np.delete(before, 3))
+    assert np.isfinite(after).all()
+
+
+def test_rows_that_share_no_column_are_infinitely_far_apart() -> None:
+    X = [[1.0, np.nan], [2.0, np.nan], [np.nan, 5.0]]
+    np.testing.assert_array_equal(distances(X, [[1.0, np.nan]], "l2"), [[0, np.sqrt(2), np.inf]])
+    for weights in ("uniform", "distance", "gaussian"):
+        model = KNeighborsRegressor(2, weights=weights).fit(X, [1.0, 2.0, 9.0])
+        assert np.isfinite(model.predict([[np.nan, 7.0], [1.5, np.nan]])).all()
+
+
+def test_missing_nominal_cells() -> None:
+    table = PEOPLE.astype({"job": object}).assign(job=["smith", None, "smith", "baker"]).astype({"job": "category"})
+    np.testing.assert_allclose(distances(table, table, "gower")[0], [0, (0.25 + 0) / 2, (0.5 + 0 + 1) / 3, (1 + 1) / 3])
+
+
+def test_missing_cells_are_refused_where_they_have_no_meaning() -> None:
+    X = [[1.0, np.nan], [2.0, 0.0], [0.0, 5.0]]
+    for parameters in ({"missing": "error"}, {"metric": "mahalanobis"}, {"metric": absolute}, {"algorithm": "kd_tree"}):
+        with pytest.raises(ValueError, match="NaN"):
+            KNeighborsClassifier(1, **parameters).fit(X, [0, 1, 1])
+    with pytest.raises(ValueError, match=r"rows without a single value \(the first: 1\)"):
+        KNeighborsClassifier(1).fit([[1.0], [np.nan]], [0, 1])
+
+
+def test_columns_of_very_different_scale_still_count() -> None:
+    X = np.array([[1e200, 0.0], [1e200, 1.0], [1e200, 2.0]])
+    np.testing.assert_array_equal(distances(X, [[1e200, 2.5]], "l2"), [[2.5, 1.5, 0.5]])

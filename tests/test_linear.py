@@ -1,0 +1,61 @@
+"""Scores of linear models, and several classes from two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learners.linear import TILE, linear_scores
+from learners.multiclass import one_against_rest
+from learners.scaling import Standardized, center
+
+
+@pytest.mark.parametrize(("d", "k"), [(1, 1), (2, 1), (20, 1), (5, 3), (64, 10), (300, 2)])
+def test_scores_of_a_row_do_not_depend_on_the_other_rows(d: int, k: int) -> None:
+    rng = np.random.default_rng(d)
+    X, coef, intercept = rng.normal(size=(3 * TILE + 7, d)), rng.normal(size=(k, d)), rng.normal(size=k)
+    scores = linear_scores(X, coef, intercept)
+    np.testing.assert_allclose(scores, X @ coef.T + intercept, rtol=1e-12, atol=1e-12)
+    for rows in ([5], [198], range(10, 100), rng.permutation(len(X)), [3] * 70):
+        np.testing.assert_array_equal(linear_scores(X[rows], coef, intercept), scores[rows])
+    np.testing.assert_array_equal(linear_scores(np.asfortranarray(X), coef, intercept), scores)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20))
+@settings(deadline=None)
+def test_every_row_is_positive_in_the_problem_of_its_class_alone(codes: list[int]) -> None:
+    signs = one_against_rest(np.array(codes), 5)
+    assert signs.shape == (5, len(codes))
+    assert signs.argmax(axis=0).tolist() == codes
+    assert (signs.sum(axis=0) == -3).all()
+
+
+def test_two_classes_are_one_problem_with_the_second_class_positive() -> None:
+    assert one_against_rest(np.array([0, 1, 1, 0]), 2).tolist() == [[-1, 1, 1, -1]]
+
+
+@pytest.mark.parametrize("value", [0.1, 1e9 + 0.3, -1e150])
+def test_centring_makes_a_constant_column_exactly_zero(value: float) -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(1000, value), rng.normal(size=1000)])
+    out = np.empty_like(X)
+    mean = center(X, rng.dirichlet(np.ones(1000)), out)
+    assert not out[:, 0].any()
+    assert mean[0] == value
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+def test_a_standardized_table_has_the_same_scores_and_the_same_penalty(fit_intercept: bool, penalty: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4)) * [1e-120, 1.0, 1e5, 1e120] + [0, 3, 0, 0]
+    columns = Standardized(X, np.full(50, 1 / 50), penalty, fit_intercept=fit_intercept)
+    theta = rng.normal(size=(3, 4 + fit_intercept))
+    coef, intercept = columns.original(theta)
+    np.testing.assert_allclose(X @ coef.T + intercept, columns.table @ theta.T, rtol=1e-9, atol=1e-9)
+    ordinary = [1, 2]  # of the others the squared weights are no floats
+    np.testing.assert_allclose(
+        (columns.penalty[:4] * theta[:, :4] ** 2)[:, ordinary], penalty * coef[:, ordinary] ** 2, rtol=1e-9
+    )

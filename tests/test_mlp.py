@@ -1,0 +1,297 @@
+"""Multilayer perceptron: gradient by differences, scikit-learn's training step for step, stopping, bad input."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.neural_network as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
+
+from learners import LogisticRegression, MLPClassifier, MLPRegressor, Ridge
+from learners.mlp.losses import LOSSES
+from learners.mlp.network import ACTIVATIONS, Network
+
+DATA = {"wine": load_wine, "breast_cancer": load_breast_cancer, "diabetes": load_diabetes}
+XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+
+
+def standardised(name: str) -> tuple[np.ndarray, np.ndarray]:
+    X, y = DATA[name](return_X_y=True)
+    return scale(X), scale(y) if name == "diabetes" else y
+
+
+@contextmanager
+def cut_short() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def weights(model: Any) -> np.ndarray:
+    return np.concatenate([array.ravel() for array in [*model.coefs_, *model.intercepts_]])
+
+
+# The gradient
+
+
+@pytest.mark.parametrize("output", sorted(LOSSES))
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("hidden", [[], [5], [4, 3]])
+def test_backpropagation_is_the_derivative_of_the_loss(activation: str, output: str, hidden: list[int]) -> None:
+    random = np.random.RandomState(1)
+    X, outputs = random.normal(size=(9, 3)), 4 if output == "softmax" else 1
+    target = random.normal(size=9) if output == "identity" else random.randint(0, max(2, outputs), 9)
+    rows = np.array([7, 0, 3, 3, 5])
+    network = Network([3, *hidden, outputs], activation, output, alpha=0.3, batch_size=6, random=random)
+    network.loss_and_gradient(X, target, rows)
+    gradient, step = network.gradient.copy(), 1e-6
+    for i in range(gradient.shape[0]):
+        start, losses = network.parameters[i], []
+        for sign in (1, -1):
+            network.parameters[i] = start + sign * step
+            losses.append(network.loss_and_gradient(X, target, rows))
+        network.parameters[i] = start
+        assert gradient[i] == pytest.approx((losses[0] - losses[1]) / (2 * step), abs=1e-7)
+
+
+def test_losses_of_enormous_sums_do_not_overflow() -> None:
+    z = np.array([[1e4, -1e4], [-1e4, 1e4]])
+    assert LOSSES["softmax"](z.copy(), np.array([0, 1])) == 0.0
+    assert LOSSES["softmax"](z.copy(), np.array([1, 0])) == pytest.approx(4e4)
+    assert LOSSES["logistic"](z[:, :1].copy(), np.array([1, 0])) == 0.0
+    assert LOSSES["logistic"](z[:, :1].copy(), np.array([0, 1])) == pytest.approx(2e4)
+
+
+# The same training as scikit-learn's
+
+
+@pytest.mark.parametrize("name", sorted(DATA))
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize(
+    "solver",
+    [
+        {"solver": "adam", "learning_rate_init": 0.005},
+        {"solver": "sgd", "learning_rate_init": 0.01},
+        {"solver": "sgd", "learning_rate_init": 0.01, "nesterovs_momentum": False, "momentum": 0.5},
+        {"solver": "adam", "shuffle": False, "alpha": 1.0},
+    ],
+)
+def test_training_follows_scikit_learn_step_for_step(name: str, activation: str, solver: dict[str, Any]) -> None:
+    X, y = standardised(name)
+    kind = "MLPRegressor" if name == "diabetes" else "MLPClassifier"
+    common = {"hidden_layer_sizes": (12, 7), "activation": activation, "batch_size": 64, "max_iter": 8, **solver}
+    ours = {"MLPClassifier": MLPClassifier, "MLPRegressor": MLPRegressor}[kind](random_state=5, **common)
+    theirs = getattr(reference, kind)(random_state=5, **common)
+    with cut_short():
+        ours.fit(X, y)
+        theirs.fit(X, y)
+    np.testing.assert_allclose(ours.loss_curve_, theirs.loss_curve_, rtol=1e-9)
+    np.testing.assert_allclose(weights(ours), weights(theirs), rtol=1e-8, atol=1e-10)
+    if kind == "MLPClassifier":
+        np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-8)
+    assert (ours.n_layers_, ours.n_outputs_, ours.out_activation_) == (4, theirs.n_outputs_, theirs.out_activation_)
+
+
+def test_training_ends_at_the_same_pass_as_scikit_learns() -> None:
+    X, y = standardised("wine")
+    common = {"learning_rate_init": 0.02, "tol": 1e-3, "random_state": 0}
+    ours, theirs = MLPClassifier(**common).fit(X, y), reference.MLPClassifier(**common).fit(X, y)
+    assert 10 < ours.n_iter_ == theirs.n_iter_ < 200
+    assert ours.best_loss_ == pytest.approx(theirs.best_loss_, rel=1e-6)
+    assert ours.loss_ == ours.loss_curve_[-1]
+
+
+# Special cases that other learners solve
+
+
+@pytest.mark.parametrize("name", ["breast_cancer", "wine"])
+def test_without_hidden_layer_it_is_logistic_regression(name: str) -> None:
+    X, y = standardised(name)
+    model = MLPClassifier(
+        (), alpha=1.0, batch_size=len(X), learning_rate_init=0.02, max_iter=5000, tol=1e-8, random_state=0
+    )
+    expected = LogisticRegression(C=1.0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(model.fit(X, y).predict_proba(X), expected, atol=2e-3)
+
+
+def test_without_hidden_layer_it_is_ridge_regression() -> None:
+    X, y = standardised("diabetes")
+    model = MLPRegressor((), alpha=2.0, batch_size=len(X), learning_rate_init=0.01, max_iter=5000, tol=1e-12)
+    expected = Ridge(alpha=2.0).fit(X, y).predict(X)
+    np.testing.assert_allclose(model.set_params(random_state=0).fit(X, y).predict(X), expected, atol=2e-3)
+
+
+def test_a_hidden_layer_learns_what_no_line_separates() -> None:
+    model = MLPClassifier(8, learning_rate_init=0.05, max_iter=1000, random_state=0).fit(XOR, [0, 1, 1, 0])
+    assert model.predict(XOR).tolist() == [0, 1, 1, 0]
+    assert [coef.shape for coef in model.coefs_] == [(2, 8), (8, 1)]
+    assert [intercept.shape for intercept in model.intercepts_] == [(8,), (1,)]
+
+
+# Stopping
+
+
+def test_reaching_max_iter_is_a_warning() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"stopped after max_iter=3 passes.*raise max_iter"):
+        model = MLPClassifier(max_iter=3, random_state=0).fit(XOR, [0, 1, 1, 0])
+    assert model.n_iter_ == len(model.loss_curve_) == 3
+
+
+@pytest.mark.parametrize("name", sorted(DATA))
+def test_early_stopping_keeps_the_best_weights_met(name: str) -> None:
+    X, y = standardised(name)
+    estimator = MLPRegressor if name == "diabetes" else MLPClassifier
+    model = estimator((30,), learning_rate_init=0.02, early_stopping=True, n_iter_no_change=5, random_state=2).fit(X, y)
+    scores = model.validation_scores_
+    assert len(scores) == model.n_iter_ < model.max_iter
+    assert model.best_loss_ is None
+    best_pass = int(np.argmax(scores)) + 1
+    with cut_short():
+        until_then = estimator(
+            (30,), learning_rate_init=0.02, early_stopping=True, max_iter=best_pass, random_state=2
+        ).fit(X, y)
+    np.testing.assert_array_equal(weights(model), weights(until_then))
+    assert model.best_validation_score_ == max(scores) == until_then.validation_scores_[-1]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(2, 200), st.integers(1, 5), st.floats(0.01, 0.9), st.integers(0, 1000))
+def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, fraction: float, seed: int) -> None:
+    from learners.mlp.base import _hold_back
+
+    strata = np.random.default_rng(seed).integers(0, c, n)
+    count = min(max(1, round(n * fraction)), n - 1)
+    training, validation = _hold_back(strata, count, np.random.RandomState(seed))
+    assert validation.shape[0] == count
+    assert sorted([*training, *validation]) == list(range(n))
+    for code in range(c):
+        expected = count * np.mean(strata == code)
+        assert abs(np.sum(strata[validation] == code) - expected) <= 1 + 1e-9
+
+
+def test_early_stopping_needs_a_row_to_train_on() -> None:
+    with pytest.raises(ValueError, match=r"validation_fraction=0.1 leaves no row of 1 to train on"):
+        MLPRegressor(early_stopping=True).fit([[1.0]], [1.0])
+
+
+# Laws
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_same_seed_same_bits_and_another_seed_another_network(early_stopping: bool) -> None:
+    X, y = standardised("wine")
+    with cut_short():
+        first, again, other = (
+            MLPClassifier(max_iter=5, early_stopping=early_stopping, random_state=seed).fit(X, y) for seed in (1, 1, 2)
+        )
+    np.testing.assert_array_equal(weights(first), weights(again))
+    assert not np.array_equal(weights(first), weights(other))
+
+
+@pytest.mark.parametrize("hidden", [(), (7,), (33, 10)])
+def test_a_prediction_is_bitwise_the_same_whatever_rows_come_with_it(hidden: tuple[int, ...]) -> None:
+    X, y = standardised("wine")
+    with cut_short():
+        model = MLPClassifier(hidden, max_iter=5, random_state=0).fit(X, y)
+    together = model.predict_proba(X)
+    np.testing.assert_array_equal(np.vstack([model.predict_proba(row[np.newaxis]) for row in X]), together)
+    np.testing.assert_array_equal(model.predict_proba(X[::-3]), together[::-3])
+
+
+def test_labels_may_be_anything_and_probabilities_sum_to_one() -> None:
+    X, y = standardised("wine")
+    names = np.array(["zebra", "ant", "mole"])[y]
+    with cut_short():
+        model = MLPClassifier(max_iter=30, random_state=0).fit(X, names)
+    assert model.classes_.tolist() == ["ant", "mole", "zebra"]
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
+    assert np.mean(model.predict(X) == names) > 0.95
+
+
+def test_batch_size_is_cut_to_the_number_of_rows() -> None:
+    X, y = standardised("wine")
+    with cut_short():
+        whole, more = (MLPClassifier(max_iter=3, batch_size=b, random_state=0).fit(X, y) for b in (len(X), 10**6))
+    np.testing.assert_array_equal(weights(whole), weights(more))
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("estimator", [MLPClassifier, MLPRegressor])
+@pytest.mark.parametrize("solver", ["sgd", "adam"])
+def test_divergence_is_one_clear_error(estimator: Any, solver: str) -> None:
+    X, y = standardised("breast_cancer")
+    model = estimator(solver=solver, activation="identity", learning_rate_init=1e160, random_state=0)
+    with pytest.raises(ValueError, match=r"diverged: loss or weights overflowed\.  Standardise .*learning_rate_init"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [MLPClassifier, MLPRegressor])
+def test_features_too_large_to_square_are_refused_in_training_and_prediction(estimator: Any) -> None:
+    with pytest.raises(ValueError, match="diverged"):
+        estimator(random_state=0).fit(XOR * 1e300, [0, 1, 1, 0])
+    with cut_short():
+        model = estimator(activation="identity", max_iter=3, random_state=0).fit(XOR, [0, 1, 1, 0])
+    model.coefs_[0] *= 100.0
+    with pytest.raises(ValueError, match="overflow; scale X as in training"):
+        model.predict(np.full((1, 2), 1.7e308))
+
+
+@pytest.mark.parametrize("estimator", [MLPClassifier, MLPRegressor])
+@pytest.mark.parametrize("solver", ["sgd", "adam"])
+def test_tiny_features_leave_the_prediction_to_the_biases(estimator: Any, solver: str) -> None:
+    with cut_short():
+        model = estimator(solver=solver, max_iter=20, random_state=0).fit(XOR * 1e-150, [0, 1, 1, 0])
+    assert np.isfinite(weights(model)).all()
+    assert np.unique(model.predict(XOR * 1e-150)).size == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden_layer_sizes": (5, 0)}, "hidden_layer_sizes must be whole numbers"),
+        ({"hidden_layer_sizes": (2.5,)}, "hidden_layer_sizes must be whole numbers"),
+        ({"hidden_layer_sizes": 0}, "hidden_layer_sizes"),
+        ({"activation": "step"}, "activation"),
+        ({"solver": "lbfgs"}, "solver"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"learning_rate_init": 0.0}, "learning_rate_init"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"momentum": 1.0}, "momentum"),
+        ({"tol": -1.0}, "tol"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MLPClassifier(**parameters).fit(XOR, [0, 1, 1, 0])
+
+
+def test_one_row_one_class_and_constant_columns_are_answered() -> None:
+    with cut_short():
+        assert MLPClassifier(random_state=0).fit([[3.0]], ["only"]).predict_proba([[9.0]]).tolist() == [[1.0]]
+        assert np.isfinite(MLPRegressor(random_state=0).fit([[3.0]], [2.0]).predict([[9.0]])).all()
+        model = MLPClassifier(max_iter=400, learning_rate_init=0.01, random_state=0)
+        assert model.fit(np.ones((4, 2)), [0, 1, 1, 1]).predict_proba([[1, 1]])[0, 1] == pytest.approx(0.75, abs=0.02)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_other_number_types_and_orders_are_taken_and_never_written_to(dtype: Any, order: Any) -> None:
+    X = np.array(XOR, dtype=dtype, order=order)
+    X.setflags(write=False)
+    with cut_short():
+        model, plain = (MLPClassifier(max_iter=5, random_state=0).fit(table, [0, 1, 1, 0]) for table in (X, XOR))
+    np.testing.assert_array_equal(weights(model), weights(plain))
+    np.testing.assert_array_equal(X, XOR.astype(dtype))

@@ -1,0 +1,407 @@
+"""Naive Bayes: the lectures' tables, scikit-learn's figures, mixed and missing cells, and bad input."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+from learners import NaiveBayesClassifier
+
+MORTGAGE = pd.DataFrame(
+    [
+        ("true", "low", "single", "Approve"),
+        ("true", "low", "couple", "Approve"),
+        ("true", "low", "single", "Approve"),
+        ("true", "high", "single", "Approve"),
+        ("false", "high", "couple", "Approve"),
+        ("true", "low", "couple", "Reject"),
+        ("false", "low", "couple", "Reject"),
+        ("true", "low", "children", "Reject"),
+        ("false", "low", "single", "Reject"),
+        ("false", "high", "children", "Reject"),
+    ],
+    columns=["job", "dep", "fam", "class"],
+)
+APPLICANT = [["true", "high", "children"]]
+READING = [
+    ("known", "new", "long", "home", "skips"),
+    ("unknown", "new", "short", "work", "reads"),
+    ("unknown", "old", "long", "work", "skips"),
+    ("known", "old", "long", "home", "skips"),
+    ("known", "new", "short", "home", "reads"),
+    ("known", "old", "long", "work", "skips"),
+]
+
+
+def mortgage(**parameters: Any) -> NaiveBayesClassifier:
+    model = NaiveBayesClassifier(categorical_features=["job", "dep", "fam"], **parameters)
+    return model.fit(MORTGAGE[["job", "dep", "fam"]], MORTGAGE["class"])
+
+
+def applicant(*cells: Any) -> pd.DataFrame:
+    return pd.DataFrame([cells or APPLICANT[0]], columns=["job", "dep", "fam"])
+
+
+def reading(**parameters: Any) -> NaiveBayesClassifier:
+    table = np.array(READING)
+    return NaiveBayesClassifier(categorical_features=[0, 1, 2, 3], **parameters).fit(table[:, :4], table[:, 4])
+
+
+def nominal_table(n: int = 200, d: int = 4, k: int = 5, c: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(7)
+    return rng.integers(0, k, (n, d)), rng.integers(0, c, n)
+
+
+# The lectures' numbers
+
+
+@pytest.mark.parametrize(
+    ("alpha", "expected"),
+    [
+        (0.0, {("job", "true"): (4 / 5, 2 / 5), ("dep", "low"): (3 / 5, 4 / 5), ("fam", "single"): (3 / 5, 1 / 5),
+               ("fam", "couple"): (2 / 5, 2 / 5), ("fam", "children"): (0.0, 2 / 5)}),
+        (1.0, {("job", "true"): (5 / 7, 3 / 7), ("dep", "low"): (4 / 7, 5 / 7), ("fam", "single"): (4 / 8, 2 / 8),
+               ("fam", "couple"): (3 / 8, 3 / 8), ("fam", "children"): (1 / 8, 3 / 8)}),
+    ],
+)  # fmt: skip
+def test_mortgage_probabilities_of_each_value_with_and_without_laplace(
+    alpha: float, expected: dict[tuple[str, str], tuple[float, float]]
+) -> None:
+    model = mortgage(alpha=alpha)
+    assert model.class_prior_ == pytest.approx([0.5, 0.5], abs=1e-15)
+    for (column, value), probabilities in expected.items():
+        j = list(model.feature_names_in_).index(column)
+        position = model.categories_[j].tolist().index(value)
+        assert np.exp(model.feature_log_prob_[j][:, position]) == pytest.approx(probabilities, abs=1e-15)
+
+
+def test_mortgage_applicant_without_smoothing_cannot_be_approved() -> None:
+    model = mortgage(alpha=0.0)
+    assert np.exp(model.predict_joint_log_proba(applicant()))[0] == pytest.approx([0.0, 0.016], abs=1e-15)
+    assert model.predict_proba(applicant()).tolist() == [[0.0, 1.0]]
+    assert model.predict(applicant()).tolist() == ["Reject"]
+
+
+def test_mortgage_applicant_with_laplace_is_rejected_six_to_five() -> None:
+    model = mortgage(alpha=1.0)
+    assert np.exp(model.predict_joint_log_proba(applicant()))[0] == pytest.approx([15 / 784, 18 / 784], rel=1e-12)
+    assert model.predict_proba(applicant())[0] == pytest.approx([5 / 11, 6 / 11], rel=1e-12)
+
+
+@pytest.mark.parametrize(("smooth_prior", "expected"), [(True, (0.8200, 0.9011)), (False, (0.7915, 0.8836))])
+def test_reading_table_tells_the_smoothed_prior_from_the_plain_one(
+    smooth_prior: bool, expected: tuple[float, float]
+) -> None:
+    model = reading(smooth_prior=smooth_prior)
+    e7_e8 = np.array([["known", "new", "short", "work"], ["unknown", "new", "short", "work"]])
+    assert model.predict_proba(e7_e8)[:, 0] == pytest.approx(expected, abs=5e-5)
+    assert model.predict(e7_e8).tolist() == ["reads", "reads"]
+    assert model.class_prior_[0] == pytest.approx(3 / 8 if smooth_prior else 2 / 6)
+
+
+# The same figures as scikit-learn
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
+def test_numeric_columns_agree_with_gaussian_naive_bayes(load: Any) -> None:
+    X, y = load(return_X_y=True)
+    ours, theirs = NaiveBayesClassifier(smooth_prior=False).fit(X, y), GaussianNB().fit(X, y)
+    joint, expected = ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X)
+    # scikit-learn's own rounding of a variance is 1e-14 of it, and digits' joint logarithms reach -8e9.
+    assert np.abs(joint - expected).max() <= max(1e-10, 1e-13 * np.abs(expected).max())
+    np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(ours.theta_, theirs.theta_, rtol=1e-12)
+    np.testing.assert_allclose(ours.var_, theirs.var_, rtol=1e-12)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 7.5])
+def test_nominal_columns_agree_with_categorical_naive_bayes(alpha: float) -> None:
+    X, y = nominal_table()
+    weight = np.random.default_rng(1).uniform(0.1, 3, y.size)
+    ours = NaiveBayesClassifier(alpha=alpha, smooth_prior=False, categorical_features=[0, 1, 2, 3]).fit(X, y, weight)
+    theirs = CategoricalNB(alpha=alpha).fit(X, y, weight)
+    np.testing.assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), atol=1e-10)
+    np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), atol=1e-10)
+    for mine, other in zip(ours.category_count_, theirs.category_count_, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
+
+
+def test_a_mixed_table_is_the_product_of_its_two_halves() -> None:
+    nominal, y = nominal_table()
+    numeric = np.random.default_rng(3).normal(size=(y.size, 2)) + y[:, np.newaxis]
+    X = np.column_stack([numeric[:, 0], nominal, numeric[:, 1]])
+    mixed = NaiveBayesClassifier(smooth_prior=False, categorical_features=[1, 2, 3, 4]).fit(X, y)
+    halves = GaussianNB().fit(numeric, y).predict_joint_log_proba(numeric)
+    halves += CategoricalNB().fit(nominal, y).predict_joint_log_proba(nominal) - np.log(mixed.class_prior_)
+    np.testing.assert_allclose(mixed.predict_joint_log_proba(X), halves, atol=1e-10)
+    assert mixed.numeric_features_.tolist() == [0, 5]
+    assert mixed.theta_.shape == (3, 2)
+
+
+# Priors and pseudo-counts
+
+
+def test_given_class_prior_is_used_as_it_is() -> None:
+    model = mortgage(class_prior=[0.9, 0.1])
+    assert model.class_prior_.tolist() == [0.9, 0.1]
+    odds = model.predict_proba(applicant())[0]
+    assert odds[0] / odds[1] == pytest.approx(9 * 15 / 18)
+
+
+@pytest.mark.parametrize("prior", [[1.0], [0.5, 0.6], [-0.5, 1.5], [math.nan, 1.0], [[0.5, 0.5]]])
+def test_a_class_prior_that_is_no_distribution_is_refused(prior: Any) -> None:
+    with pytest.raises(ValueError, match=r"class_prior .* sum to 1"):
+        mortgage(class_prior=prior)
+
+
+def test_dirichlet_parameters_per_value_and_class_enter_numerator_and_denominator() -> None:
+    alphas = [[1.0, 2.0, 3.0], [0.0, 0.5, 4.0]]  # children, couple, single
+    model = mortgage(alpha=0.0, feature_alpha={"fam": alphas})
+    expected = np.array([[1 / 11, 4 / 11, 6 / 11], [2 / 9.5, 2.5 / 9.5, 5 / 9.5]])
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_[2]), expected, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_[0]), [[1 / 5, 4 / 5], [3 / 5, 2 / 5]], rtol=1e-12)
+
+
+def test_one_dirichlet_number_for_every_column_is_alpha() -> None:
+    every = mortgage(alpha=1.0, feature_alpha={0: 2.5, "dep": [2.5, 2.5], 2: 2.5})
+    plain = mortgage(alpha=2.5)
+    for mine, other in zip(every.feature_log_prob_, plain.feature_log_prob_, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given_alpha", "message"),
+    [({"age": 1.0}, "'age', which is no nominal column"), ({"fam": [1.0, 2.0]}, "one per value"), ({0: -1.0}, "≥ 0")],
+)
+def test_wrong_dirichlet_parameters_are_named(given_alpha: dict[Any, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        mortgage(feature_alpha=given_alpha)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"alpha": -1.0}, {"alpha": math.nan}, {"alpha": math.inf}, {"var_smoothing": -1e-9}, {"smooth_prior": "yes"},
+     {"handle_unknown": "skip"}, {"handle_missing": "skip"}],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused_before_fit(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        mortgage(**parameters)
+
+
+def test_enormous_pseudo_count_flattens_every_distribution() -> None:
+    model = mortgage(alpha=1e308)
+    assert model.predict_proba(applicant())[0] == pytest.approx([0.5, 0.5])
+    assert np.exp(model.feature_log_prob_[2]) == pytest.approx(np.full((2, 3), 1 / 3))
+
+
+def test_declared_domain_counts_where_a_value_never_occurs() -> None:
+    table = MORTGAGE[["fam"]].astype(pd.CategoricalDtype(["single", "couple", "children", "widowed"]))
+    model = NaiveBayesClassifier().fit(table, MORTGAGE["class"])
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_[0][0]), [4 / 9, 3 / 9, 1 / 9, 1 / 9], rtol=1e-12)
+
+
+# Unknown values, missing cells, impossible rows
+
+
+def test_an_unknown_value_and_a_missing_cell_say_nothing() -> None:
+    model = mortgage()
+    without = np.exp(model.predict_joint_log_proba(applicant("purple", "high", None)))[0]
+    assert without == pytest.approx([0.5 * 3 / 7, 0.5 * 2 / 7], rel=1e-12)
+
+
+def test_an_unknown_value_is_an_error_by_choice() -> None:
+    with pytest.raises(ValueError, match="Column 'job' holds a value that training did not know"):
+        mortgage(handle_unknown="error").predict(applicant("purple", "high", "single"))
+
+
+def test_a_missing_cell_is_an_error_by_choice() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        mortgage(handle_missing="error").predict(applicant(None, "high", "single"))
+    with pytest.raises(ValueError, match="NaN"):
+        NaiveBayesClassifier(handle_missing="error").fit([[1.0], [np.nan]], [0, 1])
+
+
+def test_missing_training_cells_are_not_counted() -> None:
+    X, y = load_iris(return_X_y=True)
+    holes = np.random.default_rng(0).random(X.shape) < 0.3
+    model = NaiveBayesClassifier(var_smoothing=0.0).fit(np.where(holes, np.nan, X), y)
+    for code in range(3):
+        for j in range(4):
+            cells = X[(y == code) & ~holes[:, j], j]
+            assert model.theta_[code, j] == pytest.approx(cells.mean(), rel=1e-12)
+            assert model.var_[code, j] == pytest.approx(cells.var(), rel=1e-12)
+
+
+def test_a_missing_numeric_cell_leaves_the_other_columns_evidence() -> None:
+    X, y = load_iris(return_X_y=True)
+    model, narrow = NaiveBayesClassifier().fit(X, y), NaiveBayesClassifier(var_smoothing=0).fit(X[:, :3], y)
+    model.var_ -= model.epsilon_
+    query = X.copy()
+    query[:, 3] = np.nan
+    np.testing.assert_allclose(
+        model.predict_joint_log_proba(query), narrow.predict_joint_log_proba(X[:, :3]), atol=1e-10
+    )
+
+
+def test_a_class_without_cells_in_a_column_borrows_all_classes_figures() -> None:
+    X = pd.DataFrame({"size": [1.0, 3.0, np.nan, np.nan], "colour": pd.Categorical(["r", "g", None, None])})
+    model = NaiveBayesClassifier(alpha=0.0, var_smoothing=0.0).fit(X, ["a", "a", "b", "b"])
+    assert model.theta_.tolist() == [[2.0], [2.0]]
+    assert model.var_.tolist() == [[1.0], [1.0]]
+    assert np.exp(model.feature_log_prob_[1]).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert model.predict_proba(X) == pytest.approx(np.full((4, 2), 0.5))
+
+
+def test_columns_without_any_cell_decide_nothing() -> None:
+    X = pd.DataFrame({"size": [np.nan] * 3, "colour": pd.Categorical([None] * 3, ["r", "g"]), "kind": [None] * 3})
+    model = NaiveBayesClassifier(alpha=0.0, categorical_features=["colour", "kind"]).fit(X, ["a", "b", "b"])
+    query = pd.DataFrame({"size": [5.0], "colour": pd.Categorical(["g"], ["r", "g"]), "kind": ["new"]})
+    assert model.predict_proba(query)[0] == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_without_pseudo_count_a_row_impossible_in_every_class_falls_to_the_prior() -> None:
+    X, y = [["red", "big"], ["blue", "small"], ["blue", "small"]], [0, 1, 1]
+    model = NaiveBayesClassifier(alpha=0.0, categorical_features=[0, 1]).fit(X, y)
+    contradiction = [["red", "small"]]
+    assert np.isneginf(model.predict_joint_log_proba(contradiction)).all()
+    assert model.predict_proba(contradiction)[0] == pytest.approx([1 / 3, 2 / 3])
+    assert model.predict(contradiction).tolist() == [1]
+
+
+def test_without_pseudo_count_a_declared_value_nobody_showed_says_nothing() -> None:
+    table = MORTGAGE[["fam"]].astype(pd.CategoricalDtype(["single", "couple", "children", "widowed"]))
+    model = NaiveBayesClassifier(alpha=0.0).fit(table, MORTGAGE["class"])
+    query = pd.DataFrame({"fam": pd.Categorical(["widowed"], categories=table["fam"].cat.categories)})
+    assert model.predict_proba(query).tolist() == [[0.5, 0.5]]
+
+
+# Laws
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    X=arrays(np.float64, (12, 3), elements=st.one_of(st.integers(-3, 3).map(float), st.just(np.nan))),
+    y=arrays(np.int64, 12, elements=st.integers(0, 2)),
+    alpha=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_probabilities_are_finite_and_sum_to_one(X: np.ndarray, y: np.ndarray, alpha: float) -> None:
+    model = NaiveBayesClassifier(alpha=alpha, categorical_features=[0, 1]).fit(X, y)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[probabilities.argmax(axis=1)])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**31), st.booleans())
+def test_weight_two_equals_the_row_twice(seed: int, nominal: bool) -> None:
+    rng = np.random.default_rng(seed)
+    X, y, weight = rng.integers(0, 4, (30, 3)).astype(float), rng.integers(0, 3, 30), rng.integers(1, 4, 30)
+    columns = [0, 1] if nominal else None
+    weighted = NaiveBayesClassifier(categorical_features=columns).fit(X, y, weight)
+    repeated = NaiveBayesClassifier(categorical_features=columns).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    joint, expected = weighted.predict_joint_log_proba(X), repeated.predict_joint_log_proba(X)
+    np.testing.assert_allclose(joint, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("given_as", [np.asarray, pd.DataFrame, list])
+def test_weight_zero_equals_no_row_so_its_values_belong_to_no_domain(given_as: Any) -> None:
+    rows, y = [["a", 1.0], ["b", 2.0], ["z", 9.0], ["a", 3.0]], np.array([0, 1, 1, 1])
+    with_idle = NaiveBayesClassifier(categorical_features=[0]).fit(given_as(rows), y, [1, 1, 0, 1])
+    without = NaiveBayesClassifier(categorical_features=[0]).fit(given_as(rows[:2] + rows[3:]), y[[0, 1, 3]])
+    assert list(with_idle.categories_[0]) == ["a", "b"]
+    np.testing.assert_array_equal(with_idle.feature_log_prob_[0], without.feature_log_prob_[0])
+    np.testing.assert_array_equal(with_idle.theta_, without.theta_)
+
+
+def test_rows_and_columns_may_come_in_any_order() -> None:
+    X, y = load_wine(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(X.shape[0]), rng.permutation(X.shape[1])
+    model = NaiveBayesClassifier().fit(X, y)
+    shuffled = NaiveBayesClassifier().fit(X[rows][:, columns], y[rows])
+    np.testing.assert_allclose(shuffled.predict_log_proba(X[:, columns]), model.predict_log_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_a_prediction_is_bitwise_the_same_whatever_rows_come_with_it(holes: bool) -> None:
+    X, y = load_wine(return_X_y=True)
+    model = NaiveBayesClassifier().fit(X, y)
+    X = X.copy()
+    X[::7, 3] = np.nan if holes else 1.0
+    together = model.predict_joint_log_proba(X)
+    alone = np.vstack([model.predict_joint_log_proba(row[np.newaxis]) for row in X])
+    np.testing.assert_array_equal(alone, together)
+    np.testing.assert_array_equal(model.predict_joint_log_proba(X[::-3]), together[::-3])
+    np.testing.assert_array_equal(model.predict_joint_log_proba(np.tile(X, (40, 1)))[: len(X)], together)
+
+
+# Bad input
+
+
+def test_constant_columns_decide_nothing() -> None:
+    y = [0, 1, 1]
+    assert NaiveBayesClassifier(smooth_prior=False).fit(np.full((3, 2), 0.1), y).predict_proba([[9.0, 0.1]])[
+        0
+    ] == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_a_class_constant_in_a_column_needs_smoothing_of_variances() -> None:
+    X, y = [[1.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="variance 0 in column 0: give var_smoothing > 0"):
+        NaiveBayesClassifier(var_smoothing=0.0).fit(X, y)
+    assert NaiveBayesClassifier().fit(X, y).predict([[1.0], [1.1]]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_predictions_do_not_depend_on_the_unit(scale: float) -> None:
+    X, y = load_iris(return_X_y=True)
+    plain, scaled = NaiveBayesClassifier().fit(X, y), NaiveBayesClassifier().fit(X * scale, y)
+    np.testing.assert_allclose(scaled.predict_proba(X * scale), plain.predict_proba(X), rtol=1e-6)
+
+
+def test_values_too_large_to_square_are_refused() -> None:
+    with pytest.raises(ValueError, match="variance overflows"):
+        NaiveBayesClassifier().fit([[1e200], [-1e200], [0.0]], [0, 0, 1])
+    model = NaiveBayesClassifier().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="so far from the training data"):
+        model.predict([[1e200]])
+
+
+def test_values_too_small_to_square_are_refused() -> None:
+    with pytest.raises(ValueError, match="tiny values"):
+        NaiveBayesClassifier().fit([[1e-200], [2e-200], [5e-200], [6e-200]], [0, 0, 1, 1])
+
+
+def test_one_row_one_class_and_duplicates_with_different_labels_are_answered() -> None:
+    assert NaiveBayesClassifier().fit([[3.0, 1.0]], ["a"]).predict([[9.0, 9.0]]).tolist() == ["a"]
+    model = NaiveBayesClassifier().fit([[1.0], [1.0], [1.0]], ["a", "b", "b"])
+    assert model.predict_proba([[1.0]])[0] == pytest.approx([2 / 5, 3 / 5])
+
+
+@pytest.mark.parametrize(
+    "convert", [np.float32, np.int64, np.asfortranarray, lambda X: np.asarray(X, order="C").astype(bool)]
+)
+def test_other_number_types_and_orders_are_taken_and_never_written_to(convert: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    table = convert(X) if not isinstance(convert, type) else X.astype(convert)
+    before = table.copy()
+    table.setflags(write=False)
+    model = NaiveBayesClassifier().fit(table, y)
+    assert model.predict(table).tolist() == NaiveBayesClassifier().fit(table.astype(float), y).predict(table).tolist()
+    np.testing.assert_array_equal(table, before)
+
+
+def test_log_probabilities_stay_exact_where_the_probability_underflows() -> None:
+    model = NaiveBayesClassifier().fit([[0.0], [1.0], [100.0], [101.0]], [0, 0, 1, 1])
+    log_proba = model.predict_log_proba([[0.5]])
+    assert model.predict_proba([[0.5]])[0, 1] == 0.0
+    assert np.isfinite(log_proba).all()
+    assert log_proba[0, 1] == pytest.approx(-20000, rel=0.02)
