@@ -14,11 +14,14 @@ from learners.majority import MajorityClassifier, MeanRegressor
 from learners.mlp import MLPClassifier, MLPRegressor
 from learners.naive_bayes import NaiveBayesClassifier
 from learners.perceptron import Perceptron
+from learners.random_forest import RandomForestClassifier, RandomForestRegressor
 from learners.svm import SVC
 
 REGISTRY: dict[str, type[BaseEstimator]] = {
     "decision_tree": DecisionTreeClassifier,
     "decision_tree_regressor": DecisionTreeRegressor,
+    "random_forest": RandomForestClassifier,
+    "random_forest_regressor": RandomForestRegressor,
     "knn": KNeighborsClassifier,
     "knn_regressor": KNeighborsRegressor,
     "linear_regression": LinearRegression,
@@ -48,5 +51,7 @@ __all__ = [
     "MeanRegressor",
     "NaiveBayesClassifier",
     "Perceptron",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "Ridge",
 ]

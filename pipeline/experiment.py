@@ -166,7 +166,7 @@ def fit(experiment: Experiment, split: Split) -> Model:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model = Pipeline([
-            ("preprocessing", experiment.preprocessing or "passthrough"),
+            ("preprocessing", "passthrough" if experiment.preprocessing is None else experiment.preprocessing),
             ("learner", experiment.learner),
         ])  # fmt: skip
         model, candidates = experiment.tuning.tune(clone(model), _material(experiment, split))

@@ -88,8 +88,8 @@ def numbered(n: int = 40, labels: str = "abbb") -> Dataset:
 
 def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any) -> Experiment:
     """Return an experiment of a recorder on numbered rows, held out, but for the parts that are given."""
-    dataset = dataset or numbered()
-    learner = learner or Recorder()
+    dataset = numbered() if dataset is None else dataset
+    learner = Recorder() if learner is None else learner
     names = parts.pop("metrics", None)
     stages: dict[str, Any] = {
         "preprocessing": None,

@@ -62,8 +62,8 @@ class TreeLearner(Learner):
         return Growth(
             criterion=criterion,
             max_depth=np.inf if self.max_depth is None else self.max_depth,
-            min_samples_split=_rows(self.min_samples_split, n, least=2),
-            min_samples_leaf=_rows(self.min_samples_leaf, n, least=1),
+            min_samples_split=rows_of(self.min_samples_split, n, least=2),
+            min_samples_leaf=rows_of(self.min_samples_leaf, n, least=1),
             min_weight_leaf=self.min_weight_fraction_leaf * weight,
             min_impurity_decrease=self.min_impurity_decrease,
             max_leaf_nodes=np.inf if self.max_leaf_nodes is None else self.max_leaf_nodes,
@@ -219,7 +219,8 @@ def features_to_draw(max_features: int | float | str | None, d: int) -> int:
     return max(1, int(max_features * d))
 
 
-def _rows(value: int | float, n: int, least: int) -> int:
+def rows_of(value: int | float, n: int, least: int) -> int:
+    """Return a number of rows, given as such or as a fraction of n."""
     return int(value) if isinstance(value, Integral) else max(least, int(np.ceil(value * n)))
 
 

@@ -35,6 +35,10 @@ class Growth:
         In the unit of the sample weights.
     max_features : int
         Features drawn for each node; all d of them, without drawing, if there is no generator.
+    generators : list of Generator
+        One for each tree.
+    subsets : list of ndarray of shape (max_features,)
+        Instead: the features, ascending, that each tree may ask.
     """
 
     criterion: Criterion
@@ -46,6 +50,7 @@ class Growth:
     max_leaf_nodes: float = np.inf
     max_features: int = 0
     generators: list[np.random.Generator] = field(default_factory=list)
+    subsets: list[np.ndarray] = field(default_factory=list)
     multiway: bool = True
 
 
@@ -113,6 +118,9 @@ def _limits(front: Front, growth: Growth) -> Limits:
 def _search(front: Front, level: Level, growth: Growth) -> Splits:
     """Find every node's best split; where none of the drawn features splits a node, draw more."""
     limits, d, m = _limits(front, growth), front.columns.shape[0], level.rows.size
+    if growth.subsets:
+        features = np.stack(growth.subsets)[level.tree].T
+        return best_splits(front, features, growth.criterion, limits, multiway=growth.multiway)
     if not growth.generators:
         return best_splits(front, np.arange(d)[:, None], growth.criterion, limits, multiway=growth.multiway)
     drawn = np.empty((m, d))

@@ -47,6 +47,10 @@ class Target(ABC):
         self.grain = 1.0 if self.whole is None else float(self.whole.sum() / weight.sum())
 
     @abstractmethod
+    def of(self, rows: np.ndarray) -> Target:
+        """Return the target of the given rows, which may repeat."""
+
+    @abstractmethod
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         """Describe m nodes, given rows (n,) and the node of each (n,)."""
 
@@ -70,6 +74,9 @@ class Labels(Target):
         self.codes, self.c, self.impurity = codes, c, impurity
         self.narrow = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
         self._weigh(weight)
+
+    def of(self, rows: np.ndarray) -> Labels:
+        return Labels(self.codes[rows], self.weight[rows], self.c, self.impurity)
 
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         key = node * self.c + self.codes.take(rows)
@@ -115,6 +122,9 @@ class Values(Target):
         self._weigh(weight)
         self._exact = self.whole is None or bool(np.all(self.whole == self.weight))
         self.whole_deviation = np.zeros(y.shape[0], dtype=np.int64)  # (n0,), relative to the row's present node
+
+    def of(self, rows: np.ndarray) -> Values:
+        return Values(self.y[rows], self.weight[rows])
 
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         y, w = self.y.take(rows), self.weight.take(rows)

@@ -101,7 +101,7 @@ class Tree:
         walk = self._walk_numbers if plain else self._walk
         X = np.ascontiguousarray(X)
         parts = [walk(X[first : first + CHUNK]) for first in range(0, X.shape[0], CHUNK)]
-        return np.concatenate(parts)
+        return np.concatenate([np.empty(0, dtype=np.intp), *parts])
 
     def _walk_numbers(self, X: np.ndarray) -> np.ndarray:
         """All rows take a step at once; at a leaf, the question is `x >= inf` and the child the leaf itself."""

@@ -45,7 +45,7 @@ class ScoreFilter:
     Attributes
     ----------
     centre : ndarray of shape (e,)
-        The medians of about a thousand rows: near most rows, whatever the rest do.
+        The medians of about a hundred rows: near most rows, whatever the rest do.
     near, far : ndarrays of int
         The rows with scores, and those without.
     radius : float
@@ -56,7 +56,7 @@ class ScoreFilter:
 
     def __init__(self, T: np.ndarray) -> None:
         e, n = T.shape
-        self.centre = np.median(T[:, :: n // 1000 + 1], axis=1)
+        self.centre = np.median(T[:, :: n // 100 + 1], axis=1)
         squares = np.zeros(n)
         for column, middle in zip(T, self.centre.tolist(), strict=True):
             squares += np.square(column - middle)
@@ -64,11 +64,12 @@ class ScoreFilter:
         if np.count_nonzero(outlying) > n // 64:
             outlying[:] = False
         self.near, self.far = np.flatnonzero(~outlying), np.flatnonzero(outlying)
-        self.radius = float(np.sqrt(squares[self.near].max())) or 1.0
+        kept = self.near if self.far.size else slice(None)
+        self.radius = float(np.sqrt(squares[kept].max())) or 1.0
         self.right = np.empty((e + 1, self.near.size), dtype=np.float32)
         for row, column, middle in zip(self.right, T, self.centre.tolist(), strict=False):
-            row[:] = (column[self.near] - middle) / self.radius
-        self.right[-1] = squares[self.near] / self.radius**2
+            row[:] = (column[kept] - middle) / self.radius
+        self.right[-1] = squares[kept] / self.radius**2
 
     def candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return pairs of query and row that hold the k nearest of each of Q (e, m); None if they are too many to help.
