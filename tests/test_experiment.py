@@ -103,7 +103,9 @@ def test_the_data_are_never_written_to() -> None:
 
 def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first() -> None:
     (fold,) = loop(experiment(splitter=Holdout(), metrics=["error", "accuracy"]))
-    assert list(fold.scores) == [f"{part}_{name}" for part in ("test", "validation", "train") for name in ("error", "accuracy")]
+    assert list(fold.scores) == [
+        f"{part}_{name}" for part in ("test", "validation", "train") for name in ("error", "accuracy")
+    ]
     assert fold.scores["test_accuracy"] == 0.25
     assert fold.outcome.truth.tolist() == numbered().y[fold.split.test].tolist()
     (bare, *_) = loop(experiment(splitter=KFold(folds=4), metrics=["accuracy"]))

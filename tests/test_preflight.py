@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import Log, Recorder, experiment, numbered
+from doubles import Log, Recorder, experiment, numbered, preset
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -175,9 +175,11 @@ def test_what_can_work_passes_and_does(right: Experiment) -> None:
 
 
 @pytest.mark.parametrize("data", [HOLEY, MORTGAGE, holey_mortgage()])
-def test_the_cures_named_work(data: Dataset, preset: Any) -> None:
+def test_the_cures_named_work(data: Dataset) -> None:
     for named in ("one_hot", "full") if data.nominal else ("impute",):
-        cured = experiment(data, LogisticRegression(max_iter=5000), preprocessing=preset(named), splitter=KFold(folds=2))
+        cured = experiment(
+            data, LogisticRegression(max_iter=5000), preprocessing=preset(named), splitter=KFold(folds=2)
+        )
         check(cured)
 
 

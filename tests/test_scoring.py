@@ -214,7 +214,12 @@ def test_less_is_better_for_errors_only() -> None:
 @pytest.mark.parametrize(
     ("names", "task", "learner", "said"),
     [
-        (["acuracy"], "classification", SVC(), r"names 'acuracy', no metric of classification. Did you mean 'accuracy'\?"),
+        (
+            ["acuracy"],
+            "classification",
+            SVC(),
+            r"names 'acuracy', no metric of classification. Did you mean 'accuracy'\?",
+        ),
         (["r2"], "classification", SVC(), "names 'r2', no metric of classification. Allowed: accuracy"),
         (["accuracy"], "regression", DummyRegressor(), "names 'accuracy', no metric of regression"),
         (["log_loss"], "classification", SVC(), "'log_loss', which needs predict_proba, and SVC has none"),

@@ -143,7 +143,9 @@ def test_a_future_row_never_trains_and_validation_rows_are_the_latest_before_the
         assert len(split.validation) == round(0.25 * (len(split.train) + len(split.validation)))
 
 
-@pytest.mark.parametrize("splitter", [Holdout(), GroupKFold(validation=0.2), GroupKFold(validation=0.2, stratify=False)])
+@pytest.mark.parametrize(
+    "splitter", [Holdout(), GroupKFold(validation=0.2), GroupKFold(validation=0.2, stratify=False)]
+)
 def test_groups_are_never_torn(splitter: Splitter) -> None:
     assert GROUPS.groups is not None
     for split in splits(splitter, GROUPS):

@@ -98,9 +98,7 @@ def test_where_less_is_better_the_least_wins_and_keeps_its_sign() -> None:
     (split,) = held_out.splits()
     rows, truth = diabetes.X.iloc[split.validation], diabetes.y[split.validation]
     errors = [
-        mean_squared_error(
-            truth, Ridge(alpha).fit(diabetes.X.iloc[split.train], diabetes.y[split.train]).predict(rows)
-        )
+        mean_squared_error(truth, Ridge(alpha).fit(diabetes.X.iloc[split.train], diabetes.y[split.train]).predict(rows))
         ** 0.5
         for alpha in (0.01, 1.0, 1000.0)
     ]
