@@ -98,6 +98,10 @@ def check_pruning(experiment: Experiment) -> None:
             f"pruning={method}, but {type(experiment.learner).__name__} cannot be pruned; "
             f"use pruning=none, or one of learner={','.join(names)}."
         )
+    if method == "pessimistic" and not is_classifier(experiment.learner):
+        raise Refusal(
+            "pruning=pessimistic counts errors of classes; for regression use pruning=best_first or bottom_up."
+        )
 
 
 def check_space(experiment: Experiment) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -106,8 +107,9 @@ def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any
     )
 
 
+@cache
 def composed(*words: str) -> DictConfig:
-    """Return what Hydra composes of conf/ with these overrides."""
+    """Return what Hydra composes of conf/ with these overrides; not to be written to."""
     config.register()
     with initialize_config_dir(config_dir=str(config.CONF), version_base="1.3"):
         return compose("config", overrides=list(words))

@@ -148,7 +148,7 @@ def test_a_learners_error_comes_out_as_it_is() -> None:
 
 
 def test_under_holdout_the_model_is_the_one_that_was_scored() -> None:
-    made, split, log = recorded()
+    made, _, log = recorded()
     (fold,) = loop(made)
     log.clear()
     assert final_model(made, fold) is fold.model
@@ -209,6 +209,6 @@ def test_axes_have_seeds_of_their_own() -> None:
 
 
 def test_groups_reach_the_splitter() -> None:
-    grouped = replace(numbered(), groups=np.arange(40) // 4)
-    (split,) = experiment(grouped).splits()
-    assert not set(grouped.groups[split.train]) & set(grouped.groups[split.test])
+    groups = np.arange(40) // 4
+    (split,) = experiment(replace(numbered(), groups=groups)).splits()
+    assert not set(groups[split.train]) & set(groups[split.test])

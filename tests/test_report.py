@@ -1,4 +1,4 @@
-"""Reports: means and deviations over folds, the headline first, sizes before and after pruning, tables of single rows."""
+"""Reports: means and deviations over folds, the headline first, sizes around pruning, tables of single rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def everything() -> tuple[Experiment, list[Fold], Model]:
 
 def test_a_fold_reports_scores_times_and_sizes_before_and_after_pruning(everything: Any) -> None:
     values = of_fold(everything[1][0])
-    assert list(values)[0] == "test_accuracy"
+    assert next(iter(values)) == "test_accuracy"
     assert {"time/fit", "time/tune", "time/prune", "time/predict"} <= set(values)
     assert (values["pruning/leaves_before"], values["pruning/leaves_after"]) == (3.0, 1.0)
     assert (values["pruning/depth_before"], values["pruning/depth_after"]) == (2.0, 0.0)
@@ -81,7 +81,7 @@ def test_one_fold_has_no_deviation() -> None:
 
 def test_the_headline_comes_first_whichever_it_is() -> None:
     made = experiment(metrics=["error", "accuracy"])
-    assert list(summary(made, folds_of(made)))[0] == "test_error"
+    assert next(iter(summary(made, folds_of(made)))) == "test_error"
 
 
 def test_a_score_not_defined_in_one_fold_has_no_mean() -> None:
