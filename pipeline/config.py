@@ -230,13 +230,17 @@ def request(swept: tuple[str, ...]) -> Request:
 
 def explain(error: Exception) -> Refusal:
     """Turn what Hydra or OmegaConf raised while composing into a sentence with the nearest valid name."""
-    from hydra.errors import MissingConfigException
+    from hydra.errors import MissingConfigException, OverrideParseException
 
     if isinstance(error, Refusal):
         return error
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
         group, _, option = str(error.missing_cfg_file).rpartition("/")
         return Refusal(f"{group}={option} is not an option. {did_you_mean(option, error.options)}")
+    if isinstance(error, OverrideParseException):
+        return Refusal(
+            f"{str(error).splitlines()[0]}: it must be KEY=VALUE, with special characters of VALUE in quotes."
+        )
     cause = error.__cause__
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
         known = [str(key) for key in cause.parent_node if key != "_target_"]
