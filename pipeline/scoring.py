@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,11 @@ class Metric:
     needs: tuple[str, ...] = ()
 
 
+def accuracy(outcome: Outcome) -> float:
+    """Fraction of the rows whose class is predicted; scikit-learn's checks would take longer than small predictions."""
+    return float(np.mean(outcome.truth == outcome.predicted))
+
+
 def of_classes(formula: Callable[..., np.ndarray], outcome: Outcome) -> float:
     """Return a score of the positive class, else its mean over all classes; NaN where it is 0/0 for one of them."""
     labels = outcome.classes if outcome.positive is None else [outcome.positive]
@@ -91,8 +96,8 @@ def r2(outcome: Outcome) -> float:
 
 
 CLASSIFICATION: Mapping[str, Metric] = {
-    "accuracy": Metric(lambda o: metrics.accuracy_score(o.truth, o.predicted)),
-    "error": Metric(lambda o: 1 - metrics.accuracy_score(o.truth, o.predicted), more_is_better=False),
+    "accuracy": Metric(accuracy),
+    "error": Metric(lambda o: 1 - accuracy(o), more_is_better=False),
     "balanced_accuracy": Metric(lambda o: metrics.balanced_accuracy_score(o.truth, o.predicted)),
     "precision": Metric(lambda o: of_classes(metrics.precision_score, o)),
     "recall": Metric(lambda o: of_classes(metrics.recall_score, o)),
@@ -153,7 +158,15 @@ def _can_give(metric: Metric, learner: object) -> bool:
     return not metric.needs or any(hasattr(learner, method) for method in metric.needs)
 
 
-def observe(model: Any, X: Any, truth: np.ndarray, classes: np.ndarray | None, positive: object | None) -> Outcome:
+def observe(
+    model: Any,
+    X: Any,
+    truth: np.ndarray,
+    classes: np.ndarray | None,
+    positive: object | None,
+    *,
+    labels_only: bool = False,
+) -> Outcome:
     """Let a fitted model predict, and take the time.
 
     Parameters
@@ -165,12 +178,14 @@ def observe(model: Any, X: Any, truth: np.ndarray, classes: np.ndarray | None, p
     classes : ndarray of shape (c,) or None
         All classes of the dataset; training may have had fewer.
     positive : object or None
+    labels_only : bool
+        Ask for no probabilities or decision values: no metric wants them.
     """
     started = time.perf_counter()
     predicted = np.asarray(model.predict(X))
     seconds = time.perf_counter() - started
-    if classes is None:
-        return Outcome(truth, predicted, seconds=seconds)
+    if classes is None or labels_only:
+        return Outcome(truth, predicted, classes=classes, positive=positive, seconds=seconds)
     probabilities = decision = None
     if hasattr(model, "predict_proba"):
         columns = np.searchsorted(classes, model.classes_)
@@ -181,8 +196,23 @@ def observe(model: Any, X: Any, truth: np.ndarray, classes: np.ndarray | None, p
     return Outcome(truth, predicted, probabilities, decision, classes, positive, seconds)
 
 
+def coded(outcome: Outcome) -> Outcome:
+    """Return the outcome with positions among the classes for labels: scikit-learn sorts text again for each score."""
+    classes = outcome.classes
+    if classes is None:
+        return outcome
+    return replace(
+        outcome,
+        truth=np.searchsorted(classes, outcome.truth),
+        predicted=np.searchsorted(classes, outcome.predicted),
+        classes=np.arange(len(classes)),
+        positive=None if outcome.positive is None else int(np.flatnonzero(classes == outcome.positive)[0]),
+    )
+
+
 def score(chosen: Mapping[str, Metric], outcome: Outcome) -> dict[str, float]:
     """Compute each metric: name -> value, NaN where it is not defined."""
+    outcome = coded(outcome)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="sklearn.metrics")
         return {name: float(metric.formula(outcome)) for name, metric in chosen.items()}
@@ -190,5 +220,6 @@ def score(chosen: Mapping[str, Metric], outcome: Outcome) -> dict[str, float]:
 
 def confusion(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Count rows by true class (rows) and predicted class (columns): shape (c, c)."""
-    table: np.ndarray = metrics.confusion_matrix(truth, predicted, labels=classes)
+    codes = np.searchsorted(classes, truth), np.searchsorted(classes, predicted)
+    table: np.ndarray = metrics.confusion_matrix(*codes, labels=np.arange(len(classes)))
     return table
