@@ -39,9 +39,20 @@ class Schema:
     pruning: Any = None
     evaluation: Any = None
     tracking: Any = None
+    search: Any = None
     seed: int = 0
     figures: list[Any] = field(default_factory=list)
     trust: list[str] = field(default_factory=list)
+    resume: bool = True
+    workers: int = 1
+    timeout: float | None = None
+    on_error: str = "continue"
+    on_invalid: str = "stop"
+    dry_run: bool = False
+
+
+SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run")
+"""Keys that say how jobs are made and run together; they are no part of any job."""
 
 
 def register() -> None:
@@ -89,7 +100,7 @@ def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        A new mapping; the space is dropped: tuning holds it.
+        A new mapping, without the space (tuning holds it) and the keys of sweeps.
 
     Raises
     ------
@@ -115,8 +126,7 @@ def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
     if evaluation.get("validation") is None:
         needed = prunes_on_rows or (tunes and tuning["folds"] == 0)
         evaluation["validation"] = VALIDATION if needed else 0
-    spec.pop("space", None)
-    return spec
+    return {key: value for key, value in spec.items() if key not in ("space", *SWEEP_KEYS)}
 
 
 def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
@@ -191,37 +201,33 @@ def _target(node: Mapping[str, Any]) -> Any:
         return None
 
 
-def swept_keys(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the keys of the command line that have more than one value, such as ``learner=knn,svm``."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
+def request(swept: Sequence[str] = ()) -> Request:
+    """Return what the command line asked of the job that Hydra runs now.
 
-    try:
-        parsed = OverridesParser.create().parse_overrides([word for word in words if "=" in word and word[0] != "-"])
-    except HydraException:  # Hydra itself reports it
-        return ()
-    return tuple(override.key_or_group for override in parsed if override.is_sweep_override())
+    Parameters
+    ----------
+    swept : sequence of str
+        Keys that vary over the sweep.
 
-
-def overrides() -> list[str]:
-    """Return the current job's overrides."""
-    from hydra.core.hydra_config import HydraConfig
-
-    return [str(word) for word in HydraConfig.get().overrides.task]
-
-
-def request(swept: tuple[str, ...]) -> Request:
-    """Return what the command line asked of the current job."""
+    Raises
+    ------
+    Refusal
+        A key of sweeps was given to a single run.
+    """
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
     current = HydraConfig.get()
     choices = {str(group): str(option) for group, option in current.runtime.choices.items()}
-    if current.mode == RunMode.RUN:
-        given = [word.lstrip("+~").split("=")[0] for word in overrides()]
-        return Request(choices, varying=tuple(given))
-    name = Path(str(current.sweep.dir)).name
-    return Request(choices, varying=swept, sweep=name, number=int(current.job.num))
+    given = tuple(str(word) for word in current.overrides.task)
+    if current.mode != RunMode.RUN:
+        sweep, number = Path(str(current.sweep.dir)).name, int(current.job.num)
+        return Request(choices, varying=tuple(swept), sweep=sweep, number=number, overrides=given)
+    keys = tuple(word.lstrip("+~").split("=")[0] for word in given)
+    for key in keys:
+        if key.split(".")[0] in SWEEP_KEYS:
+            raise Refusal(f"{key} is a key of sweeps; add -m.")
+    return Request(choices, varying=keys, overrides=given)
 
 
 def explain(error: Exception) -> Refusal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,7 @@ class Dataset:
     groups: np.ndarray | None = None
     source: str = ""
 
-    @property
+    @cached_property
     def classes(self) -> np.ndarray:
         """The class labels, sorted: shape (c,)."""
         return np.unique(self.y)
@@ -63,6 +64,10 @@ class Dataset:
 
     def digest(self) -> str:
         """Fingerprint task, names, kinds, groups and every cell, in order: 16 hexadecimal digits."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=8)
         groups = [] if self.groups is None else [("groups", pd.Series(self.groups))]  # they decide the splits
         for name, column in [*self.X.items(), (self.target, pd.Series(self.y)), *groups]:

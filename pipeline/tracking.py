@@ -6,11 +6,12 @@ run starts, so that a refusal costs no time.
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,8 +21,9 @@ import numpy as np
 
 from pipeline import artefact, provenance, report
 from pipeline.experiment import Experiment, Fold, Model
+from pipeline.pulse import Pulse
 from pipeline.refusal import Refusal
-from pipeline.store import Store, open_store
+from pipeline.store import Store, exists, open_store, store_uri
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -76,8 +78,11 @@ class Tracker(Protocol):
 
     store: Store | None
 
+    def find(self) -> Store | None:
+        """Return the store if there is one already; make none."""
+
     def open(self) -> None:
-        """Refuse now if runs could not be kept later."""
+        """Make the store if need be, once; refuse now if runs could not be kept later."""
 
     def run(self, description: Description, experiment: Experiment) -> Any:
         """Return a context manager that gives a `Run`."""
@@ -101,6 +106,10 @@ class NoTracker:
     """Keep nothing."""
 
     store: Store | None = None
+
+    def find(self) -> Store | None:
+        """Return None."""
+        return None
 
     def open(self) -> None:
         """Do nothing."""
@@ -130,15 +139,21 @@ class MLflowTracker:
     models: bool = True
     store: Store | None = field(default=None, init=False)
 
+    def find(self) -> Store | None:
+        """Return the store if there is one already; make none."""
+        if self.store is None and exists(store_uri(self.uri)):
+            self.open()
+        return self.store
+
     def open(self) -> None:
         """Find or create the store; raises Refusal if it cannot be written."""
-        self.store = open_store(self.uri, str(self.experiment))
+        if self.store is None:
+            self.store = open_store(self.uri, str(self.experiment))
 
     @contextmanager
     def run(self, description: Description, experiment: Experiment) -> Iterator[MLflowRun]:
         """Start a run; it ends FINISHED, FAILED with its traceback, or KILLED by a signal, whatever happens inside."""
-        if self.store is None:
-            self.open()
+        self.open()
         assert self.store is not None
         run = MLflowRun.start(self.store, description, experiment, keep_model=self.models)
         try:
@@ -165,6 +180,7 @@ class MLflowRun:
         self._folds: list[Fold] = []
         self._written = 0
         self._flushed = time.monotonic()
+        self._pulse = Pulse(self._beat)
 
     @classmethod
     def start(cls, store: Store, description: Description, experiment: Experiment, keep_model: bool) -> MLflowRun:
@@ -177,6 +193,9 @@ class MLflowRun:
         run._params(description.params)
         run._log_dataset()
         return run
+
+    def _beat(self) -> None:
+        self._client.set_tag(self._id, "heartbeat", f"{time.time():.0f}")
 
     def fold(self, fold: Fold) -> None:
         """Take note of a fold; write what has gathered if the last write was long ago."""
@@ -201,18 +220,20 @@ class MLflowRun:
     def fail(self, error: BaseException) -> None:
         """Keep what there is, say why, and end the run FAILED, or KILLED if a signal ended it."""
         killed = isinstance(error, KeyboardInterrupt)
+        text = "".join(traceback.format_exception(error))
         try:
-            self._flush()
-            text = "".join(traceback.format_exception(error))
             self._client.set_tag(self._id, "error", f"{type(error).__name__}: {error}"[:8000])
             self._client.set_tag(self._id, "error_type", type(error).__name__)
-            self._client.log_text(self._id, text, "traceback.txt")
-            self._client.log_text(self._id, self._description.config, "config.yaml")
         finally:
             self.end("KILLED" if killed else "FAILED")
+        with suppress(Exception):  # a full disk made it fail, perhaps; what it said first is what counts
+            self._flush()
+            self._client.log_text(self._id, text, "traceback.txt")
+            self._client.log_text(self._id, self._description.config, "config.yaml")
 
     def end(self, status: str) -> None:
         """Set the final status."""
+        self._pulse.stop()
         self._client.set_terminated(self._id, status)
 
     def _flush(self) -> None:
@@ -303,7 +324,7 @@ def model_name(run_name: str) -> str:
 def provenance_tags() -> dict[str, str]:
     """Return user, command, machine and state of the code as MLflow's tags."""
     tags = {"mlflow.user": provenance.user(), "mlflow.source.name": "bakeoff", "mlflow.source.type": "LOCAL"}
-    tags |= provenance.machine()
+    tags |= provenance.machine() | {"heartbeat": f"{time.time():.0f}"}
     state = provenance.git_state()
     if state is not None:
         tags |= {"mlflow.source.git.commit": state[0], "git_dirty": str(state[1]).lower()}
@@ -359,3 +380,9 @@ def _latest(store: Store) -> str:
     if not found:
         raise Refusal(f"predict: there is no finished run in {store.uri} yet.")
     return str(found[0].info.run_id)
+
+
+def warm_up() -> None:
+    """Import now what a run needs later."""
+    for module in ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io"):
+        importlib.import_module(module)
