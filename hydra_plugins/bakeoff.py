@@ -35,10 +35,10 @@ class PlanningSweeper(Sweeper):
         self._given = hydra_context, task_function, config
 
     def sweep(self, arguments: list[str]) -> None:
-        """Run a sweep; what became of its jobs is told to the task."""
+        """Run a sweep; the task holds the arguments of its jobs, and is told what became of them."""
         from pipeline.sweep.plugin import sweep
 
-        sweep([*(f"{key}={value}" for key, value in self._params.items()), *arguments], *self._given)
+        sweep([f"{key}={value}" for key, value in self._params.items()], *self._given)
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="bakeoff", node=SweeperConf, provider="bakeoff")

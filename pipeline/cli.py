@@ -98,12 +98,15 @@ class Task:
     ----------
     tracebacks : bool
         Print them.
+    arguments : list of str
+        What a sweep's jobs are made of.
     jobs : list of tuple of str, optional
-        The overrides of each job of a sweep, where they are not to be read from the command line.
+        The overrides of each job of a sweep, where they are not to be made of arguments.
     outcomes : list of Outcome
     """
 
     tracebacks: bool = False
+    arguments: list[str] = field(default_factory=list)
     jobs: list[tuple[str, ...]] | None = None
     outcomes: list[Outcome] = field(default_factory=list)
 
@@ -139,8 +142,10 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
     from pipeline.sweep.jobs import exit_code
 
     config.register()
-    sys.argv[1:] = words
     task = Task(tracebacks=os.environ.get("HYDRA_FULL_ERROR") == "1", jobs=jobs)
+    if is_sweep:
+        words, task.arguments = config.of_sweep_and_jobs(words)
+    sys.argv[1:] = words
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
         hydra.main(version_base="1.3", config_path=str(config.CONF), config_name="config")(task)()

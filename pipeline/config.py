@@ -5,6 +5,7 @@ Constructors own the rest of the schema: what a learner or a splitter may be giv
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
@@ -81,7 +83,8 @@ def resolve(config: DictConfig) -> dict[str, Any]:
 
 def as_yaml(spec: Mapping[str, Any]) -> str:
     """Write a settled configuration as YAML, for the record."""
-    return OmegaConf.to_yaml(OmegaConf.create(dict(spec)))
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C, where PyYAML has it
+    return str(yaml.dump(dict(spec), Dumper=dumper, sort_keys=False, allow_unicode=True))
 
 
 def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,6 +202,21 @@ def _target(node: Mapping[str, Any]) -> Any:
         return get_object(str(node.get("_target_")))
     except Exception:  # whatever importing it raises, `build` reports it under the key's name
         return None
+
+
+def of_sweep_and_jobs(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split a sweep's command line into what Hydra must know before there are jobs, and what jobs are made of.
+
+    A key of the learner says nothing until the learner is chosen, and each job chooses its own.  So Hydra gets its own
+    keys, those of the sweep, and ``experiment``, whose file may hold both; jobs get the others, and ``experiment`` too.
+    """
+    from hydra._internal.utils import get_args_parser
+
+    given = get_args_parser().parse_args(list(words)).overrides
+    keys = {word: re.split(r"[=@./]", word.lstrip("+~"))[0] for word in given}
+    of_jobs = [word for word in given if keys[word] not in ("hydra", *SWEEP_KEYS)]
+    is_one = {word for word in of_jobs if keys[word] == "experiment" and "," not in word}
+    return [word for word in words if word not in of_jobs or word in is_one], of_jobs
 
 
 def request(swept: Sequence[str] = ()) -> Request:

@@ -21,27 +21,30 @@ PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation
 
 @dataclass
 class Resources:
-    """What jobs of one process share: each dataset is loaded once, each store opened once.
+    """What jobs of one process share: a part that is described in the same words is built once.
 
-    A change to a dataset's rows would reach the next job; learners and preprocessing never write to their input.
+    So each dataset is loaded once and each store opened once.  Nothing is fitted but clones, and learners and
+    preprocessing never write to their input, so that no job changes what the next one finds.
     """
 
-    _datasets: dict[str, Dataset] = field(default_factory=dict)
-    _trackers: dict[str, Tracker] = field(default_factory=dict)
+    _built: dict[str, Any] = field(default_factory=dict)
+
+    def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
+        """Return what a node of the configuration describes; raises Refusal as `config.build` does."""
+        key = json.dumps([part, node, list(trust)], sort_keys=True, default=str)
+        if key not in self._built:
+            self._built[key] = build(node, part, list(trust))
+        return self._built[key]
 
     def dataset(self, spec: Mapping[str, Any]) -> Dataset:
         """Return the dataset of a settled configuration."""
-        key = json.dumps(spec["dataset"], sort_keys=True, default=str)
-        if key not in self._datasets:
-            self._datasets[key] = build(spec["dataset"], "dataset", list(spec["trust"]))
-        return self._datasets[key]
+        dataset: Dataset = self.build("dataset", spec["dataset"], spec["trust"])
+        return dataset
 
     def tracker(self, spec: Mapping[str, Any]) -> Tracker:
         """Return the tracker of a settled configuration."""
-        key = json.dumps(spec["tracking"], sort_keys=True, default=str)
-        if key not in self._trackers:
-            self._trackers[key] = build(spec["tracking"], "tracking", list(spec["trust"]))
-        return self._trackers[key]
+        tracker: Tracker = self.build("tracking", spec["tracking"], spec["trust"])
+        return tracker
 
 
 @dataclass(frozen=True)
@@ -104,19 +107,19 @@ def assemble(spec: Mapping[str, Any], resources: Resources) -> Experiment:
     ------
     Refusal
     """
-    trust = list(spec["trust"])
     dataset = resources.dataset(spec)
-    learner = build(spec["learner"], "learner", trust)
     evaluation = dict(spec["evaluation"])
     names = evaluation.pop("metrics", None)  # the rest is the splitter's
+    nodes = {**spec, "evaluation": evaluation}
+    parts = {part: resources.build(part, nodes[part], spec["trust"]) for part in PARTS[1:]}
     return Experiment(
         dataset=dataset,
-        preprocessing=build(spec["preprocessing"], "preprocessing", trust),
-        learner=learner,
-        tuning=build(spec["tuning"], "tuning", trust),
-        pruning=build(spec["pruning"], "pruning", trust),
-        splitter=build(evaluation, "evaluation", trust),
-        metrics=scoring.choose_metrics(names, dataset.task, learner),
+        preprocessing=parts["preprocessing"],
+        learner=parts["learner"],
+        tuning=parts["tuning"],
+        pruning=parts["pruning"],
+        splitter=parts["evaluation"],
+        metrics=scoring.choose_metrics(names, dataset.task, parts["learner"]),
         seed=spec["seed"],
     )
 
@@ -138,7 +141,9 @@ def prepare(spec: Mapping[str, Any], request: Request, resources: Resources) -> 
     spec = settle(spec)
     experiment = assemble(spec, resources)
     splits = preflight.check(experiment)
-    figures = [build(node, f"figures[{i}]", list(spec["trust"])) for i, node in enumerate(spec.get("figures", []))]
+    figures = [
+        resources.build(f"figures[{place}]", node, spec["trust"]) for place, node in enumerate(spec.get("figures", []))
+    ]
     return Prepared(spec, experiment, splits, figures, describe(spec, request, experiment.dataset))
 
 

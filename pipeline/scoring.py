@@ -10,10 +10,11 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn import metrics
+from sklearn import config_context, metrics
 
 from pipeline.refusal import Refusal, did_you_mean
 
@@ -44,6 +45,12 @@ class Outcome:
     positive: object | None = None
     seconds: float = 0.0
 
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Rows by true and by predicted class: shape (c, c)."""
+        assert self.classes is not None
+        return confusion(self.truth, self.predicted, self.classes)
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -54,11 +61,35 @@ class Metric:
     needs: tuple[str, ...] = ()
 
 
-def of_classes(formula: Callable[..., np.ndarray], outcome: Outcome) -> float:
-    """Return a score of the positive class, else its mean over all classes; NaN where it is 0/0 for one of them."""
-    labels = outcome.classes if outcome.positive is None else [outcome.positive]
-    each = formula(outcome.truth, outcome.predicted, labels=labels, average=None, zero_division=np.nan)
-    return float(np.mean(each))
+def accuracy(outcome: Outcome) -> float:
+    """Fraction of rows that are predicted right."""
+    return float(np.trace(outcome.counts) / np.sum(outcome.counts))
+
+
+def precision(outcome: Outcome) -> float:
+    """Fraction of what is said to be of a class that is."""
+    return of_classes(outcome, np.diagonal(outcome.counts), outcome.counts.sum(axis=0))
+
+
+def recall(outcome: Outcome) -> float:
+    """Fraction of a class that is found."""
+    return of_classes(outcome, np.diagonal(outcome.counts), outcome.counts.sum(axis=1))
+
+
+def f1(outcome: Outcome) -> float:
+    """Harmonic mean of precision and recall."""
+    both = outcome.counts.sum(axis=0) + outcome.counts.sum(axis=1)
+    return of_classes(outcome, 2 * np.diagonal(outcome.counts), both)
+
+
+def of_classes(outcome: Outcome, good: np.ndarray, all_: np.ndarray) -> float:
+    """Return good/all of the positive class, else the mean over all c classes; NaN where it is 0/0 for one of them."""
+    with np.errstate(invalid="ignore"):
+        each = good / all_
+    if outcome.positive is None:
+        return float(np.mean(each))
+    assert outcome.classes is not None
+    return float(each[outcome.classes == outcome.positive][0])
 
 
 def log_loss(outcome: Outcome) -> float:
@@ -91,12 +122,12 @@ def r2(outcome: Outcome) -> float:
 
 
 CLASSIFICATION: Mapping[str, Metric] = {
-    "accuracy": Metric(lambda o: metrics.accuracy_score(o.truth, o.predicted)),
-    "error": Metric(lambda o: 1 - metrics.accuracy_score(o.truth, o.predicted), more_is_better=False),
+    "accuracy": Metric(accuracy),
+    "error": Metric(lambda o: 1 - accuracy(o), more_is_better=False),
     "balanced_accuracy": Metric(lambda o: metrics.balanced_accuracy_score(o.truth, o.predicted)),
-    "precision": Metric(lambda o: of_classes(metrics.precision_score, o)),
-    "recall": Metric(lambda o: of_classes(metrics.recall_score, o)),
-    "f1": Metric(lambda o: of_classes(metrics.f1_score, o)),
+    "precision": Metric(precision),
+    "recall": Metric(recall),
+    "f1": Metric(f1),
     "log_loss": Metric(log_loss, more_is_better=False, needs=("predict_proba",)),
     "roc_auc": Metric(roc_auc, needs=("predict_proba", "decision_function")),
 }
@@ -183,12 +214,13 @@ def observe(model: Any, X: Any, truth: np.ndarray, classes: np.ndarray | None, p
 
 def score(chosen: Mapping[str, Metric], outcome: Outcome) -> dict[str, float]:
     """Compute each metric: name -> value, NaN where it is not defined."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
         warnings.filterwarnings("ignore", module="sklearn.metrics")
         return {name: float(metric.formula(outcome)) for name, metric in chosen.items()}
 
 
 def confusion(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Count rows by true class (rows) and predicted class (columns): shape (c, c)."""
-    table: np.ndarray = metrics.confusion_matrix(truth, predicted, labels=classes)
-    return table
+    c = len(classes)
+    codes = np.searchsorted(classes, truth) * c + np.searchsorted(classes, predicted)
+    return np.bincount(codes, minlength=c * c).reshape(c, c)

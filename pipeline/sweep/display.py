@@ -8,7 +8,6 @@ from typing import Self
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Outcome
 from pipeline.sweep.planning import DONE, INVALID, TO_DO, TWICE, Plan
@@ -63,8 +62,10 @@ class Display:
 
     def end(self, outcomes: Sequence[Outcome], planned: int) -> None:
         """Show the best job, and a table of what did not finish, and why."""
-        if self._best is not None and len(outcomes) > 1:
-            self._out.print(f"best  {escape(self._best.name)}  {self._best.headline} {self._best.value}")
+        if self._best is not None:
+            self._out.print(
+                f"best  {escape(self._best.name)}  {self._best.headline} {self._best.value}", soft_wrap=True
+            )
         wrong = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED)]
         if wrong:
             self._err.print(f"{len(wrong)} of {_count(planned)} did not finish:")
@@ -79,11 +80,11 @@ class Display:
 
     def plan(self, plan: Plan, workers: int) -> None:
         """Show all jobs, what is done, what cannot work and why, and how long it may take."""
-        table = Table("#", "job", "state", "why", box=None, pad_edge=False, header_style="bold")
+        width = max((len(row.name) for row in plan.rows), default=0)
         for row in plan.rows:
             hint = f"about {row.seconds:.1f} s" if row.seconds is not None else row.reason
-            table.add_row(str(row.draft.number), escape(row.name), row.state, escape(hint))
-        self._out.print(table)
+            told = f"#{row.draft.number:<4} {row.name:<{width}}  {row.state:<7}  {hint}".rstrip()
+            self._out.print(escape(told), soft_wrap=True)
         self._out.print(f"{_count(len(plan.rows))}: {_summary(plan)}", soft_wrap=True)
         known = [row.seconds for row in plan.of(TO_DO) if row.seconds is not None]
         if known:

@@ -16,7 +16,7 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import HydraContext
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from pipeline import config
 from pipeline.refusal import Refusal
@@ -28,18 +28,18 @@ from pipeline.sweep.options import Options
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
 
-def sweep(arguments: Sequence[str], context: HydraContext, task: Any, master: DictConfig) -> None:
+def sweep(params: Sequence[str], context: HydraContext, task: Any, master: DictConfig) -> None:
     """Compose all jobs of a sweep, and hand them to the engine.
 
     Parameters
     ----------
-    arguments : sequence of str
-        The overrides of the command line.
+    params : sequence of str
+        Overrides that stand in the configuration of the sweeper; those of the command line go before.
     context : HydraContext
-    task : Report
-        Is told the outcomes; may hold the overrides of each job.
+    task : Task
+        Holds the overrides of the command line, and is told the outcomes.
     master : DictConfig
-        Composed of what does not vary.
+        Composed for the sweep itself.
 
     Raises
     ------
@@ -49,7 +49,8 @@ def sweep(arguments: Sequence[str], context: HydraContext, task: Any, master: Di
     from pipeline.sweep.engine import conduct
 
     HydraConfig.instance().set_config(master)
-    overrides = _of_jobs(OverridesParser.create(config_loader=context.config_loader).parse_overrides(list(arguments)))
+    parser = OverridesParser.create(config_loader=context.config_loader)
+    overrides = parser.parse_overrides([*params, *task.arguments])
     options = _options(master)
     composer = Composer(context.config_loader, master)
     jobs = expand(overrides, options, composer) if task.jobs is None else task.jobs
@@ -60,6 +61,8 @@ def sweep(arguments: Sequence[str], context: HydraContext, task: Any, master: Di
     folder = Path(str(master.hydra.sweep.dir))
     conduct(drafts, options, task, folder, None if is_ours else Elsewhere(context, master))
     if folder.is_dir():
+        with read_write(master.hydra), open_dict(master):
+            master.hydra.overrides.task = [*params, *task.arguments]
         OmegaConf.save(master, folder / "multirun.yaml")
 
 
@@ -184,27 +187,22 @@ def expand(overrides: Sequence[Override], options: Options, composer: Composer) 
     combined = search.combine([_axis(each) for each in overrides], method)
     if method not in ("grid", "random"):
         return combined
-    jobs = []
-    for words in combined:
-        try:
-            space = composer.compose(words)[0].get("space")
-        except Refusal:  # the plan will tell of it
-            jobs.append(words)
-            continue
-        n, seed = int(options.search.get("n", 0)), int(options.search.get("seed", 0))
-        own = tuple(word for word in words if not word.lstrip("+~").startswith("space"))
-        for point in search.points(space, method, n, seed):
-            jobs.append((*own, *(f"learner.{name}={_text(value)}" for name, value in point.items())))
-    return jobs
+    n, seed = int(options.search.get("n", 0)), int(options.search.get("seed", 0))
+    return [job for words in combined for job in _searched(words, composer, method, n, seed)]
 
 
-def _of_jobs(overrides: Sequence[Override]) -> list[Override]:
-    """Leave out the keys of the sweep itself; they cannot vary."""
-    for each in overrides:
-        owned = each.key_or_group.split(".")[0] in config.SWEEP_KEYS
-        if owned and each.is_sweep_override():
-            raise Refusal(f"{each.key_or_group} is a key of the whole sweep; give it one value.")
-    return [each for each in overrides if each.key_or_group.split(".")[0] not in config.SWEEP_KEYS]
+def _searched(words: tuple[str, ...], composer: Composer, method: str, n: int, seed: int) -> Iterator[tuple[str, ...]]:
+    """Yield a job for each point of its learner's space; a learner without one is taken as it is written."""
+    try:
+        space = composer.compose(words)[0].get("space")
+    except Refusal:  # the plan will tell of it
+        space = None
+    if not space:
+        yield words
+        return
+    own = tuple(word for word in words if not word.lstrip("+~").startswith("space"))
+    for point in search.points(space, method, n, seed):
+        yield (*own, *(f"learner.{name}={_text(value)}" for name, value in point.items()))
 
 
 def _axis(override: Override) -> search.Axis:

@@ -63,7 +63,7 @@ def points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str,
     Raises
     ------
     Refusal
-        There is no space, or it does not hold lists.
+        The space does not hold lists.
 
     Examples
     --------
@@ -73,9 +73,7 @@ def points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str,
     ...     {"k": list(range(1000)), "p": list(range(1000))}, "random", n=2)
     True
     """
-    grids = [grid for grid in ([space] if isinstance(space, Mapping) else list(space or [])) if grid]
-    if not grids:
-        raise Refusal("search: the learner has no space; give +space.PARAMETER=[...], or space=NAME.")
+    grids = [space] if isinstance(space, Mapping) else list(space)
     for grid in grids:
         for name, values in grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
