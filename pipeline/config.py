@@ -161,19 +161,13 @@ def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
         cause = error.__cause__
         if isinstance(cause, Refusal):
             raise cause from None
-        reason = str(cause or error).splitlines()[0]
-        raise Refusal(f"{key} ({node['_target_']}): {reason}") from error
+        raise Refusal(f"{key} ({node['_target_']}): {' '.join(str(cause or error).split())}") from error
 
 
 def _require_trust(node: Any, key: str, trust: list[str]) -> None:
     if isinstance(node, Mapping):
-        target = node.get("_target_")
-        package = None if target is None else _untrusted_package(node, trust)
-        if package is not None:
-            raise Refusal(
-                f"{key}._target_={target!r} is outside the trusted packages {', '.join((*TRUSTED, *trust))}; "
-                f"if you trust it, add trust=[{package}]."
-            )
+        if node.get("_target_") is not None:
+            _require_trusted_target(node, f"{key}._target_={node['_target_']!r}", trust)
         for name, child in node.items():
             _require_trust(child, f"{key}.{name}", trust)
     elif isinstance(node, list):
@@ -181,27 +175,37 @@ def _require_trust(node: Any, key: str, trust: list[str]) -> None:
             _require_trust(child, f"{key}[{position}]", trust)
 
 
-def _untrusted_package(node: Mapping[str, Any], trust: list[str]) -> str | None:
-    """Return the package that is not trusted: the one named, else the one that what it names really comes from.
-
-    A trusted package reaches others: sklearn.os.system is not scikit-learn's.
-    """
+def _require_trusted_target(node: Mapping[str, Any], said: str, trust: list[str]) -> None:
+    """Refuse a target of another package, also one reached through a trusted one: sklearn.os.system; or of none."""
     trusted, target = (*TRUSTED, *trust), str(node["_target_"])
-    named = target.split(".")[0]
-    if named not in trusted:
-        return named
-    home = str(getattr(_target(node), "__module__", target)).split(".")[0]
-    return None if home in trusted else home
+    package = target.split(".")[0]
+    if package in trusted:
+        found = _target(node)
+        if found is None:
+            raise Refusal(f"{said} is not there. {_nearest_target(target)}")
+        package = str(getattr(found, "__module__", target)).split(".")[0]
+    if package not in trusted:
+        raise Refusal(
+            f"{said} is outside the trusted packages {', '.join(trusted)}; if you trust it, add trust=[{package}]."
+        )
+
+
+def _nearest_target(target: str) -> str:
+    """Suggest a name for the first part of a dotted target that does not lead on."""
+    home, _, name = target.rpartition(".")
+    while home and (found := _target({"_target_": home})) is None:
+        home, _, name = home.rpartition(".")
+    return did_you_mean(name, getattr(found, "__all__", dir(found))) if home else ""
 
 
 def _target(node: Mapping[str, Any]) -> Any:
-    """Return the class or function behind ``_target_``; None if there is none (`build` says so later)."""
-    from hydra.utils import get_object
+    """Return the class or function behind ``_target_``; None if there is none."""
+    from pydoc import ErrorDuringImport, locate
 
     try:
-        return get_object(str(node.get("_target_")))
-    except Exception:  # whatever importing it raises, `build` reports it under the key's name
-        return None
+        return locate(str(node.get("_target_")))
+    except ErrorDuringImport as error:
+        raise Refusal(f"{node['_target_']} cannot be imported: {error.value}") from error
 
 
 def of_sweep_and_jobs(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -250,13 +254,17 @@ def request(swept: Sequence[str] = ()) -> Request:
 
 def explain(error: Exception) -> Refusal:
     """Turn what Hydra or OmegaConf raised while composing into a sentence with the nearest valid name."""
-    from hydra.errors import MissingConfigException
+    from hydra.errors import MissingConfigException, OverrideParseException
 
     if isinstance(error, Refusal):
         return error
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
         group, _, option = str(error.missing_cfg_file).rpartition("/")
         return Refusal(f"{group}={option} is not an option. {did_you_mean(option, error.options)}")
+    if isinstance(error, OverrideParseException):
+        return Refusal(
+            f"{str(error).splitlines()[0]}: it must be KEY=VALUE, with special characters of VALUE in quotes."
+        )
     cause = error.__cause__
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
         known = [str(key) for key in cause.parent_node if key != "_target_"]

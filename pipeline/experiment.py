@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -143,7 +143,10 @@ def run(experiment: Experiment, splits: list[Split]) -> Iterator[Fold]:
     for number, split in enumerate(splits):
         model = fit(experiment, split)
         parts = {"train": split.train, "validation": split.validation, "test": split.test}
-        outcomes = {part: _observe(experiment, model.pipeline, rows) for part, rows in parts.items() if len(rows)}
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            outcomes = {part: _observe(experiment, model.pipeline, rows) for part, rows in parts.items() if len(rows)}
+        model = replace(model, warnings=_once((*model.warnings, *(str(warning.message) for warning in said))))
         scores = {
             f"{part}_{name}": value
             for part in ("test", "validation", "train")
@@ -181,7 +184,11 @@ def fit(experiment: Experiment, split: Split) -> Model:
     seconds = {"fit": clock.laps["fit"]}
     seconds |= {"tune": clock.laps["tune"]} if candidates is not None else {}
     seconds |= {"prune": clock.laps["prune"]} if path is not None else {}
-    return Model(model, path, candidates, unpruned, seconds, tuple(dict.fromkeys(str(w.message) for w in said)))
+    return Model(model, path, candidates, unpruned, seconds, _once(str(warning.message) for warning in said))
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
 
 
 def _material(experiment: Experiment, split: Split) -> Material:

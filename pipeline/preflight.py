@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
@@ -17,8 +18,11 @@ import learners
 from pipeline.experiment import Experiment
 from pipeline.pruning import METHODS, NoPruning
 from pipeline.refusal import Refusal, did_you_mean
-from pipeline.splitting import Split
+from pipeline.splitting import Split, TimeSeries
 from pipeline.tuning import GridTuning
+
+PROBE = 100
+"""Rows on which preprocessing is tried where every column is numeric and full: its steps work, or they do not."""
 
 
 def check(experiment: Experiment) -> list[Split]:
@@ -98,6 +102,10 @@ def check_pruning(experiment: Experiment) -> None:
             f"pruning={method}, but {type(experiment.learner).__name__} cannot be pruned; "
             f"use pruning=none, or one of learner={','.join(names)}."
         )
+    if method == "pessimistic" and not is_classifier(experiment.learner):
+        raise Refusal(
+            "pruning=pessimistic counts errors of classes; for regression use pruning=best_first or bottom_up."
+        )
 
 
 def check_space(experiment: Experiment) -> None:
@@ -130,7 +138,13 @@ def check_choices_have_rows(experiment: Experiment) -> None:
 
 
 def check_inner_folds(experiment: Experiment, splits: list[Split]) -> None:
-    """No more inner folds than the smallest training part has rows."""
+    """No more inner folds than the smallest training part has rows, and none where rows belong together."""
+    bound = experiment.dataset.groups is not None or isinstance(experiment.splitter, TimeSeries)
+    if experiment.tuning.folds and bound:
+        raise Refusal(
+            f"tuning.folds={experiment.tuning.folds} would mix groups, or past and future, in its inner folds; "
+            "set tuning.folds=0 to tune on a validation part, which keeps them apart."
+        )
     rows = min(len(split.train) for split in splits)
     if experiment.tuning.folds > rows:
         raise Refusal(
@@ -163,10 +177,12 @@ def check_cells(experiment: Experiment, split: Split) -> None:
     if infinite:
         raise Refusal(f"dataset: column {infinite[0]!r} holds infinite values; make them missing, or drop the column.")
     nominal = experiment.dataset.nominal
-    if not nominal and not X.isna().to_numpy().any():
-        return
+    plain = not nominal and not X.isna().to_numpy().any()
     if experiment.preprocessing is not None:
-        X = clone(experiment.preprocessing).fit(X.iloc[split.train], experiment.dataset.y[split.train]).transform(X)
+        train = split.train[:PROBE] if plain else split.train
+        X = _preprocessed(experiment, train, X.iloc[train] if plain else X)
+    if plain:
+        return
     tags = get_tags(experiment.learner).input_tags
     name = type(experiment.learner).__name__
     left = [str(column) for column in X.columns if str(X[column].dtype) in ("category", "object", "str")]
@@ -181,6 +197,16 @@ def check_cells(experiment: Experiment, split: Split) -> None:
         raise Refusal(
             f"column {missing[0]!r} has missing cells, and {name} does not take them; add preprocessing={cure}."
         )
+
+
+def _preprocessed(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
+    """Try the preprocessing on training rows, for what it makes of the columns, or for its error."""
+    dataset = experiment.dataset
+    steps = clone(experiment.preprocessing)
+    try:
+        return steps.fit(dataset.X.iloc[train], dataset.y[train]).transform(X)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Refusal(f"preprocessing: {str(error).splitlines()[0]}") from error
 
 
 def takes_nominal(learner: Any) -> bool:

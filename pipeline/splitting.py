@@ -247,8 +247,8 @@ def two_parts(
         first, second = model_selection.train_test_split(rows, test_size=size, stratify=labels, random_state=seed)
     except ValueError as error:
         raise Refusal(
-            f"evaluation.{key} ({size} of {len(rows)} rows) cannot hold every class in proportion: {error} "
-            "Change its size, or set evaluation.stratify=false."
+            f"evaluation.{key} ({size} of {len(rows)} rows) cannot hold every class in proportion: "
+            f"{str(error).rstrip('.')}. Change its size, or set evaluation.stratify=false."
         ) from error
     return np.sort(first), np.sort(second)
 

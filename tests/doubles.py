@@ -1,13 +1,17 @@
-"""Stand-ins for what a stage is given: rows that know their number, and a learner that writes down what it was shown."""
+"""What a stage is given in tests: rows that know their number, a learner that writes down its rows, compositions."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 
+from pipeline import config
 from pipeline.dataset import Dataset
 from pipeline.experiment import Experiment
 from pipeline.pruning import NoPruning
@@ -101,3 +105,17 @@ def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any
     return Experiment(
         dataset=dataset, learner=learner, metrics=choose_metrics(names, dataset.task, learner), **(stages | parts)
     )
+
+
+@cache
+def composed(*words: str) -> DictConfig:
+    """Return what Hydra composes of conf/ with these overrides; not to be written to."""
+    config.register()
+    with initialize_config_dir(config_dir=str(config.CONF), version_base="1.3"):
+        return compose("config", overrides=list(words))
+
+
+def preset(name: str) -> Any:
+    """Return the transformer of conf/preprocessing/NAME.yaml."""
+    spec = config.resolve(composed("learner=majority", f"preprocessing={name}"))
+    return config.build(spec["preprocessing"], "preprocessing", [])

@@ -76,7 +76,10 @@ REFUSALS = {
     ),
     "a class outside the trusted packages": (["learner._target_=os.system"], "add trust=[os]"),
     "a class that does not exist": (["learner._target_=learners.Nothing"], "learners.Nothing"),
+    "a bracket that does not close": (["space.n_neighbors=[1,2"], "it must be KEY=VALUE"),
+    "a preprocessing that is none": (["preprocessing.numeric=[1]"], "preprocessing"),
     "a folder as store": (["tracking.uri=."], "is a folder"),
+    "a store where none can be": (["tracking.uri=/proc/none/mlflow.db"], "cannot be created"),
     "a folder URI as store": (["tracking.uri=file:///tmp/x"], "no runs in folders"),
     "an unknown verb's key": (["list", "datasets"], "Did you mean 'dataset'?"),
 }  # fmt: skip

@@ -72,7 +72,10 @@ def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
     ("call", "said"),
     [
         (lambda: bundled("irish"), r"dataset.name='irish' is not bundled. Did you mean 'iris'\?"),
-        (lambda: bundled("breast_cancer", positive="malign"), r"dataset.positive='malign' .* Did you mean 'malignant'\?"),
+        (
+            lambda: bundled("breast_cancer", positive="malign"),
+            r"dataset.positive='malign' .* Did you mean 'malignant'\?",
+        ),
         (lambda: lecture_table("mortgage", "decisions"), r"dataset.target='decisions' .* Did you mean 'decision'\?"),
     ],
 )
@@ -112,7 +115,10 @@ def test_cars_are_rs_fifty_stopping_distances() -> None:
     assert data.X["speed"].mean() == pytest.approx(15.4)
     assert data.y.mean() == pytest.approx(42.98)
     slope, intercept = np.polyfit(data.X["speed"], data.y, 1)
-    assert (slope, intercept) == (pytest.approx(3.932409, abs=1e-6), pytest.approx(-17.579095, abs=1e-6))  # lm(dist~speed)
+    assert (slope, intercept) == (
+        pytest.approx(3.932409, abs=1e-6),
+        pytest.approx(-17.579095, abs=1e-6),
+    )  # lm(dist~speed)
 
 
 # Kinds of columns

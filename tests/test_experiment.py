@@ -103,7 +103,9 @@ def test_the_data_are_never_written_to() -> None:
 
 def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first() -> None:
     (fold,) = loop(experiment(splitter=Holdout(), metrics=["error", "accuracy"]))
-    assert list(fold.scores) == [f"{part}_{name}" for part in ("test", "validation", "train") for name in ("error", "accuracy")]
+    assert list(fold.scores) == [
+        f"{part}_{name}" for part in ("test", "validation", "train") for name in ("error", "accuracy")
+    ]
     assert fold.scores["test_accuracy"] == 0.25
     assert fold.outcome.truth.tolist() == numbered().y[fold.split.test].tolist()
     (bare, *_) = loop(experiment(splitter=KFold(folds=4), metrics=["accuracy"]))
@@ -146,7 +148,7 @@ def test_a_learners_error_comes_out_as_it_is() -> None:
 
 
 def test_under_holdout_the_model_is_the_one_that_was_scored() -> None:
-    made, split, log = recorded()
+    made, _, log = recorded()
     (fold,) = loop(made)
     log.clear()
     assert final_model(made, fold) is fold.model
@@ -207,6 +209,6 @@ def test_axes_have_seeds_of_their_own() -> None:
 
 
 def test_groups_reach_the_splitter() -> None:
-    grouped = replace(numbered(), groups=np.arange(40) // 4)
-    (split,) = experiment(grouped).splits()
-    assert not set(grouped.groups[split.train]) & set(grouped.groups[split.test])
+    groups = np.arange(40) // 4
+    (split,) = experiment(replace(numbered(), groups=groups)).splits()
+    assert not set(groups[split.train]) & set(groups[split.test])

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import Log, Recorder, experiment, numbered
+from doubles import Log, Recorder, experiment, numbered, preset
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from learners import MajorityClassifier, MeanRegressor
+from learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
 from pipeline.dataset import Dataset, bundled, lecture_table
 from pipeline.experiment import Experiment, run
 from pipeline.preflight import check
 from pipeline.preprocessing import preprocessing
 from pipeline.pruning import Pruning
 from pipeline.refusal import Refusal
-from pipeline.splitting import GroupKFold, Holdout, KFold
+from pipeline.splitting import GroupKFold, KFold
 from pipeline.tuning import GridTuning, NoTuning
 
 IRIS, DIABETES, MORTGAGE = bundled("iris"), bundled("diabetes"), lecture_table("mortgage", "decision")
@@ -41,7 +40,7 @@ def infinite(data: Dataset) -> Dataset:
     return replace(data, X=X)
 
 
-def knn(k: int = 5) -> KNeighborsClassifier:
+def knn(k: object = 5) -> KNeighborsClassifier:
     return KNeighborsClassifier(n_neighbors=k)
 
 
@@ -57,7 +56,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     "negative seed": (experiment(seed=-1), "seed=-1 must be a whole number from 0"),
     "classifier for numbers": (
         experiment(DIABETES, knn()),
-        "dataset=diabetes is regression, but learner KNeighborsClassifier is no regressor; choose one of learner=.*mean",
+        "dataset=diabetes is regression, but learner KNeighborsClassifier is no regressor; .* learner=.*mean",
     ),
     "regressor for classes": (
         experiment(IRIS, MeanRegressor()),
@@ -74,6 +73,10 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     "unknown pruning": (
         experiment(pruning=Pruning("best_frist")),
         r"pruning.method='best_frist' is not a method. Did you mean 'best_first'\?",
+    ),
+    "pessimistic pruning for regression": (
+        experiment(DIABETES, DecisionTreeRegressor(), pruning=Pruning("pessimistic")),
+        "pruning=pessimistic counts errors of classes; for regression use pruning=best_first",
     ),
     "pruning without rows": (
         experiment(pruning=Pruning("bottom_up"), splitter=KFold()),
@@ -175,9 +178,11 @@ def test_what_can_work_passes_and_does(right: Experiment) -> None:
 
 
 @pytest.mark.parametrize("data", [HOLEY, MORTGAGE, holey_mortgage()])
-def test_the_cures_named_work(data: Dataset, preset: Any) -> None:
+def test_the_cures_named_work(data: Dataset) -> None:
     for named in ("one_hot", "full") if data.nominal else ("impute",):
-        cured = experiment(data, LogisticRegression(max_iter=5000), preprocessing=preset(named), splitter=KFold(folds=2))
+        cured = experiment(
+            data, LogisticRegression(max_iter=5000), preprocessing=preset(named), splitter=KFold(folds=2)
+        )
         check(cured)
 
 

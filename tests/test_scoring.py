@@ -160,10 +160,10 @@ def test_balanced_accuracy_is_of_the_classes_that_are_there() -> None:
 
 
 def test_a_class_missing_from_training_has_probability_zero_and_all_scores_are_given() -> None:
-    model = DummyClassifier().fit([[0]] * 4, list("aaab"))
+    model = DummyClassifier().fit([[0]] * 4, list("aaac"))
     outcome = observe(model, np.zeros((3, 1)), np.array(list("abc")), THREE, None)
     assert outcome.probabilities is not None
-    np.testing.assert_allclose(outcome.probabilities, [[0.75, 0.25, 0.0]] * 3)
+    np.testing.assert_allclose(outcome.probabilities, [[0.75, 0.0, 0.25]] * 3)
     scores = score(CLASSIFICATION, outcome)
     assert scores["accuracy"] == pytest.approx(1 / 3)
     assert scores["recall"] == pytest.approx(1 / 3)
@@ -214,7 +214,12 @@ def test_less_is_better_for_errors_only() -> None:
 @pytest.mark.parametrize(
     ("names", "task", "learner", "said"),
     [
-        (["acuracy"], "classification", SVC(), r"names 'acuracy', no metric of classification. Did you mean 'accuracy'\?"),
+        (
+            ["acuracy"],
+            "classification",
+            SVC(),
+            r"names 'acuracy', no metric of classification. Did you mean 'accuracy'\?",
+        ),
         (["r2"], "classification", SVC(), "names 'r2', no metric of classification. Allowed: accuracy"),
         (["accuracy"], "regression", DummyRegressor(), "names 'accuracy', no metric of regression"),
         (["log_loss"], "classification", SVC(), "'log_loss', which needs predict_proba, and SVC has none"),

@@ -143,7 +143,9 @@ def test_a_future_row_never_trains_and_validation_rows_are_the_latest_before_the
         assert len(split.validation) == round(0.25 * (len(split.train) + len(split.validation)))
 
 
-@pytest.mark.parametrize("splitter", [Holdout(), GroupKFold(validation=0.2), GroupKFold(validation=0.2, stratify=False)])
+@pytest.mark.parametrize(
+    "splitter", [Holdout(), GroupKFold(validation=0.2), GroupKFold(validation=0.2, stratify=False)]
+)
 def test_groups_are_never_torn(splitter: Splitter) -> None:
     assert GROUPS.groups is not None
     for split in splits(splitter, GROUPS):
@@ -178,27 +180,27 @@ def test_the_fit_on_all_rows_of_a_series_validates_on_the_latest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("splitter", "values", "said"),
     [
-        (lambda: Holdout(test=0), "evaluation.test=0 must be a fraction above 0 and below 1"),
-        (lambda: Holdout(test=1.0), "evaluation.test=1.0"),
-        (lambda: Holdout(test=20), "evaluation.test=20"),
-        (lambda: Holdout(test="half"), "evaluation.test='half'"),
-        (lambda: Holdout(test=float("nan")), "evaluation.test=nan"),
-        (lambda: Holdout(validation=-0.1), "evaluation.validation=-0.1 must be a fraction at least 0 and below 1"),
-        (lambda: Holdout(validation=True), "evaluation.validation=True"),
-        (lambda: Holdout(test=0.5, validation=0.5), "leave no rows for training; their sum must be below 1"),
-        (lambda: KFold(folds=1), "evaluation.folds=1 must be a whole number of at least 2"),
-        (lambda: KFold(folds=2.5), "evaluation.folds=2.5"),
-        (lambda: KFold(folds=True), "evaluation.folds=True"),
-        (lambda: KFold(repeats=0), "evaluation.repeats=0 must be a whole number of at least 1"),
-        (lambda: GroupKFold(folds=1), "evaluation.folds=1"),
-        (lambda: TimeSeries(folds=1), "evaluation.folds=1"),
+        (Holdout, {"test": 0}, "evaluation.test=0 must be a fraction above 0 and below 1"),
+        (Holdout, {"test": 1.0}, "evaluation.test=1.0"),
+        (Holdout, {"test": 20}, "evaluation.test=20"),
+        (Holdout, {"test": "half"}, "evaluation.test='half'"),
+        (Holdout, {"test": float("nan")}, "evaluation.test=nan"),
+        (Holdout, {"validation": -0.1}, "evaluation.validation=-0.1 must be a fraction at least 0 and below 1"),
+        (Holdout, {"validation": True}, "evaluation.validation=True"),
+        (Holdout, {"test": 0.5, "validation": 0.5}, "leave no rows for training; their sum must be below 1"),
+        (KFold, {"folds": 1}, "evaluation.folds=1 must be a whole number of at least 2"),
+        (KFold, {"folds": 2.5}, "evaluation.folds=2.5"),
+        (KFold, {"folds": True}, "evaluation.folds=True"),
+        (KFold, {"repeats": 0}, "evaluation.repeats=0 must be a whole number of at least 1"),
+        (GroupKFold, {"folds": 1}, "evaluation.folds=1"),
+        (TimeSeries, {"folds": 1}, "evaluation.folds=1"),
     ],
 )
-def test_wrong_values_are_refused(make: Any, said: str) -> None:
+def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, Any], said: str) -> None:
     with pytest.raises(Refusal, match=said):
-        make()
+        splitter(**values)
 
 
 def of(text: str, groups: list[int] | None = None) -> Target:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from pipeline.refusal import Refusal
 from pipeline.splitting import Holdout, KFold
 from pipeline.tuning import GridTuning, Material, NoTuning
 
-SPACE = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
+SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 
 
 def material(
@@ -98,9 +98,7 @@ def test_where_less_is_better_the_least_wins_and_keeps_its_sign() -> None:
     (split,) = held_out.splits()
     rows, truth = diabetes.X.iloc[split.validation], diabetes.y[split.validation]
     errors = [
-        mean_squared_error(
-            truth, Ridge(alpha).fit(diabetes.X.iloc[split.train], diabetes.y[split.train]).predict(rows)
-        )
+        mean_squared_error(truth, Ridge(alpha).fit(diabetes.X.iloc[split.train], diabetes.y[split.train]).predict(rows))
         ** 0.5
         for alpha in (0.01, 1.0, 1000.0)
     ]
@@ -123,7 +121,7 @@ def test_of_equal_candidates_the_first_wins() -> None:
 
 def test_several_grids_are_tried_in_turn() -> None:
     X, y = np.arange(12.0).reshape(-1, 1), (np.arange(12) > 5).astype(int)
-    grids = [{"max_depth": [None]}, {"max_depth": [1], "criterion": ["entropy"]}]
+    grids: list[dict[str, list[Any]]] = [{"max_depth": [None]}, {"max_depth": [1], "criterion": ["entropy"]}]
     model = Pipeline([("learner", DecisionTreeClassifier(random_state=0))])
     _, table = GridTuning(grids).tune(model, material(X, y, 8))
     assert table is not None
@@ -133,7 +131,7 @@ def test_several_grids_are_tried_in_turn() -> None:
 
 def test_values_may_be_null_and_lists() -> None:
     X, y = np.arange(12.0).reshape(-1, 1), (np.arange(12) > 5).astype(int)
-    space = {"max_depth": [None, 1], "class_weight": [{0: 1, 1: 2}, None]}
+    space: dict[str, list[Any]] = {"max_depth": [None, 1], "class_weight": [{0: 1, 1: 2}, None]}
     best, table = GridTuning(space).tune(Pipeline([("learner", DecisionTreeClassifier())]), material(X, y, 8))
     assert table is not None
     assert len(table) == 4
@@ -187,7 +185,7 @@ def test_inner_folds_keep_classes_in_proportion_and_cover_the_training_part() ->
     held_out = experiment(data, Recorder(log), tuning=GridTuning({"mark": [1]}, folds=3))
     (split,) = held_out.splits()
     fit(held_out, split)
-    assert sorted(sum(log.of("predict"), [])) == split.train.tolist()
+    assert sorted(chain.from_iterable(log.of("predict"))) == split.train.tolist()
     for rows in log.of("predict"):
         assert np.mean(data.y[rows] == "a") == pytest.approx(0.25, abs=0.05)
 

@@ -41,7 +41,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     ----------
     criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default "gini"
         Entropy is information gain (ID3); gain ratio (C4.5) cuts each numeric feature where the gain is largest, and
-        lets features compete by ratio.
+        lets features compete by ratio.  C4.5's further rule, that the gain be at least average, is not applied: the
+        ratio alone decides, as in the lectures.
     max_depth : int, optional
     min_samples_split : int or fraction of the rows, default 2
     min_samples_leaf : int or fraction of the rows, default 1

@@ -26,8 +26,6 @@ from learners.decision_tree.pruning import squares_at_nodes
 from learners.decision_tree.targets import Values
 from learners.decision_tree.tree import Tree
 
-LARGEST = 1e150
-
 
 class DecisionTreeRegressor(Regressor, TreeLearner):
     """A tree of questions, each about one feature, that ends in means.
@@ -109,12 +107,6 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
 
     def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, y, weight = self._check_fit(X, y, sample_weight)
-        largest = float(np.abs(y).max())
-        if largest > LARGEST:
-            raise ValueError(
-                f"y holds {largest:.3g}, whose square is beyond floating point; divide y so that it stays "
-                f"within {LARGEST:.0e}."
-            )
         return self._grow(X, Values(y, weight), REGRESSION[self.criterion])
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:

@@ -19,6 +19,8 @@ IMPURITY = {"gini": gini, "misclassification": misclassification, "entropy": ent
 FEW_CLASSES = 3
 """Up to so many, a running sum for each class is cheaper than counting."""
 
+LARGEST = 1e152
+
 
 class Content(NamedTuple):
     """What the nodes of one level hold.
@@ -118,6 +120,12 @@ class Values(Target):
     """Real targets, in any unit and of any scale."""
 
     def __init__(self, y: np.ndarray, weight: np.ndarray) -> None:
+        largest = float(np.abs(y).max())
+        if largest > LARGEST:
+            raise ValueError(
+                f"y holds {largest:.3g}, whose square is beyond floating point; "
+                f"divide y so that it stays within {LARGEST:.0e}."
+            )
         self.y = y
         self._weigh(weight)
         self._exact = self.whole is None or bool(np.all(self.whole == self.weight))

@@ -98,7 +98,7 @@ def fit_machine(
     box = Box(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, signs.size)])
     point = DualPoint(np.zeros_like(signs), -signs)
     if X is not None:
-        # Easy problems are done before the primal would be: give the dual as many steps as that costs, not more.
+        # Easy problems are done before the primal would be: give the dual some steps, for less than that costs.
         if signs.size <= WORKING_SET:
             solve_dual(gram, box, point, tol, min(max_iter, _steps_worth_primal(*X.shape)))
         sane = TAME[0] <= float(C.mean()) <= TAME[1]
@@ -110,8 +110,8 @@ def fit_machine(
 
 
 def _steps_worth_primal(n: int, d: int) -> int:
-    """The steps of a pair that take as long as the primal, at some 10 µs and 20 iterations (measured)."""
-    return int(130 + 0.06 * n + 2e-4 * n * d**2)
+    """The steps of a pair that take about half as long as the primal (measured)."""
+    return int(64 + 0.03 * n + 1e-4 * n * d**2)
 
 
 def _hard(gram: Gram, signs: np.ndarray, tol: float, max_iter: int) -> Machine:

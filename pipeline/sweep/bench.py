@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,13 +35,16 @@ class Bench:
         Leave out what another process finished meanwhile.
     timeout : float or None
         Seconds that a job may take.
-    tracebacks: bool
+    tracebacks : bool
         Print them.
+    began : callable
+        Is told when the time of a job begins.
     """
 
     resume: bool = True
     timeout: float | None = None
     tracebacks: bool = False
+    began: Callable[[], None] = lambda: None
     resources: Resources = field(default_factory=Resources)
     _claims: dict[str, Claims] = field(default_factory=dict)
 
@@ -107,6 +110,7 @@ class Bench:
 
     def _attempt(self, job: Job) -> Outcome:
         """Run a job, and turn whatever it raises into its outcome."""
+        self.began()
         try:
             with _limited(self.timeout):
                 prepared = prepare(job.spec, job.request, self.resources)

@@ -57,6 +57,8 @@ def conduct(
             display.invalid(plan)
         else:
             report.outcomes += [Outcome(row.draft.number, row.name, SKIPPED, row.reason) for row in plan.of(DONE)]
+            for job in plan.jobs:
+                bench.resources.tracker(job.spec).open()  # a store that cannot be written is refused now
             folder.mkdir(parents=True, exist_ok=True)
             course = _Course(options, display, report.outcomes)
             if launch is not None:

@@ -51,6 +51,9 @@ def sweep(params: Sequence[str], context: HydraContext, task: Any, master: DictC
     HydraConfig.instance().set_config(master)
     parser = OverridesParser.create(config_loader=context.config_loader)
     overrides = parser.parse_overrides([*params, *task.arguments])
+    for each in parser.parse_overrides(list(master.hydra.overrides.task)):
+        if each.is_sweep_override() and each.key_or_group.split(".")[0] in config.SWEEP_KEYS:
+            raise Refusal(f"{each.input_line}: {each.key_or_group} is a key of the whole sweep; give it one value.")
     options = _options(master)
     composer = Composer(context.config_loader, master)
     jobs = expand(overrides, options, composer) if task.jobs is None else task.jobs

@@ -30,7 +30,7 @@ def serve(connection: Connection, resume: bool, timeout: float | None, traceback
     signal.signal(signal.SIGTERM, _once)
     signal.signal(signal.SIGINT, _once)
     gc.freeze()
-    bench = Bench(resume, timeout, tracebacks)
+    bench = Bench(resume, timeout, tracebacks, began=lambda: connection.send(None))
     try:
         while True:
             connection.send(bench.run(connection.recv()))
@@ -52,7 +52,7 @@ class Worker:
     process: Any
     connection: Connection
     job: Job | None = None
-    since: float = 0.0
+    since: float | None = None
 
 
 class Workers:
@@ -99,7 +99,9 @@ class Workers:
             ready = wait([self._crew[position].connection for position in busy], timeout=self._until_overdue())
             for position in busy:
                 if self._crew[position].connection in ready:
-                    yield self._hear(position)
+                    outcome = self._hear(position)
+                    if outcome is not None:
+                        yield outcome
                 elif self._is_overdue(self._crew[position]):
                     self._crew[position].process.kill()
                     yield self._lost(position, f"it took longer than timeout={self._bench.timeout:g} seconds")
@@ -118,18 +120,22 @@ class Workers:
         except (BrokenPipeError, ConnectionResetError):  # killed while it waited
             self._crew[position] = self._hire()
             self._crew[position].connection.send(job)
-        self._crew[position].job, self._crew[position].since = job, time.monotonic()
+        self._crew[position].job, self._crew[position].since = job, None
 
-    def _hear(self, position: int) -> Outcome:
+    def _hear(self, position: int) -> Outcome | None:
+        """Return a job's outcome; None for the word that its time began."""
         worker = self._crew[position]
         try:
-            outcome: Outcome = worker.connection.recv()
+            outcome: Outcome | None = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             worker.process.join()
             code = worker.process.exitcode
             told = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
             return self._lost(position, f"its process ended by {told}")
-        worker.job = None
+        if outcome is None:
+            worker.since = time.monotonic()
+        else:
+            worker.job = None
         return outcome
 
     def _lost(self, position: int, reason: str) -> Outcome:
@@ -149,12 +155,14 @@ class Workers:
         return killed(job, reason)
 
     def _is_overdue(self, worker: Worker) -> bool:
-        limit = self._bench.timeout
-        return limit is not None and time.monotonic() - worker.since > limit + GRACE_SECONDS
+        return self._left(worker) == 0
+
+    def _left(self, worker: Worker) -> float | None:
+        """Return the seconds until a job is overdue; None if it never is, or did not begin."""
+        if self._bench.timeout is None or worker.job is None or worker.since is None:
+            return None
+        return max(0.0, worker.since + self._bench.timeout + GRACE_SECONDS - time.monotonic())
 
     def _until_overdue(self) -> float | None:
-        limit = self._bench.timeout
-        if limit is None:
-            return None
-        oldest = min(worker.since for worker in self._crew if worker.job is not None)
-        return max(0.0, oldest + limit + GRACE_SECONDS - time.monotonic()) + 0.05
+        left = [seconds for worker in self._crew if (seconds := self._left(worker)) is not None]
+        return min(left) + 0.05 if left else None

@@ -1,0 +1,109 @@
+"""The paper: size, colours, headings, and the file at the end.  Matplotlib is imported when a figure is drawn.
+
+Colours are Okabe and Ito's, which colour-blind people can tell apart; classes differ by the shape of their marks too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from pipeline.experiment import Experiment, Fold, Model
+from pipeline.figures.finished import FinishedRun
+from pipeline.refusal import Refusal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#999999")
+MARKS = ("o", "s", "^", "D", "v", "P", "<", ">")
+INK, GREY = "#222222", "#6b6b6b"
+DOTS_PER_INCH = 110
+STYLE = {
+    "font.size": 9.5,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "legend.frameon": False,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture(ABC):
+    """Abstract: one figure of a finished run.
+
+    Parameters
+    ----------
+    file : str
+        The artifact's name, ending in ``.png``.
+    labels : mapping of str to str
+        What to write for a column or the target: its meaning and unit.
+    """
+
+    file: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    task: ClassVar[str | None] = None
+    """The only task of which it can be drawn, if there is one."""
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse an experiment of which it cannot be drawn."""
+        if self.task not in (None, experiment.dataset.task):
+            raise Refusal(
+                f"figures: {type(self).__name__} is about {self.task}, but dataset={experiment.dataset.name} is "
+                f"{experiment.dataset.task}; choose another dataset, or take the figure out."
+            )
+
+    @abstractmethod
+    def draw(self, run: FinishedRun) -> Figure:
+        """Draw it."""
+
+    def save(self, folder: Path, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
+        """Draw it into a PNG file of the folder."""
+        from matplotlib import rc_context
+
+        with rc_context(STYLE):
+            figure = self.draw(FinishedRun(experiment, folds, model))
+            figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+    def label(self, name: str) -> str:
+        """Return what to write for a column."""
+        return self.labels.get(name, name.replace("_", " "))
+
+
+def sheet(columns: int, rows: int = 1, *, width: float = 9.0, height: float = 3.6, **shared: Any) -> tuple[Figure, Any]:
+    """Return a figure of width × height inches, and its axes in an array of shape (rows, columns)."""
+    from matplotlib.figure import Figure as Paper
+
+    figure = Paper(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)  # type: ignore[union-attr]
+    return figure, figure.subplots(rows, columns, squeeze=False, **shared)
+
+
+def head(axes: Axes, title: str, note: str = "") -> None:
+    """Write a title above the axes, and a smaller line under it."""
+    lines = note.count("\n") + 1 if note else 0
+    axes.set_title(title, loc="left", fontweight="bold", color=INK, pad=8 + 12 * lines)
+    axes.annotate(
+        note, (0, 1), xytext=(0, 5), xycoords="axes fraction", textcoords="offset points", color=GREY, fontsize=8.5
+    )
+
+
+def scatter(axes: Axes, x: np.ndarray, y: np.ndarray, labels: np.ndarray, classes: np.ndarray, size: float) -> None:
+    """Mark rows by class: each class has a colour and a shape."""
+    for code, label in enumerate(classes):
+        here = labels == label
+        axes.scatter(
+            x[here], y[here], s=size, c=COLOURS[code], marker=MARKS[code],
+            edgecolors="white", linewidths=0.6, label=str(label), zorder=3,
+        )  # fmt: skip

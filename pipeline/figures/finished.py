@@ -1,0 +1,72 @@
+"""What a figure is drawn from: a finished run, and its model fitted again with other parameters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+
+from pipeline.experiment import Experiment, Fold, Model, axis_seed
+from pipeline.scoring import observe
+from pipeline.splitting import Split
+
+Parameters = Mapping[str, Any]
+"""Of the run's pipeline, as its ``set_params`` takes them: ``learner__max_depth``, ``learner``, ``preprocessing``."""
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run whose scores are known and whose rows may be shown.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    folds : sequence of Fold
+    model : Model
+        The run's own.
+    """
+
+    experiment: Experiment
+    folds: Sequence[Fold]
+    model: Model
+
+    @property
+    def split(self) -> Split:
+        """The rows that the run's own model was fitted and pruned on; the test part is empty if it saw all rows."""
+        target, seed = self.experiment.target, axis_seed(self.experiment.seed, "split")
+        return self.experiment.splitter.all_rows(target, seed) or self.folds[-1].split
+
+    def rows(self, part: np.ndarray, columns: Sequence[str] = ()) -> tuple[pd.DataFrame, np.ndarray]:
+        """Return the table and the target of some rows; of all columns unless some are named."""
+        X = self.experiment.dataset.X.iloc[part]
+        return X[list(columns)] if columns else X, self.experiment.dataset.y[part]
+
+    def fit(self, parameters: Parameters, part: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
+        """Fit the run's pipeline with some parameters changed; what it has to say, the run itself has said."""
+        changed = {name: "passthrough" if value is None and name == "preprocessing" else value
+                   for name, value in parameters.items()}  # fmt: skip
+        pipeline: Pipeline = clone(clone(self.model.pipeline).set_params(**changed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return pipeline.fit(*self.rows(part, columns))
+
+    def score(self, pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray) -> float:
+        """Return the headline score of a fitted pipeline."""
+        dataset, metric = self.experiment.dataset, self.experiment.metrics[self.experiment.headline]
+        classes = dataset.classes if dataset.task == "classification" else None
+        return metric.formula(observe(pipeline, X, y, classes, dataset.positive))
+
+    def scores(self, parameters: Parameters) -> str:
+        """Say the headline score on training and on test rows: means over the folds."""
+        fitted = [(self.fit(parameters, fold.split.train), fold.split) for fold in self.folds]
+        train = np.mean([self.score(pipeline, *self.rows(split.train)) for pipeline, split in fitted])
+        test = np.mean([self.score(pipeline, *self.rows(split.test)) for pipeline, split in fitted])
+        name = self.experiment.headline.replace("_", " ")
+        return f"{name}: training {train:.3g}, test {test:.3g}"

@@ -1,0 +1,180 @@
+"""The plane of two columns: which class a learner predicts where, and the margins of support vector machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from pipeline.experiment import Experiment
+from pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, scatter, sheet
+from pipeline.figures.finished import FinishedRun, Parameters
+from pipeline.refusal import Refusal, did_you_mean
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GRID = 300
+"""Points asked along each axis."""
+
+
+def check_plane(name: str, experiment: Experiment, columns: Sequence[str]) -> None:
+    """Refuse what is not two numeric columns."""
+    X, nominal = experiment.dataset.X, experiment.dataset.nominal
+    known = [str(column) for column in X.columns]
+    for column in columns:
+        if column not in known:
+            raise Refusal(f"figures: {name}.columns names {column!r}. {did_you_mean(str(column), known)}")
+    chosen = list(columns) or known
+    if len(chosen) != 2 or set(chosen) & set(nominal):
+        raise Refusal(
+            f"figures: {name} draws a plane of two numeric columns, and {experiment.dataset.name} has {len(known)} "
+            f"columns ({len(nominal)} nominal); name two numeric ones in its columns."
+        )
+    if len(experiment.dataset.classes) > len(COLOURS):
+        raise Refusal(f"figures: {name} has colours for {len(COLOURS)} classes, not {len(experiment.dataset.classes)}.")
+
+
+def shade(axes: Axes, pipeline: Pipeline, X: pd.DataFrame, classes: np.ndarray, margin: float) -> None:
+    """Colour the plane by predicted class, and draw the boundary between classes."""
+    from matplotlib.colors import ListedColormap
+    from sklearn.inspection import DecisionBoundaryDisplay
+
+    asked = {"grid_resolution": GRID, "eps": margin, "response_method": "predict"}
+    known = [code for code, label in enumerate(classes) if label in pipeline.classes_]
+    colours = ListedColormap([COLOURS[code] for code in known])
+    shown = DecisionBoundaryDisplay.from_estimator(
+        pipeline, X, ax=axes, plot_method="pcolormesh", cmap=colours, alpha=0.22, **asked,
+        vmin=-0.5, vmax=len(known) - 0.5, rasterized=True,
+    )  # fmt: skip
+    for code in range(len(known) - 1):
+        axes.contour(shown.xx0, shown.xx1, shown.response > code, levels=[0.5], colors=INK, linewidths=0.8)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class DecisionRegions(Picture):
+    """The plane coloured by predicted class, a panel for each variant.
+
+    Parameters
+    ----------
+    variants : mapping of str to parameters
+        Title -> what of the run's pipeline is changed, such as ``{learner__n_neighbors: 1}``.
+    columns : sequence of str
+        The two columns, where the dataset has more.
+    query : sequence of two floats, optional
+        A point to mark; its prediction stands in the panel.
+    scores : bool
+        Whether to say each variant's headline score, of all columns, under its title.
+    """
+
+    variants: Mapping[str, Parameters]
+    columns: Sequence[str] = ()
+    query: Sequence[float] | None = None
+    scores: bool = True
+    file: str = "decision_regions.png"
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    task: ClassVar[str | None] = "classification"
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse what is no classification in a plane."""
+        super().check(experiment)
+        check_plane("DecisionRegions", experiment, self.columns)
+
+    def draw(self, run: FinishedRun) -> Figure:
+        """Draw a panel for each variant."""
+        X, y = run.rows(run.split.train, self.columns)
+        figure, panels = sheet(len(self.variants), sharex=True, sharey=True)
+        for axes, (title, parameters) in zip(panels[0], self.variants.items(), strict=True):
+            pipeline = run.fit(parameters, run.split.train, self.columns)
+            self._panel(axes, pipeline, X, y, run.experiment.dataset.classes)
+            head(axes, title, run.scores(parameters) if self.scores else self._said(pipeline, X))
+        panels[0, 0].set_ylabel(self.label(X.columns[1]))
+        marks = panels[0, 0].get_legend_handles_labels()
+        figure.legend(*marks, loc="outside right upper", title=self.label(run.experiment.dataset.target))
+        return figure
+
+    def _panel(self, axes: Axes, pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray, classes: np.ndarray) -> None:
+        spread = float(min(np.ptp(X.iloc[:, 0]), np.ptp(X.iloc[:, 1])))
+        shade(axes, pipeline, X, classes, 0.1 * spread)
+        scatter(axes, X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy(), y, classes, 26 if len(X) > 20 else 70)
+        if self.query is not None:
+            axes.scatter(*self.query, s=190, c="white", marker="*", edgecolors=INK, zorder=4, label="query")
+        axes.set(xlabel=self.label(X.columns[0]), ylabel="")
+
+    def _said(self, pipeline: Pipeline, X: pd.DataFrame) -> str:
+        if self.query is None:
+            return ""
+        answer = pipeline.predict(pd.DataFrame([self.query], columns=X.columns))[0]
+        return f"({', '.join(f'{value:g}' for value in self.query)}) is {answer}"
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Margins(Picture):
+    """Lines that separate two classes, with margins and support vectors where the learner has them.
+
+    Parameters
+    ----------
+    variants : mapping of str to (sequence of) parameters
+        Title -> what of the run's pipeline is changed; of several the first colours the plane, and all draw lines.
+    """
+
+    variants: Mapping[str, Parameters | Sequence[Parameters]]
+    file: str = "margins.png"
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    task: ClassVar[str | None] = "classification"
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse what is not two classes in a plane."""
+        super().check(experiment)
+        check_plane("Margins", experiment, ())
+        if len(experiment.dataset.classes) != 2:
+            raise Refusal(f"figures: Margins are between two classes; {experiment.dataset.name} has more.")
+
+    def draw(self, run: FinishedRun) -> Figure:
+        """Draw a panel for each variant."""
+        X, y = run.rows(run.split.train)
+        figure, panels = sheet(len(self.variants), sharex=True, sharey=True)
+        for axes, (title, given) in zip(panels[0], self.variants.items(), strict=True):
+            several = [given] if isinstance(given, Mapping) else list(given)
+            pipelines = [run.fit(parameters, run.split.train) for parameters in several]
+            shade(axes, pipelines[0], X, run.experiment.dataset.classes, 0.4)
+            scatter(axes, X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy(), y, run.experiment.dataset.classes, 30)
+            for pipeline in pipelines:
+                self._lines(axes, pipeline, X)
+            learner = pipelines[0][-1]
+            head(axes, title, _margin(learner, X, y) if len(pipelines) == 1 else f"{len(pipelines)} orders of the rows")
+            axes.set(xlabel=self.label(X.columns[0]), ylabel="")
+        panels[0, 0].set_ylabel(self.label(X.columns[1]))
+        handles = {
+            label: handle for axes in panels[0] for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside right upper", title=self.label(run.experiment.dataset.target)
+        )
+        return figure
+
+    def _lines(self, axes: Axes, pipeline: Pipeline, X: pd.DataFrame) -> None:
+        """Draw f(x) = 0 and, for a support vector machine, f(x) = ±1 and a ring around each support vector."""
+        learner: Any = pipeline[-1]
+        (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+        across, up = np.meshgrid(np.linspace(left, right, GRID), np.linspace(low, high, GRID))
+        table = pd.DataFrame({X.columns[0]: across.ravel(), X.columns[1]: up.ravel()})
+        f = pipeline.decision_function(table).reshape(across.shape)
+        axes.contour(across, up, f, levels=[0.0], colors=INK, linewidths=1.4)
+        if hasattr(learner, "support_"):
+            axes.contour(across, up, f, levels=[-1.0, 1.0], colors=GREY, linestyles="--", linewidths=1.1)
+            on = X.iloc[learner.support_].to_numpy()
+            axes.scatter(*on.T, s=120, facecolors="none", edgecolors=INK, linewidths=1.1, label="support vector")
+
+
+def _margin(learner: Any, X: pd.DataFrame, y: np.ndarray) -> str:
+    return ""

@@ -1,0 +1,112 @@
+"""The doors of the house: who may import what, read from the source."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LEARNERS = sorted((ROOT / "learners").rglob("*.py"))
+PIPELINE = sorted((ROOT / "pipeline").rglob("*.py"))
+STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring")
+VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
+ONE_DOOR = {
+    "mlflow": {"tracking", "store", "artefact"},
+    "hydra": {"cli", "config", "sweep"},
+    "omegaconf": {"cli", "config", "sweep"},
+    "matplotlib": {"figures"},
+}
+
+
+def imports(file: Path, *, when_loaded: bool = False) -> Iterator[str]:
+    """Yield the dotted modules that a file imports; of ``from a import b`` both a and a.b.
+
+    With ``when_loaded`` those alone that loading the file executes: none inside functions or for type checkers.
+    """
+    for node in _statements(ast.parse(file.read_text()), when_loaded):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file.name}: imports are absolute"
+            yield str(node.module)
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def _statements(tree: ast.AST, when_loaded: bool) -> Iterator[ast.AST]:
+    for node in ast.iter_child_nodes(tree):
+        for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if when_loaded and (isinstance(node, ast.FunctionDef | ast.Lambda) or for_types):
+            continue
+        yield node
+        yield from _statements(node, when_loaded)
+
+
+def packages(file: Path, *, when_loaded: bool = False) -> set[str]:
+    return {name.split(".")[0] for name in imports(file, when_loaded=when_loaded)}
+
+
+def room(file: Path) -> str:
+    """Return the module of the pipeline that a file is, or is a part of."""
+    return file.relative_to(ROOT / "pipeline").parts[0].removesuffix(".py")
+
+
+def named(files: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("file", files, ids=lambda file: str(file.relative_to(ROOT)))
+
+
+@named(LEARNERS)
+def test_learners_import_numpy_and_scikit_learns_base_and_validation_alone(file: Path) -> None:
+    assert packages(file) <= {"numpy", "sklearn", "scipy", "learners", *sys.stdlib_module_names}
+    theirs = {name for name in imports(file) if name.split(".")[0] == "sklearn" and name.count(".") >= 1}
+    assert all(name.startswith(VALIDATION_HELPERS) for name in theirs)
+
+
+@named([file for file in LEARNERS if "scipy" in packages(file)])
+def test_a_learner_that_needs_scipy_says_why(file: Path) -> None:
+    source = file.read_text()
+    said = "".join(line for line in source.splitlines() if "import" not in line)
+    assert "SciPy" in said or "scipy" in said
+
+
+@named(PIPELINE)
+def test_each_foreign_house_has_one_door(file: Path) -> None:
+    for package, doors in ONE_DOOR.items():
+        assert package not in packages(file) or room(file) in doors
+
+
+@named(PIPELINE)
+def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
+    late = {"mlflow", "skops"} | ({"matplotlib"} if room(file) != "figures" else set())
+    assert not packages(file, when_loaded=True) & late
+    assert room(file) == "figures" or not any(
+        name.startswith("pipeline.figures") for name in imports(file, when_loaded=True)
+    )
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stages_do_not_import_one_another(stage: str) -> None:
+    others = {f"pipeline.{name}" for name in (*STAGES, "experiment", "job", "tracking", "config") if name != stage}
+    assert not others & set(imports(ROOT / "pipeline" / f"{stage}.py"))
+
+
+@named(PIPELINE)
+def test_the_pipeline_knows_no_learner_by_name(file: Path) -> None:
+    known = {name for name in imports(file) if name.split(".")[0] == "learners"}
+    assert known <= {"learners", "learners.REGISTRY"}
+
+
+@named(LEARNERS)
+def test_learners_keep_no_state_in_the_module(file: Path) -> None:
+    assert not [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Global | ast.Nonlocal)]
+
+
+def test_the_command_is_there_before_anything_heavy() -> None:
+    heavy = "'numpy', 'pandas', 'sklearn', 'mlflow', 'hydra', 'matplotlib', 'rich'"
+    code = f"import sys, pipeline.cli; sys.exit(' '.join(name for name in ({heavy}) if name in sys.modules) or 0)"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.strip()) == (0, "")

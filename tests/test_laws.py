@@ -1,0 +1,124 @@
+"""Laws of every learner in the registry, beyond scikit-learn's checks; where one does not hold, the reason stands."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
+
+from learners import REGISTRY
+from pipeline.artefact import trusted_types
+
+NAMES = sorted(REGISTRY)
+CLASSIFIERS = [name for name in NAMES if is_classifier(REGISTRY[name]())]
+WEIGHTED = [name for name in NAMES if has_fit_parameter(REGISTRY[name](), "sample_weight")]
+STOCHASTIC = {"random_forest", "random_forest_regressor"}  # draws go to positions, of rows and of features
+SEQUENTIAL = {"mlp", "mlp_regressor"}  # rows come in an order, and weights begin at random by position
+ORDERED = {"perceptron"}  # the solution depends on the order of rows: the lecture says so
+
+
+def build(name: str) -> Any:
+    """Return the learner, seeded; k-NN with all ties voting, since the first row of a tie depends on the order."""
+    parameters = inspect.signature(REGISTRY[name]).parameters
+    given: dict[str, Any] = {"random_state": 0} if "random_state" in parameters else {}
+    given |= {"ties": "all"} if "ties" in parameters else {}
+    given |= {"max_iter": 2000} if name in ORDERED | SEQUENTIAL else {}
+    return REGISTRY[name](**given)
+
+
+def rows(name: str, n: int = 90) -> tuple[np.ndarray, np.ndarray]:
+    """Return three separate groups in five features, none of whose values are tied."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n, 5))
+    codes = np.repeat([0, 1, 2], n // 3)
+    X[:, :3] += 6 * np.eye(3)[codes]
+    return X, codes if name in CLASSIFIERS else X @ np.arange(1.0, 6) + rng.normal(size=n)
+
+
+def answers(learner: Any, X: np.ndarray) -> np.ndarray:
+    """Return probabilities, decisions or values: what is finest."""
+    for method in ("predict_proba", "decision_function", "predict"):
+        if hasattr(learner, method):
+            return np.asarray(getattr(learner, method)(X))
+    raise AssertionError
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in STOCHASTIC | SEQUENTIAL | ORDERED])
+def test_the_order_of_rows_does_not_matter(name: str) -> None:
+    X, y = rows(name)
+    order = np.random.default_rng(1).permutation(len(y))
+    one, two = build(name).fit(X, y), build(name).fit(X[order], y[order])
+    np.testing.assert_allclose(answers(one, X), answers(two, X), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in STOCHASTIC | SEQUENTIAL])
+def test_the_order_of_features_does_not_matter(name: str) -> None:
+    X, y = rows(name)
+    order = np.array([3, 0, 4, 2, 1])
+    one, two = build(name).fit(X, y), build(name).fit(X[:, order], y)
+    np.testing.assert_allclose(answers(one, X), answers(two, X[:, order]), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_names_of_labels_do_not_matter(name: str) -> None:
+    X, y = rows(name)
+    names = np.array(["ash", "beech", "cherry"])
+    one, two = build(name).fit(X, y), build(name).fit(X, names[y])
+    np.testing.assert_array_equal(names[one.predict(X)], two.predict(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_seed_gives_the_same_bits(name: str) -> None:
+    X, y = rows(name)
+    learner = build(name)
+    one, two = clone(learner).fit(X, y), clone(learner).fit(X, y)
+    assert answers(one, X).tobytes() == answers(two, X).tobytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fitted_model_is_the_same_after_its_file(name: str) -> None:
+    X, y = rows(name)
+    learner = build(name).fit(X, y)
+    again = skops.io.loads(skops.io.dumps(learner), trusted=trusted_types(learner))
+    assert answers(learner, X).tobytes() == answers(again, X).tobytes()
+
+
+@pytest.mark.parametrize("name", [name for name in WEIGHTED if name not in STOCHASTIC])
+def test_weight_two_equals_the_row_twice(name: str) -> None:
+    X, y = rows(name)
+    weight = np.random.default_rng(2).integers(1, 3, len(y))
+    one = build(name).fit(X, y, sample_weight=weight)
+    two = build(name).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(answers(one, X), answers(two, X), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weight_zero_equals_no_row(name: str) -> None:
+    X, y = rows(name)
+    weight = (np.arange(len(y)) % 3 > 0).astype(float)
+    one = build(name).fit(X, y, sample_weight=weight)
+    two = build(name).fit(X[weight > 0], y[weight > 0])
+    if name not in STOCHASTIC:
+        np.testing.assert_allclose(answers(one, X), answers(two, X), rtol=1e-4, atol=1e-4)
+    else:
+        assert np.mean(one.predict(X) == two.predict(X)) > 0.5 or not is_classifier(one)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_input_is_never_written_to(name: str) -> None:
+    X, y = rows(name)
+    X.flags.writeable = y.flags.writeable = False
+    build(name).fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prediction_does_not_depend_on_the_other_rows(name: str) -> None:
+    X, y = rows(name)
+    learner = build(name).fit(X, y)
+    alone = np.concatenate([answers(learner, X[[i]]) for i in range(0, len(y), 9)])
+    np.testing.assert_allclose(alone, answers(learner, X)[::9], rtol=1e-9, atol=1e-9)

@@ -1,0 +1,115 @@
+"""Three parallel trees agree: a learner's row in the registry, its YAML in conf/learner, its space in conf/space."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles import composed
+from omegaconf import OmegaConf
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import ParameterGrid
+
+import learners
+from learners import REGISTRY
+from pipeline.config import CONF, build, resolve
+from pipeline.listing import GROUPS, options
+from pipeline.preflight import check_parameters
+from pipeline.tuning import GridTuning
+
+YAMLS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))
+BASELINES = [name for name in YAMLS if name.startswith("sklearn_")]
+SPACES = sorted(file.stem for file in (CONF / "space").glob("*.yaml"))
+ALL = sorted(CONF.rglob("*.yaml"))
+
+
+def spec(name: str) -> dict[str, Any]:
+    """Return the learner's part of the composed configuration."""
+    return dict(resolve(composed(f"learner={name}", "seed=3"))["learner"])
+
+
+def learner(name: str) -> BaseEstimator:
+    made: BaseEstimator = build(spec(name), "learner", [])
+    return made
+
+
+def defaults(target: type) -> dict[str, Any]:
+    return {name: parameter.default for name, parameter in inspect.signature(target).parameters.items()}
+
+
+def test_every_row_has_a_yaml_and_every_yaml_of_ours_a_row() -> None:
+    assert sorted(REGISTRY) == [name for name in YAMLS if name not in BASELINES]
+
+
+def test_every_class_is_exported_and_there_once() -> None:
+    classes = list(REGISTRY.values())
+    assert len(set(classes)) == len(classes)
+    assert {cls.__name__ for cls in classes} <= set(learners.__all__)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_yaml_of_ours_names_the_class_and_each_parameter_with_its_default(name: str) -> None:
+    given, expected = spec(name), defaults(REGISTRY[name])
+    assert given.pop("_target_") == f"learners.{REGISTRY[name].__name__}"
+    if "random_state" in expected:
+        expected["random_state"] = 3  # the one seed
+    as_yaml = OmegaConf.to_container(OmegaConf.create({key: _plain(value) for key, value in expected.items()}))
+    assert given == as_yaml
+
+
+@pytest.mark.parametrize("name", YAMLS)
+def test_every_yaml_builds_a_learner_whose_parameters_hold(name: str) -> None:
+    made = learner(name)
+    check_parameters(made, "learner")
+    assert clone(made).get_params().keys() == made.get_params().keys()
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_learner_builds_without_arguments(name: str) -> None:
+    assert isinstance(REGISTRY[name](), BaseEstimator)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_stands_beside_a_learner_of_ours_and_is_scikit_learns(name: str) -> None:
+    assert name.removeprefix("sklearn_") in REGISTRY
+    assert type(learner(name)).__module__.startswith("sklearn.")
+
+
+def test_every_space_is_a_learners() -> None:
+    assert set(SPACES) <= set(YAMLS)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_a_space_names_parameters_that_exist_and_values_that_hold(name: str) -> None:
+    space = OmegaConf.to_container(OmegaConf.load(CONF / "space" / f"{name}.yaml"))
+    made = learner(name)
+    for grid in GridTuning(space).grids:  # type: ignore[arg-type]
+        for candidate in ParameterGrid(dict(grid)):
+            check_parameters(clone(made).set_params(**candidate), "space")
+
+
+@pytest.mark.parametrize("file", ALL, ids=lambda file: str(file.relative_to(CONF)))
+def test_every_yaml_begins_with_a_sentence(file: Path) -> None:
+    first, *rest = file.read_text().splitlines()
+    if first == "# @package _global_":
+        first = rest[0]
+    assert first.startswith("# ")
+    assert first.endswith((".", ").", "!"))
+    assert len(first) <= 120
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_option_is_listed_with_its_sentence(group: str) -> None:
+    listed = options(group)
+    assert list(listed) == sorted(file.stem for file in (CONF / group).glob("*.yaml"))
+    assert all(listed.values())
+
+
+def test_every_folder_of_options_is_listed() -> None:
+    assert {folder.name for folder in CONF.iterdir() if folder.is_dir()} - {"hydra"} == set(GROUPS)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
