@@ -55,6 +55,16 @@ def end_orphans(store: Store, reason: str = "its process ended without a word") 
     return ended
 
 
+def after_death(store: Store, reason: str) -> list[str]:
+    """End the run of a process that was just killed.
+
+    SQLite's write-ahead log may hold a last commit of that process which nobody sees until the file is opened anew: a
+    run that would come back RUNNING.  The next write takes its place, so one is made first.
+    """
+    store.client.set_experiment_tag(store.experiment_id, "bakeoff.lost", f"{time.time():.3f}")
+    return end_orphans(store, reason)
+
+
 def failed(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
     """Return the overrides of the jobs that ended FAILED or KILLED, and were never FINISHED, the oldest first.
 

@@ -85,8 +85,9 @@ class Elsewhere:
 
     def __call__(self, jobs: Sequence[Job], options: Options) -> Iterator[Outcome]:
         """Launch the jobs and yield their outcomes."""
-        with open_dict(self.master):  # the others must not make a name of their own
-            self.master.hydra.overrides.hydra.append(f"hydra.sweep.dir='{self.master.hydra.sweep.dir}'")
+        with read_write(self.master.hydra), open_dict(self.master):  # the others must not make a name of their own
+            given = list(self.master.hydra.overrides.hydra)
+            self.master.hydra.overrides.hydra = [*given, f"hydra.sweep.dir='{self.master.hydra.sweep.dir}'"]
         work = RemoteWork(options.resume, options.timeout, jobs[0].request.varying)
         launcher = Plugins.instance().instantiate_launcher(self.context, work, self.master)
         returned = launcher.launch([list(job.request.overrides) for job in jobs], initial_job_idx=0)

@@ -148,7 +148,7 @@ class Workers:
         self._crew[position] = self._hire()
         store = self._bench.resources.tracker(job.spec).find()
         if store is not None:
-            history.end_orphans(store, reason)
+            history.after_death(store, reason)
             run_id = history.finished(store, [job.hash]).get(job.hash)
             if run_id is not None and self._bench.resume:  # it was killed after its last word to the store
                 return Outcome(job.number, job.name, FINISHED, run_id=run_id)
