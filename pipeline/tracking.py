@@ -263,6 +263,7 @@ class MLflowRun:
 
     def _log_dataset(self) -> None:
         from mlflow.entities import Dataset, DatasetInput, InputTag
+        from mlflow.exceptions import MlflowException
 
         data = self._experiment.dataset
         entity = Dataset(
@@ -272,7 +273,11 @@ class MLflowRun:
             source=json.dumps({"uri": data.source}),
             profile=json.dumps({"num_rows": data.X.shape[0], "num_elements": int(data.X.size)}),
         )
-        self._client.log_inputs(self._id, [DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])])
+        inputs = [DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])]
+        try:
+            self._client.log_inputs(self._id, inputs)
+        except MlflowException:  # another process wrote the same dataset in between: now it is there to be found
+            self._client.log_inputs(self._id, inputs)
 
     def _log_model(self, model: Model) -> None:
         from mlflow.entities import LoggedModelOutput, LoggedModelStatus

@@ -84,3 +84,10 @@ def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_goes_on_later(
     filler.unlink()
     assert bakeoff(*command).status == 0
     assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 3, "FAILED": 2}
+
+
+def test_eight_processes_that_start_together_on_no_store_lose_nothing(bakeoff: Bakeoff) -> None:
+    words = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
+    started = [start(bakeoff.folder, [*words, f"seed=range({10 * i},{10 * i + 4})"]) for i in range(8)]
+    assert [process.wait(400) for process in started] == [0] * 8, (bakeoff.folder / "said.txt").read_text()
+    each_once(bakeoff, 32)
