@@ -20,7 +20,9 @@ from pipeline.refusal import Refusal, did_you_mean
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-DONE, FAILED, REFUSED = 0, 1, 2
+    from pipeline.sweep.jobs import Outcome
+
+REFUSED = 2
 
 
 def list_options(words: Sequence[str]) -> int:
@@ -44,7 +46,25 @@ def ui(words: Sequence[str]) -> int:
     return open_pages(words)
 
 
-VERBS: dict[str, Callable[[Sequence[str]], int]] = {"list": list_options, "predict": predict, "ui": ui}
+def plan(words: Sequence[str]) -> int:
+    """``bakeoff plan -m KEY=VALUE,VALUE ...``: the jobs of a sweep, none of which is run."""
+    return _hydra(["--multirun", *(word for word in words if word not in ("-m", "--multirun")), "dry_run=true"])
+
+
+def rerun(words: Sequence[str]) -> int:
+    """``bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]``: run again what failed and was never finished."""
+    from pipeline.sweep.again import failed_jobs
+
+    jobs, rest = failed_jobs(words)
+    if not jobs:
+        print("nothing failed that is not finished by now")
+        return 0
+    return _hydra(["--multirun", *rest], jobs)
+
+
+VERBS: dict[str, Callable[[Sequence[str]], int]] = {
+    "list": list_options, "plan": plan, "predict": predict, "rerun": rerun, "ui": ui
+}  # fmt: skip
 
 
 class Terminated(KeyboardInterrupt):
@@ -71,90 +91,72 @@ def main() -> None:
 
 
 @dataclass
-class Tally:
-    """What became of the jobs of one command.
+class Task:
+    """What Hydra calls for each job, and where the outcomes of a command are gathered.
 
     Attributes
     ----------
-    done : int
-    refused, failed : list of (name, reason)
+    tracebacks : bool
+        Print them.
+    arguments : list of str
+        What a sweep's jobs are made of.
+    jobs : list of tuple of str, optional
+        The overrides of each job of a sweep, where they are not to be made of arguments.
+    outcomes : list of Outcome
     """
 
-    done: int = 0
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)
+    tracebacks: bool = False
+    arguments: list[str] = field(default_factory=list)
+    jobs: list[tuple[str, ...]] | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
 
-    @property
-    def status(self) -> int:
-        """The exit code."""
-        if self.failed or (self.refused and self.done):
-            return FAILED
-        return REFUSED if self.refused else DONE
+    def __call__(self, composed: DictConfig) -> float:
+        """Run one job and keep its failure; returns its headline score."""
+        from pipeline import config
+        from pipeline.single import run_alone
+
+        gc.enable()
+        try:
+            outcome = run_alone(config.resolve(composed), config.request(), self.tracebacks)
+        except Refusal:
+            config.discard_folder()
+            raise
+        if outcome.kind == "refused":
+            config.discard_folder()
+        self.outcomes.append(outcome)
+        return outcome.score
 
 
-def _hydra(words: Sequence[str]) -> int:
+def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> int:
     """Compose and run what the overrides describe, once or as a sweep."""
     first = words[0] if words else ""
     if first and not first.startswith(("-", "~", "+")) and "=" not in first:
         raise Refusal(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")
+    if is_sweep := bool({"-m", "--multirun"} & {*words}):
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.setdefault(variable, "1")  # before NumPy is loaded: jobs, not matrices, share the processors
 
     import hydra
 
     from pipeline import config
+    from pipeline.sweep.jobs import exit_code
 
     config.register()
-    tally = Tally()
-    wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
-    swept = config.swept_keys(words)
-
-    def task(composed: DictConfig) -> float:
-        return _job(composed, swept, tally, wants_traceback)
-
+    task = Task(tracebacks=os.environ.get("HYDRA_FULL_ERROR") == "1", jobs=jobs)
+    if is_sweep:
+        words, task.arguments = config.of_sweep_and_jobs(words)
+    sys.argv[1:] = words
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
         hydra.main(version_base="1.3", config_path=str(config.CONF), config_name="config")(task)()
     except Exception as error:
-        if wants_traceback:
+        if task.tracebacks:
             traceback.print_exc()
         raise config.explain(error) from None
-    if tally.refused or tally.failed:
-        _complain(tally)
-    return tally.status
-
-
-def _job(composed: DictConfig, swept: tuple[str, ...], tally: Tally, wants_traceback: bool) -> float:
-    """Run one job and keep its failure to itself: the sweep goes on."""
-    from pipeline import config
-    from pipeline.job import execute
-    from pipeline.screen import Screen
-
-    gc.enable()
-    request = config.request(swept)
-    name = " ".join(config.overrides()) or "default"
-    try:
-        result = execute(config.resolve(composed), request, Screen())
-    except Refusal as refusal:
-        config.discard_folder()
-        tally.refused.append((name, str(refusal)))
-        return float("nan")
-    except (Exception, SystemExit) as error:
-        if wants_traceback:
-            traceback.print_exc()
-        tally.failed.append((name, f"{type(error).__name__}: {error}"))
-        return float("nan")
-    tally.done += 1
-    return result.score
-
-
-def _complain(tally: Tally) -> None:
-    """Say what did not work, and why: a sentence for one job, a table for a sweep."""
-    wrong = [("refused", *row) for row in tally.refused] + [("failed", *row) for row in tally.failed]
-    if len(wrong) + tally.done == 1:
-        print(f"{wrong[0][0]}: {wrong[0][2]}", file=sys.stderr)
-        return
-    print(f"{len(wrong)} of {len(wrong) + tally.done} jobs did not finish:", file=sys.stderr)
-    for kind, name, reason in wrong:
-        print(f"  {kind}  {name}\n           {reason}", file=sys.stderr)
+    for outcome in task.outcomes if not is_sweep else ():
+        if outcome.reason:
+            print(f"{outcome.kind}: {outcome.reason}", file=sys.stderr)
+    return exit_code(task.outcomes)
 
 
 def _terminate(number: int, frame: Any) -> None:

@@ -5,6 +5,7 @@ Constructors own the rest of the schema: what a learner or a splitter may be giv
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
@@ -39,9 +41,20 @@ class Schema:
     pruning: Any = None
     evaluation: Any = None
     tracking: Any = None
+    search: Any = None
     seed: int = 0
     figures: list[Any] = field(default_factory=list)
     trust: list[str] = field(default_factory=list)
+    resume: bool = True
+    workers: int = 1
+    timeout: float | None = None
+    on_error: str = "continue"
+    on_invalid: str = "stop"
+    dry_run: bool = False
+
+
+SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run")
+"""Keys that say how jobs are made and run together; they are no part of any job."""
 
 
 def register() -> None:
@@ -70,7 +83,8 @@ def resolve(config: DictConfig) -> dict[str, Any]:
 
 def as_yaml(spec: Mapping[str, Any]) -> str:
     """Write a settled configuration as YAML, for the record."""
-    return OmegaConf.to_yaml(OmegaConf.create(dict(spec)))
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C, where PyYAML has it
+    return str(yaml.dump(dict(spec), Dumper=dumper, sort_keys=False, allow_unicode=True))
 
 
 def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +103,7 @@ def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        A new mapping; the space is dropped: tuning holds it.
+        A new mapping, without the space (tuning holds it) and the keys of sweeps.
 
     Raises
     ------
@@ -115,8 +129,7 @@ def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
     if evaluation.get("validation") is None:
         needed = prunes_on_rows or (tunes and tuning["folds"] == 0)
         evaluation["validation"] = VALIDATION if needed else 0
-    spec.pop("space", None)
-    return spec
+    return {key: value for key, value in spec.items() if key not in ("space", *SWEEP_KEYS)}
 
 
 def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
@@ -195,37 +208,48 @@ def _target(node: Mapping[str, Any]) -> Any:
         raise Refusal(f"{node['_target_']} cannot be imported: {error.value}") from error
 
 
-def swept_keys(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the keys of the command line that have more than one value, such as ``learner=knn,svm``."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
+def of_sweep_and_jobs(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split a sweep's command line into what Hydra must know before there are jobs, and what jobs are made of.
 
-    try:
-        parsed = OverridesParser.create().parse_overrides([word for word in words if "=" in word and word[0] != "-"])
-    except HydraException:  # Hydra itself reports it
-        return ()
-    return tuple(override.key_or_group for override in parsed if override.is_sweep_override())
+    A key of the learner says nothing until the learner is chosen, and each job chooses its own.  So Hydra gets its own
+    keys, those of the sweep, and ``experiment``, whose file may hold both; jobs get the others, and ``experiment`` too.
+    """
+    from hydra._internal.utils import get_args_parser
 
-
-def overrides() -> list[str]:
-    """Return the current job's overrides."""
-    from hydra.core.hydra_config import HydraConfig
-
-    return [str(word) for word in HydraConfig.get().overrides.task]
+    given = get_args_parser().parse_args(list(words)).overrides
+    keys = {word: re.split(r"[=@./]", word.lstrip("+~"))[0] for word in given}
+    of_jobs = [word for word in given if keys[word] not in ("hydra", *SWEEP_KEYS)]
+    is_one = {word for word in of_jobs if keys[word] == "experiment" and "," not in word}
+    return [word for word in words if word not in of_jobs or word in is_one], of_jobs
 
 
-def request(swept: tuple[str, ...]) -> Request:
-    """Return what the command line asked of the current job."""
+def request(swept: Sequence[str] = ()) -> Request:
+    """Return what the command line asked of the job that Hydra runs now.
+
+    Parameters
+    ----------
+    swept : sequence of str
+        Keys that vary over the sweep.
+
+    Raises
+    ------
+    Refusal
+        A key of sweeps was given to a single run.
+    """
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
     current = HydraConfig.get()
     choices = {str(group): str(option) for group, option in current.runtime.choices.items()}
-    if current.mode == RunMode.RUN:
-        given = [word.lstrip("+~").split("=")[0] for word in overrides()]
-        return Request(choices, varying=tuple(given))
-    name = Path(str(current.sweep.dir)).name
-    return Request(choices, varying=swept, sweep=name, number=int(current.job.num))
+    given = tuple(str(word) for word in current.overrides.task)
+    if current.mode != RunMode.RUN:
+        sweep, number = Path(str(current.sweep.dir)).name, int(current.job.num)
+        return Request(choices, varying=tuple(swept), sweep=sweep, number=number, overrides=given)
+    keys = tuple(word.lstrip("+~").split("=")[0] for word in given)
+    for key in keys:
+        if key.split(".")[0] in SWEEP_KEYS:
+            raise Refusal(f"{key} is a key of sweeps; add -m.")
+    return Request(choices, varying=keys, overrides=given)
 
 
 def explain(error: Exception) -> Refusal:

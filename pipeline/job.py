@@ -3,20 +3,69 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from pipeline import preflight, scoring
 from pipeline.config import as_yaml, build, settle
 from pipeline.dataset import Dataset
 from pipeline.experiment import Experiment, Fold, Model, final_model, run
+from pipeline.identity import config_hash
 from pipeline.request import Request
-from pipeline.screen import Screen
-from pipeline.sweep import config_hash
-from pipeline.tracking import Description, Tracker
+from pipeline.splitting import Split
+from pipeline.tracking import Description, Figure, Tracker
 
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
+
+
+@dataclass
+class Resources:
+    """What jobs of one process share: a part that is described in the same words is built once.
+
+    So each dataset is loaded once and each store opened once.  Nothing is fitted but clones, and learners and
+    preprocessing never write to their input, so that no job changes what the next one finds.
+    """
+
+    _built: dict[str, Any] = field(default_factory=dict)
+
+    def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
+        """Return what a node of the configuration describes; raises Refusal as `config.build` does."""
+        key = json.dumps([part, node, list(trust)], sort_keys=True, default=str)
+        if key not in self._built:
+            self._built[key] = build(node, part, list(trust))
+        return self._built[key]
+
+    def dataset(self, spec: Mapping[str, Any]) -> Dataset:
+        """Return the dataset of a settled configuration."""
+        dataset: Dataset = self.build("dataset", spec["dataset"], spec["trust"])
+        return dataset
+
+    def tracker(self, spec: Mapping[str, Any]) -> Tracker:
+        """Return the tracker of a settled configuration."""
+        tracker: Tracker = self.build("tracking", spec["tracking"], spec["trust"])
+        return tracker
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A job that passed preflight.
+
+    Attributes
+    ----------
+    spec : mapping
+        Settled.
+    experiment : Experiment
+    splits : list of Split
+    figures : sequence of Figure
+    description : Description
+    """
+
+    spec: Mapping[str, Any]
+    experiment: Experiment
+    splits: list[Split]
+    figures: Sequence[Figure]
+    description: Description
 
 
 @dataclass(frozen=True)
@@ -25,83 +74,100 @@ class Result:
 
     Attributes
     ----------
-    name : str
+    experiment : Experiment
+    folds : list of Fold
+    model : Model
+        The run's model.
     run_id : str or None
-    score : float
-        The mean headline score on test rows.
     """
 
-    name: str
+    experiment: Experiment
+    folds: list[Fold]
+    model: Model
     run_id: str | None
-    score: float
+
+    @property
+    def score(self) -> float:
+        """The mean headline score on test rows."""
+        headline = [fold.scores[f"test_{self.experiment.headline}"] for fold in self.folds]
+        return sum(headline) / len(headline)
 
 
-def assemble(spec: Mapping[str, Any]) -> Experiment:
+class Watch(Protocol):
+    """Lets the folds through, and shows them."""
+
+    def __call__(self, folds: Iterator[Fold], total: int, title: str) -> Iterator[Fold]:
+        """Yield each fold."""
+
+
+def assemble(spec: Mapping[str, Any], resources: Resources) -> Experiment:
     """Build the experiment that a settled configuration describes.
 
     Raises
     ------
     Refusal
     """
-    trust = list(spec["trust"])
-    dataset: Dataset = build(spec["dataset"], "dataset", trust)
-    learner = build(spec["learner"], "learner", trust)
+    dataset = resources.dataset(spec)
     evaluation = dict(spec["evaluation"])
     names = evaluation.pop("metrics", None)  # the rest is the splitter's
+    nodes = {**spec, "evaluation": evaluation}
+    parts = {part: resources.build(part, nodes[part], spec["trust"]) for part in PARTS[1:]}
     return Experiment(
         dataset=dataset,
-        preprocessing=build(spec["preprocessing"], "preprocessing", trust),
-        learner=learner,
-        tuning=build(spec["tuning"], "tuning", trust),
-        pruning=build(spec["pruning"], "pruning", trust),
-        splitter=build(evaluation, "evaluation", trust),
-        metrics=scoring.choose_metrics(names, dataset.task, learner),
+        preprocessing=parts["preprocessing"],
+        learner=parts["learner"],
+        tuning=parts["tuning"],
+        pruning=parts["pruning"],
+        splitter=parts["evaluation"],
+        metrics=scoring.choose_metrics(names, dataset.task, parts["learner"]),
         seed=spec["seed"],
     )
 
 
-def execute(spec: Mapping[str, Any], request: Request, screen: Screen) -> Result:
-    """Run one job.
+def prepare(spec: Mapping[str, Any], request: Request, resources: Resources) -> Prepared:
+    """Build and check a job; nothing is fitted, nothing is kept.
 
     Parameters
     ----------
     spec : mapping
-        The composed configuration, resolved.
+        The composed configuration, resolved; settled or not.
     request : Request
-    screen : Screen
+    resources : Resources
 
     Raises
     ------
     Refusal
-        Seen before anything ran; nothing is in the store.
+    """
+    spec = settle(spec)
+    experiment = assemble(spec, resources)
+    splits = preflight.check(experiment)
+    figures = [
+        resources.build(f"figures[{place}]", node, spec["trust"]) for place, node in enumerate(spec.get("figures", []))
+    ]
+    for figure in figures:
+        figure.check(experiment)
+    return Prepared(spec, experiment, splits, figures, describe(spec, request, experiment.dataset))
+
+
+def execute(prepared: Prepared, tracker: Tracker, watch: Watch) -> Result:
+    """Fit, score and keep.
+
+    Raises
+    ------
+    Refusal
+        The store cannot be written; nothing was fitted.
     Exception
         Whatever a learner raises; the run is FAILED, with the traceback.
     """
-    spec = settle(spec)
-    experiment = assemble(spec)
-    splits = preflight.check(experiment)
-    figures = [build(node, f"figures[{i}]", list(spec["trust"])) for i, node in enumerate(spec.get("figures", []))]
-    for figure in figures:
-        figure.check(experiment)
-    tracker: Tracker = build(spec["tracking"], "tracking", list(spec["trust"]))
-    tracker.open()
-    description = describe(spec, request, experiment.dataset)
-    if request.sweep is None:
-        screen.experiment(description.name, experiment)
+    experiment, splits, title = prepared.experiment, prepared.splits, prepared.description.name
     folds: list[Fold] = []
-    with tracker.run(description, experiment) as kept:
-        for fold in screen.watch(run(experiment, splits), len(splits), description.name):
+    with tracker.run(prepared.description, experiment) as kept:
+        for fold in watch(run(experiment, splits), len(splits), title):
             kept.fold(fold)
             folds.append(fold)
-        model: Model = final_model(experiment, folds[-1])
-        kept.finish(model, figures)
-    if request.sweep is None:
-        screen.scores(experiment, folds, model)
-        screen.kept(kept.run_id, tracker.store)
-    else:
-        screen.job(request.number, description.name, experiment, folds, kept.run_id)
-    headline = [fold.scores[f"test_{experiment.headline}"] for fold in folds]
-    return Result(description.name, kept.run_id, sum(headline) / len(headline))
+        model = final_model(experiment, folds[-1])
+        kept.finish(model, prepared.figures)
+    return Result(experiment, folds, model, kept.run_id)
 
 
 def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Description:
@@ -116,7 +182,7 @@ def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Des
     params |= {key: value for part in told for key, value in _flat(part, spec[part])}
     digest = dataset.digest()
     tags = {"config_hash": config_hash(spec, digest), "dataset_digest": digest}
-    tags |= {"sweep": request.sweep} if request.sweep else {}
+    tags |= {"overrides": json.dumps(request.overrides)} | ({"sweep": request.sweep} if request.sweep else {})
     return Description(
         name=run_name(choices | {"experiment": experiment}, spec, request.varying),
         params=params,

@@ -9,7 +9,8 @@ from pipeline.refusal import Refusal, did_you_mean
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 GROUPS = (
-    "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "evaluation", "tracking", "experiment"
+    "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "evaluation", "tracking", "search",
+    "experiment",
 )  # fmt: skip
 
 

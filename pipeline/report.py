@@ -41,6 +41,14 @@ def summary(experiment: Experiment, folds: Sequence[Fold]) -> dict[str, float]:
     return values
 
 
+def mean_and_deviation(values: dict[str, float], name: str) -> str:
+    """Return a mean over folds with its deviation, where there is one, as text."""
+    mean = values.get(name, float("nan"))
+    text = "undefined" if mean != mean else f"{mean:.4f}"
+    deviation = values.get(f"{name}_std")
+    return text if deviation is None or deviation != deviation else f"{text} ± {deviation:.4f}"
+
+
 def pruning_path(model: Model) -> dict[str, Any]:
     """Return the series of the run's model as it was cut back; empty without pruning."""
     if model.path is None:

@@ -20,9 +20,12 @@ class Request:
         The sweep's name.
     number : int
         Of the job in its sweep.
+    overrides : tuple of str
+        With which the job can be composed again.
     """
 
     choices: Mapping[str, str]
     varying: tuple[str, ...] = ()
     sweep: str | None = None
     number: int = 0
+    overrides: tuple[str, ...] = ()

@@ -10,10 +10,11 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn import metrics
+from sklearn import config_context, metrics
 
 from pipeline.refusal import Refusal, did_you_mean
 
@@ -44,6 +45,13 @@ class Outcome:
     positive: object | None = None
     seconds: float = 0.0
 
+    @cached_property
+    def class_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Precision, recall and F1 of each class, each of shape (c,), counted once for all three."""
+        truth, predicted, labels = self.truth, self.predicted, self.classes
+        scores = metrics.precision_recall_fscore_support(truth, predicted, labels=labels, zero_division=np.nan)
+        return scores[:3]
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -59,11 +67,13 @@ def accuracy(outcome: Outcome) -> float:
     return float(np.mean(outcome.truth == outcome.predicted))
 
 
-def of_classes(formula: Callable[..., np.ndarray], outcome: Outcome) -> float:
-    """Return a score of the positive class, else its mean over all classes; NaN where it is 0/0 for one of them."""
-    labels = outcome.classes if outcome.positive is None else [outcome.positive]
-    each = formula(outcome.truth, outcome.predicted, labels=labels, average=None, zero_division=np.nan)
-    return float(np.mean(each))
+def of_classes(outcome: Outcome, place: int) -> float:
+    """Return precision (0), recall (1) or F1 (2) of the positive class, else the mean; NaN where one is 0/0."""
+    each = outcome.class_scores[place]
+    if outcome.positive is None:
+        return float(np.mean(each))
+    assert outcome.classes is not None
+    return float(each[outcome.classes == outcome.positive][0])
 
 
 def log_loss(outcome: Outcome) -> float:
@@ -99,9 +109,9 @@ CLASSIFICATION: Mapping[str, Metric] = {
     "accuracy": Metric(accuracy),
     "error": Metric(lambda o: 1 - accuracy(o), more_is_better=False),
     "balanced_accuracy": Metric(lambda o: metrics.balanced_accuracy_score(o.truth, o.predicted)),
-    "precision": Metric(lambda o: of_classes(metrics.precision_score, o)),
-    "recall": Metric(lambda o: of_classes(metrics.recall_score, o)),
-    "f1": Metric(lambda o: of_classes(metrics.f1_score, o)),
+    "precision": Metric(lambda o: of_classes(o, 0)),
+    "recall": Metric(lambda o: of_classes(o, 1)),
+    "f1": Metric(lambda o: of_classes(o, 2)),
     "log_loss": Metric(log_loss, more_is_better=False, needs=("predict_proba",)),
     "roc_auc": Metric(roc_auc, needs=("predict_proba", "decision_function")),
 }
@@ -213,7 +223,7 @@ def coded(outcome: Outcome) -> Outcome:
 def score(chosen: Mapping[str, Metric], outcome: Outcome) -> dict[str, float]:
     """Compute each metric: name -> value, NaN where it is not defined."""
     outcome = coded(outcome)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
         warnings.filterwarnings("ignore", module="sklearn.metrics")
         return {name: float(metric.formula(outcome)) for name, metric in chosen.items()}
 

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pipeline.experiment import Experiment, Fold, Model
-from pipeline.report import summary, tuned
+from pipeline.report import mean_and_deviation, summary, tuned
 from pipeline.store import Store
 
 
@@ -43,7 +43,7 @@ class Screen:
         for column in table.columns[1:]:
             column.justify = "right"
         for name in experiment.metrics:
-            table.add_row(name, *(_mean_and_deviation(values, f"{part}_{name}") for part in parts))
+            table.add_row(name, *(mean_and_deviation(values, f"{part}_{name}") for part in parts))
         self._out.print(table)
         self._cut(values)
         chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in tuned(model).items())
@@ -59,37 +59,12 @@ class Screen:
                 f"depth {values['pruning/depth_before']:g} → {values['pruning/depth_after']:g}"
             )
 
-    def job(self, number: int, name: str, experiment: Experiment, folds: Sequence[Fold], run_id: str | None) -> None:
-        """Show one job of a sweep in a line."""
-        value = _mean_and_deviation(summary(experiment, folds), f"test_{experiment.headline}")
-        seconds = sum(sum(fold.model.seconds.values()) for fold in folds)
-        kept = f"  {run_id}" if run_id else ""
-        self._out.print(
-            f"#{number:<4} {escape(name):<36} test_{experiment.headline} {value}  {seconds:.2f} s{kept}", soft_wrap=True
-        )
-
     def kept(self, run_id: str | None, store: Store | None) -> None:
         """Say where the run is and how to open the pages."""
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}", soft_wrap=True)
         self._out.print(f"open  {open_command(store.uri)}", soft_wrap=True)
-
-    def failures(self, failed: Sequence[tuple[str, str]], total: int) -> None:
-        """Show what failed in a sweep, and why."""
-        table = Table("job", "why", box=None, pad_edge=False, header_style="bold red")
-        for name, reason in failed:
-            table.add_row(escape(name), escape(reason))
-        self._err.print(f"{len(failed)} of {total} jobs failed:")
-        self._err.print(table)
-
-    def refuse(self, message: str) -> None:
-        """Say in a sentence or two what cannot be done."""
-        self._err.print(f"[red]refused:[/] {escape(message)}", soft_wrap=True)
-
-    def fail(self, message: str) -> None:
-        """Say in a sentence that a job failed."""
-        self._err.print(f"[red]failed:[/] {escape(message)}", soft_wrap=True)
 
     def say(self, message: str) -> None:
         """Print a line as it is."""
@@ -99,10 +74,3 @@ class Screen:
 def open_command(uri: str) -> str:
     """Return the one command that opens MLflow's pages on a store."""
     return f"bakeoff ui tracking.uri={uri}"
-
-
-def _mean_and_deviation(values: dict[str, float], name: str) -> str:
-    mean = values.get(name, float("nan"))
-    text = "undefined" if mean != mean else f"{mean:.4f}"
-    deviation = values.get(f"{name}_std")
-    return text if deviation is None or deviation != deviation else f"{text} ± {deviation:.4f}"

@@ -66,6 +66,11 @@ def store_uri(given: str | None) -> str:
     return uri
 
 
+def exists(uri: str) -> bool:
+    """Whether there is a store at a URI, as from `store_uri`; of a server that is taken for granted."""
+    return not uri.startswith(SQLITE) or Path(uri.removeprefix(SQLITE)).is_file()
+
+
 def open_store(given: str | None, experiment: str, create: bool = True) -> Store:
     """Open the store, creating what is missing.
 

@@ -6,25 +6,31 @@ run starts, so that a refusal costs no time.
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 
 from pipeline import artefact, provenance, report
 from pipeline.experiment import Experiment, Fold, Model
+from pipeline.pulse import Pulse
 from pipeline.refusal import Refusal
-from pipeline.store import Store, open_store
+from pipeline.store import Store, exists, open_store, store_uri
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Metric, Param
 
 FLUSH_SECONDS = 10.0
 """Folds that take longer are written as they come; shorter ones in one batch at the end."""
@@ -79,8 +85,11 @@ class Tracker(Protocol):
 
     store: Store | None
 
+    def find(self) -> Store | None:
+        """Return the store if there is one already; make none."""
+
     def open(self) -> None:
-        """Refuse now if runs could not be kept later."""
+        """Make the store if need be, once; refuse now if runs could not be kept later."""
 
     def run(self, description: Description, experiment: Experiment) -> Any:
         """Return a context manager that gives a `Run`."""
@@ -104,6 +113,10 @@ class NoTracker:
     """Keep nothing."""
 
     store: Store | None = None
+
+    def find(self) -> Store | None:
+        """Return None."""
+        return None
 
     def open(self) -> None:
         """Do nothing."""
@@ -133,15 +146,21 @@ class MLflowTracker:
     models: bool = True
     store: Store | None = field(default=None, init=False)
 
+    def find(self) -> Store | None:
+        """Return the store if there is one already; make none."""
+        if self.store is None and exists(store_uri(self.uri)):
+            self.open()
+        return self.store
+
     def open(self) -> None:
         """Find or create the store; raises Refusal if it cannot be written."""
-        self.store = open_store(self.uri, str(self.experiment))
+        if self.store is None:
+            self.store = open_store(self.uri, str(self.experiment))
 
     @contextmanager
     def run(self, description: Description, experiment: Experiment) -> Iterator[MLflowRun]:
         """Start a run; it ends FINISHED, FAILED with its traceback, or KILLED by a signal, whatever happens inside."""
-        if self.store is None:
-            self.open()
+        self.open()
         assert self.store is not None
         run = MLflowRun.start(self.store, description, experiment, keep_model=self.models)
         try:
@@ -166,8 +185,10 @@ class MLflowRun:
         self._experiment = experiment
         self._keep_model = keep_model
         self._folds: list[Fold] = []
+        self._artifacts = ""
         self._written = 0
         self._flushed = time.monotonic()
+        self._pulse = Pulse(self._beat)
 
     @classmethod
     def start(cls, store: Store, description: Description, experiment: Experiment, keep_model: bool) -> MLflowRun:
@@ -177,84 +198,75 @@ class MLflowRun:
             store.experiment_id, run_name=description.name, tags={key: str(value)[:8000] for key, value in tags.items()}
         )
         run = cls(store, created.info.run_id, description, experiment, keep_model)
-        run._params(description.params)
+        run._artifacts = created.info.artifact_uri
+        run._batch([], _params(description.params))
         run._log_dataset()
         return run
+
+    def _beat(self) -> None:
+        self._client.set_tag(self._id, "heartbeat", f"{time.time():.0f}")
 
     def fold(self, fold: Fold) -> None:
         """Take note of a fold; write what has gathered if the last write was long ago."""
         self._folds.append(fold)
         if time.monotonic() - self._flushed > FLUSH_SECONDS:
-            self._flush()
+            self._batch(self._scores())
 
     def finish(self, model: Model, figures: Sequence[Figure]) -> None:
         """Write the scores, the tables, the pictures and the model."""
-        self._flush()
-        self._metrics(report.pruning_path(model), step_is_index=True)
-        self._params(report.tuned(model))
-        with TemporaryDirectory(prefix="bakeoff-") as folder:
-            report.write_tables(Path(folder), self._experiment, self._folds, model)
-            (Path(folder) / "config.yaml").write_text(self._description.config)
+        self._batch([*self._scores(), *_metrics(report.pruning_path(model))], _params(report.tuned(model)))
+        with _folder(self._artifacts, lambda folder: self._client.log_artifacts(self._id, folder)) as folder:
+            report.write_tables(folder, self._experiment, self._folds, model)
+            (folder / "config.yaml").write_text(self._description.config)
             for figure in figures:
-                figure.save(Path(folder), self._experiment, self._folds, model)
-            self._client.log_artifacts(self._id, folder)
+                figure.save(folder, self._experiment, self._folds, model)
         if self._keep_model:
             self._log_model(model)
 
     def fail(self, error: BaseException) -> None:
         """Keep what there is, say why, and end the run FAILED, or KILLED if a signal ended it."""
         killed = isinstance(error, KeyboardInterrupt)
+        text = "".join(traceback.format_exception(error))
         try:
-            self._flush()
-            text = "".join(traceback.format_exception(error))
             self._client.set_tag(self._id, "error", f"{type(error).__name__}: {error}"[:8000])
             self._client.set_tag(self._id, "error_type", type(error).__name__)
-            self._client.log_text(self._id, text, "traceback.txt")
-            self._client.log_text(self._id, self._description.config, "config.yaml")
         finally:
             self.end("KILLED" if killed else "FAILED")
+        with suppress(Exception):  # a full disk made it fail, perhaps; what it said first is what counts
+            self._batch(self._scores())
+            self._client.log_text(self._id, text, "traceback.txt")
+            self._client.log_text(self._id, self._description.config, "config.yaml")
 
     def end(self, status: str) -> None:
         """Set the final status."""
+        self._pulse.stop()
         self._client.set_terminated(self._id, status)
 
-    def _flush(self) -> None:
-        """Write the means so far, the headline first, then the folds that are new, as steps."""
+    def _scores(self) -> list[Metric]:
+        """Return the means so far, the headline first, then the folds that are new, as steps."""
         if not self._folds:
-            return
-        self._metrics({name: [value] for name, value in report.summary(self._experiment, self._folds).items()})
-        new = self._folds[self._written :]
+            return []
+        means = {name: [value] for name, value in report.summary(self._experiment, self._folds).items()}
         series: dict[str, list[float]] = {}
-        for fold in new:
+        for fold in self._folds[self._written :]:
             for name, value in report.of_fold(fold).items():
                 series.setdefault(f"fold/{name}", []).append(value)
-        self._metrics(series, first_step=self._written, step_is_index=True)
+        folds = _metrics(series, first_step=self._written)
         self._written, self._flushed = len(self._folds), time.monotonic()
+        return [*_metrics(means), *folds]
 
-    def _metrics(self, series: Mapping[str, Any], first_step: int = 0, step_is_index: bool = False) -> None:
-        from mlflow.entities import Metric
-
-        now = int(time.time() * 1000)
-        rows = [
-            Metric(name, float(value), now, first_step + index if step_is_index else 0)
-            for name, values in series.items()
-            for index, value in enumerate(values)
-            if not np.isinf(value)  # the store would keep 1.8e308
-        ]
-        for start in range(0, len(rows), 1000):  # the most that a batch may hold
-            self._client.log_batch(self._id, metrics=rows[start : start + 1000])
-
-    def _params(self, params: Mapping[str, str]) -> None:
-        from mlflow.entities import Param
-
-        if params:
-            rows = [
-                Param(key, value[:6000]) for key, value in params.items()
-            ]  # longer ones would be cut with a warning
-            self._client.log_batch(self._id, params=rows)
+    def _batch(self, metrics: Sequence[Metric], params: Sequence[Param] = ()) -> None:
+        """Write in as few calls as may be: a batch holds 1,000 values."""
+        most = 900  # with 100 params
+        for start in range(0, max(len(metrics), 1), most):
+            batch = metrics[start : start + most]
+            if batch or params:
+                self._client.log_batch(self._id, metrics=batch, params=params)
+            params = ()
 
     def _log_dataset(self) -> None:
         from mlflow.entities import Dataset, DatasetInput, InputTag
+        from mlflow.exceptions import MlflowException
 
         data = self._experiment.dataset
         entity = Dataset(
@@ -264,7 +276,11 @@ class MLflowRun:
             source=json.dumps({"uri": data.source}),
             profile=json.dumps({"num_rows": data.X.shape[0], "num_elements": int(data.X.size)}),
         )
-        self._client.log_inputs(self._id, [DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])])
+        inputs = [DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])]
+        try:
+            self._client.log_inputs(self._id, inputs)
+        except MlflowException:  # another process wrote the same dataset in between: now it is there to be found
+            self._client.log_inputs(self._id, inputs)
 
     def _log_model(self, model: Model) -> None:
         from mlflow.entities import LoggedModelOutput, LoggedModelStatus
@@ -280,16 +296,47 @@ class MLflowRun:
             model_id=logged.model_id,
         )
         try:
-            with TemporaryDirectory(prefix="bakeoff-") as folder:
-                artefact.save(
-                    model.pipeline, Path(folder) / "model", record, self._experiment.dataset, self._description.trust
-                )
-                self._client.log_model_artifacts(logged.model_id, str(Path(folder) / "model"))
+            upload = partial(self._client.log_model_artifacts, logged.model_id)
+            with _folder(logged.artifact_location, upload) as folder:
+                artefact.save(model.pipeline, folder, record, self._experiment.dataset, self._description.trust)
         except BaseException:
             self._client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
             raise
         self._client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
         self._client.log_outputs(self._id, [LoggedModelOutput(logged.model_id, step=0)])
+
+
+def _metrics(series: Mapping[str, Sequence[float]], first_step: int = 0) -> list[Metric]:
+    """Return values as MLflow's, the place in the series as step; infinite ones are left out: it would keep 1.8e308."""
+    from mlflow.entities import Metric
+
+    now = int(time.time() * 1000)
+    return [
+        Metric(name, float(value), now, first_step + place)
+        for name, values in series.items()
+        for place, value in enumerate(values)
+        if not np.isinf(value)
+    ]
+
+
+def _params(params: Mapping[str, str]) -> list[Param]:
+    """Return params as MLflow's; longer ones would be cut with a warning."""
+    from mlflow.entities import Param
+
+    return [Param(key, value[:6000]) for key, value in params.items()]
+
+
+@contextmanager
+def _folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
+    """Give a folder for artifacts: where they will lie if that is on this machine, else one that is uploaded."""
+    if uri.startswith("file://"):
+        path = Path(url2pathname(urlsplit(uri).path))
+        path.mkdir(parents=True, exist_ok=True)
+        yield path
+        return
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        yield Path(folder)
+        upload(folder)
 
 
 def model_name(run_name: str) -> str:
@@ -306,7 +353,7 @@ def model_name(run_name: str) -> str:
 def provenance_tags() -> dict[str, str]:
     """Return user, command, machine and state of the code as MLflow's tags."""
     tags = {"mlflow.user": provenance.user(), "mlflow.source.name": "bakeoff", "mlflow.source.type": "LOCAL"}
-    tags |= provenance.machine()
+    tags |= provenance.machine() | {"heartbeat": f"{time.time():.0f}"}
     state = provenance.git_state()
     if state is not None:
         tags |= {"mlflow.source.git.commit": state[0], "git_dirty": str(state[1]).lower()}
@@ -362,3 +409,9 @@ def _latest(store: Store) -> str:
     if not found:
         raise Refusal(f"predict: there is no finished run in {store.uri} yet.")
     return str(found[0].info.run_id)
+
+
+def warm_up() -> None:
+    """Import now what a run needs later."""
+    for module in ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io"):
+        importlib.import_module(module)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 from typing import Any, Self
@@ -31,5 +33,56 @@ class Sleeping(MajorityClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sleep for a minute."""
         Path("asleep").touch()
+        time.sleep(60)
+        return self
+
+
+class Raising(MajorityClassifier):
+    """Raises what its parameter names, or is killed.
+
+    Parameters
+    ----------
+    what : str
+        ``nothing``, ``SystemExit``, ``MemoryError``, ``RecursionError``, or ``SIGKILL``.
+    """
+
+    def __init__(self, what: str = "nothing", categorical_features: Any = "from_dtype") -> None:
+        super().__init__(categorical_features=categorical_features)
+        self.what = what
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Raise, or fit."""
+        if self.what == "SIGKILL":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.what != "nothing":
+            raise {"SystemExit": SystemExit, "MemoryError": MemoryError, "RecursionError": RecursionError}[self.what]
+        return super().fit(X, y)
+
+
+class Mended(MajorityClassifier):
+    """Raises, until a file called mended is there."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Raise, or fit."""
+        if not Path("mended").exists():
+            raise RuntimeError("the cure is unknown")
+        return super().fit(X, y)
+
+
+class Slow(MajorityClassifier):
+    """Takes a fifth of a second."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Sleep, and fit."""
+        time.sleep(0.2)
+        return super().fit(X, y)
+
+
+class Deaf(MajorityClassifier):
+    """Hears no signal: what looks like work in C."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Block all signals, and sleep for a minute."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGTERM, signal.SIGINT})
         time.sleep(60)
         return self

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from learners import MajorityClassifier
 from pipeline import config
-from pipeline.config import as_yaml, build, explain, resolve, settle, swept_keys
+from pipeline.config import as_yaml, build, explain, resolve, settle
 from pipeline.job import PARTS
 from pipeline.pruning import METHODS, Pruning
 from pipeline.refusal import Refusal
@@ -217,19 +217,6 @@ def test_errors_of_composition_are_sentences(words: list[str], said: str) -> Non
 def test_a_refusal_needs_no_explanation() -> None:
     refusal = Refusal("as it is")
     assert explain(refusal) is refusal
-
-
-@pytest.mark.parametrize(
-    ("words", "swept"),
-    [
-        (["learner=knn,majority", "seed=1"], ("learner",)),
-        (["-m", "learner.n_neighbors=1,3", "seed=range(3)"], ("learner.n_neighbors", "seed")),
-        (["space.x=[1,2]"], ()),
-        (["learner=[unclosed"], ()),
-    ],
-)
-def test_swept_keys_have_more_than_one_value(words: list[str], swept: tuple[str, ...]) -> None:
-    assert swept_keys(words) == swept
 
 
 def test_every_combination_of_stages_composes() -> None:

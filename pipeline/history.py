@@ -1,0 +1,160 @@
+"""What the store knows of earlier runs: which are finished, which died without a word, and how long they took."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.store import Store
+
+HEARTBEAT_SECONDS = 60.0
+"""A run that takes longer says so often, in its tag ``heartbeat``, that it is alive."""
+SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
+"""A run of another machine that was silent for so long is taken for dead."""
+FEW = 200
+"""So many jobs are asked for one by one (5 ms each); of more, all finished runs are read (1 ms each)."""
+
+
+def finished(store: Store, hashes: Collection[str]) -> dict[str, str]:
+    """Return the finished runs of jobs: ``config_hash`` -> run id."""
+    if len(hashes) <= FEW:
+        queries = [f"status = 'FINISHED' and tags.config_hash = '{each}'" for each in hashes]
+        runs: Iterable[Any] = (run for query in queries for run in _search(store, query, most=1))
+    else:
+        runs = _search(store, "status = 'FINISHED'")
+    found = ((str(run.data.tags.get("config_hash")), str(run.info.run_id)) for run in runs)
+    return {key: run_id for key, run_id in found if key in hashes}
+
+
+def running_elsewhere(store: Store, job_hash: str) -> bool:
+    """Whether a living process runs the job, as far as the store knows."""
+    query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"
+    return any(not _is_dead(run) for run in _search(store, query))
+
+
+def end_orphans(store: Store, reason: str = "its process ended without a word") -> list[str]:
+    """End runs KILLED whose process is gone: of this machine by its number, of others by their heartbeat.
+
+    Returns
+    -------
+    list of str
+        Their ids.
+    """
+    ended = []
+    for run in _search(store, "status = 'RUNNING' and tags.heartbeat != ''"):
+        if _is_dead(run):
+            store.client.set_tag(run.info.run_id, "error", reason)
+            store.client.set_terminated(run.info.run_id, "KILLED")
+            ended.append(str(run.info.run_id))
+    return ended
+
+
+def after_death(store: Store, reason: str) -> list[str]:
+    """End the run of a process that was just killed.
+
+    SQLite's write-ahead log may hold a last commit of that process which nobody sees until the file is opened anew: a
+    run that would come back RUNNING.  The next write takes its place, so one is made first.
+    """
+    store.client.set_experiment_tag(store.experiment_id, "bakeoff.lost", f"{time.time():.3f}")
+    return end_orphans(store, reason)
+
+
+def failed(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
+    """Return the overrides of the jobs that ended FAILED or KILLED, and were never FINISHED, the oldest first.
+
+    Parameters
+    ----------
+    store : Store
+    sweep : str, optional
+        Only jobs of this sweep.
+    """
+    lost: dict[str, tuple[str, ...]] = {}
+    for status in ("FAILED", "KILLED"):
+        for run in _search(store, f"status = '{status}'" + (f" and tags.sweep = '{sweep}'" if sweep else "")):
+            tags = run.data.tags
+            if "config_hash" in tags and "overrides" in tags:
+                lost[tags["config_hash"]] = tuple(json.loads(tags["overrides"]))
+    done = finished(store, lost)
+    return [overrides for key, overrides in lost.items() if key not in done]
+
+
+@dataclass(frozen=True)
+class Durations:
+    """How long finished runs took, in seconds, by what was chosen."""
+
+    seconds: Mapping[tuple[str, ...], float]
+
+    @classmethod
+    def of(cls, store: Store, most: int = 500) -> Durations:
+        """Read the newest finished runs."""
+        sums: dict[tuple[str, ...], list[float]] = {}
+        for run in _search(store, "status = 'FINISHED'", most=most):
+            if run.info.end_time is not None:
+                took = (run.info.end_time - run.info.start_time) / 1000
+                params = run.data.params
+                for key in _keys(params.get("learner", ""), params.get("dataset", "")):
+                    sums.setdefault(key, []).append(took)
+        return cls({key: sum(values) / len(values) for key, values in sums.items()})
+
+    def estimate(self, learner: str, dataset: str) -> float | None:
+        """Return the mean of the same learner on the same dataset, else of the learner; None if there is neither."""
+        return next((self.seconds[key] for key in _keys(learner, dataset) if key in self.seconds), None)
+
+
+def _keys(learner: str, dataset: str) -> Iterator[tuple[str, ...]]:
+    yield learner, dataset
+    yield (learner,)
+
+
+def _search(store: Store, query: str, most: int | None = None) -> Iterator[Any]:
+    token, left = None, most
+    while left is None or left > 0:
+        page = store.client.search_runs(
+            [store.experiment_id], query, max_results=1000 if left is None else min(left, 1000), page_token=token
+        )
+        yield from page
+        token, left = page.token, None if left is None else left - len(page)
+        if not token:
+            return
+
+
+def _is_dead(run: Any) -> bool:
+    tags = run.data.tags
+    if tags.get("host") == socket.gethostname():
+        return not is_alive(int(tags.get("pid", 0)), run.info.start_time / 1000)
+    return time.time() - float(tags.get("heartbeat", 0)) > SILENT_SECONDS
+
+
+def is_alive(pid: int, since: float) -> bool:
+    """Whether a process of this machine lives, and is the one that lived at a time (numbers are given again).
+
+    Parameters
+    ----------
+    pid : int
+    since : float
+        Seconds since 1970.
+
+    Examples
+    --------
+    >>> is_alive(os.getpid(), time.time()), is_alive(os.getpid(), 0.0)
+    (True, False)
+    """
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+    except OSError:  # no such folder on this system, or the process ended just now
+        return Path("/proc/self").exists() is False
+    started = time.time() - uptime + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return fields[0] != "Z" and started <= since + 1

@@ -1,0 +1,35 @@
+"""A pulse: while a run lasts, it says from time to time that it is alive."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from pipeline.history import HEARTBEAT_SECONDS
+
+
+class Pulse:
+    """Calls a function every `seconds` until it is stopped; runs that are shorter never hear it.
+
+    Parameters
+    ----------
+    beat : callable
+        What it raises is forgotten: a store that cannot be reached for a minute does not end a run.
+    seconds : float
+    """
+
+    def __init__(self, beat: Callable[[], None], seconds: float = HEARTBEAT_SECONDS) -> None:
+        self._beat = beat
+        self._seconds = seconds
+        self._stopped = threading.Event()
+        threading.Thread(target=self._go, name="pulse", daemon=True).start()
+
+    def stop(self) -> None:
+        """End it."""
+        self._stopped.set()
+
+    def _go(self) -> None:
+        while not self._stopped.wait(self._seconds):
+            with suppress(Exception):
+                self._beat()

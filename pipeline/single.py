@@ -1,0 +1,41 @@
+"""A single run: one job with its scores on the screen."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.job import Resources, execute, prepare
+from pipeline.refusal import Refusal
+from pipeline.request import Request
+from pipeline.screen import Screen
+from pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, Outcome
+
+
+def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = False) -> Outcome:
+    """Run one job, show its scores, and turn whatever it raises into its outcome.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C or SIGTERM; the run ended KILLED.
+    """
+    name, screen, resources = " ".join(request.overrides) or "default", Screen(), Resources()
+    try:
+        prepared = prepare(spec, request, resources)
+        tracker = resources.tracker(prepared.spec)
+        tracker.open()
+        screen.experiment(prepared.description.name, prepared.experiment)
+        result = execute(prepared, tracker, screen.watch)
+    except Refusal as refusal:
+        return Outcome(request.number, name, REFUSED, str(refusal))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if tracebacks:
+            traceback.print_exc()
+        return Outcome(request.number, name, FAILED, f"{type(error).__name__}: {error}")
+    screen.scores(result.experiment, result.folds, result.model)
+    screen.kept(result.run_id, tracker.store)
+    return Outcome(request.number, name, FINISHED, score=result.score, run_id=result.run_id)

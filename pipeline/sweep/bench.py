@@ -1,0 +1,170 @@
+"""A bench: where one process runs jobs, one after the other, and lets none of them harm the next."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline import history
+from pipeline.experiment import Fold
+from pipeline.identity import config_hash
+from pipeline.job import Resources, Result, execute, prepare, run_name
+from pipeline.refusal import Refusal
+from pipeline.report import mean_and_deviation, summary
+from pipeline.request import Request
+from pipeline.store import SQLITE, Store
+from pipeline.sweep.claims import Claims
+from pipeline.sweep.jobs import BUSY, FAILED, FINISHED, KILLED, REFUSED, SKIPPED, Job, Outcome
+
+
+class TimedOut(BaseException):
+    """A job took longer than it may; no ``except Exception`` of a learner can swallow it."""
+
+
+@dataclass
+class Bench:
+    """Where one process runs jobs.
+
+    Parameters
+    ----------
+    resume : bool
+        Leave out what another process finished meanwhile.
+    timeout : float or None
+        Seconds that a job may take.
+    tracebacks : bool
+        Print them.
+    began : callable
+        Is told when the time of a job begins.
+    """
+
+    resume: bool = True
+    timeout: float | None = None
+    tracebacks: bool = False
+    began: Callable[[], None] = lambda: None
+    resources: Resources = field(default_factory=Resources)
+    _claims: dict[str, Claims] = field(default_factory=dict)
+
+    def claims(self, store: Store) -> Claims:
+        """Return the claims on a store's jobs."""
+        if store.uri not in self._claims:
+            self._claims[store.uri] = Claims.beside(store.uri)
+        return self._claims[store.uri]
+
+    def identify(self, number: int, spec: Mapping[str, Any], request: Request, asked: bool = True) -> Job:
+        """Return the job of a settled configuration; for its hash the data must be read.
+
+        Parameters
+        ----------
+        number : int
+        spec : mapping
+        request : Request
+        asked : bool
+            Whether the store will be asked, after this, for what is done.
+
+        Raises
+        ------
+        Refusal
+        """
+        dataset = self.resources.dataset(spec)
+        store = self.resources.tracker(spec).find() if asked else None
+        key = config_hash(spec, dataset.digest())
+        name = run_name({**request.choices, "dataset": dataset.name}, spec, request.varying)
+        seen = -1 if not asked else 0 if store is None else self.claims(store).count(key)
+        return Job(number, name, key, spec, request, seen)
+
+    def run(self, job: Job) -> Outcome:
+        """Run a job, unless it is done or runs elsewhere.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C or SIGTERM; the run ended KILLED.
+        """
+        try:
+            tracker = self.resources.tracker(job.spec)
+            tracker.open()
+        except Refusal as refusal:
+            return Outcome(job.number, job.name, REFUSED, str(refusal))
+        if tracker.store is None or not self.resume:
+            return self._attempt(job)
+        with self.claims(tracker.store).hold(job.hash) as count:
+            if count is None:
+                return Outcome(job.number, job.name, BUSY, "another process runs it")
+            done = self._done_meanwhile(job, count, tracker.store)
+            return done or self._attempt(job)
+
+    def _done_meanwhile(self, job: Job, count: int, store: Store) -> Outcome | None:
+        """Ask the store again if anybody may have run the job since it was asked."""
+        if store.uri.startswith(SQLITE) and count == job.seen and count % 2 == 0:
+            return None
+        run_id = history.finished(store, [job.hash]).get(job.hash)
+        if run_id is not None:
+            return Outcome(job.number, job.name, SKIPPED, run_id=run_id)
+        if history.running_elsewhere(store, job.hash):
+            return Outcome(job.number, job.name, BUSY, "another process runs it")
+        return None
+
+    def _attempt(self, job: Job) -> Outcome:
+        """Run a job, and turn whatever it raises into its outcome."""
+        self.began()
+        try:
+            with _limited(self.timeout):
+                prepared = prepare(job.spec, job.request, self.resources)
+                result = execute(prepared, self.resources.tracker(job.spec), _unwatched)
+        except Refusal as refusal:
+            return Outcome(job.number, job.name, REFUSED, str(refusal))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit, MemoryError and RecursionError too
+            if self.tracebacks:
+                traceback.print_exc()
+            return Outcome(job.number, job.name, FAILED, f"{type(error).__name__}: {error}")
+        return outcome_of(job, result)
+
+
+def outcome_of(job: Job, result: Result) -> Outcome:
+    """Return what is told of a finished job."""
+    headline = result.experiment.headline
+    return Outcome(
+        job.number,
+        job.name,
+        FINISHED,
+        headline=f"test_{headline}",
+        value=mean_and_deviation(summary(result.experiment, result.folds), f"test_{headline}"),
+        score=result.score,
+        more_is_better=result.experiment.metrics[headline].more_is_better,
+        seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
+        run_id=result.run_id,
+    )
+
+
+def killed(job: Job, reason: str) -> Outcome:
+    """Return the outcome of a job whose process was killed."""
+    return Outcome(job.number, job.name, KILLED, reason)
+
+
+def _unwatched(folds: Iterator[Fold], total: int, title: str) -> Iterator[Fold]:
+    return folds
+
+
+@contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Raise TimedOut in this thread after some time; None: never."""
+    if seconds is None:
+        yield
+        return
+
+    def over(number: int, frame: Any) -> None:
+        raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

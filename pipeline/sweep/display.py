@@ -1,0 +1,137 @@
+"""What a person sees of a sweep: the plan, one line a job or one bar, and at the end what failed and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Outcome
+from pipeline.sweep.planning import DONE, INVALID, TO_DO, TWICE, Plan
+
+SHOWN = 40
+"""Rows of a table of what went wrong; the store holds the others."""
+
+
+class Display:
+    """Jobs and plans go to standard output, the bar and what went wrong to standard error.
+
+    Parameters
+    ----------
+    total : int
+        How many jobs are to run.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._out = Console(highlight=False)
+        self._err = Console(stderr=True, highlight=False)
+        counts = (BarColumn(), MofNCompleteColumn(), TextColumn("jobs"), TimeRemainingColumn())
+        told = (TextColumn("[red]{task.fields[failed]}"), TextColumn("{task.fields[best]}"))
+        self._bar = Progress(*counts, *told, console=self._err, disable=not self._err.is_terminal)
+        self._task = self._bar.add_task("", total=total, failed="", best="")
+        self._best: Outcome | None = None
+        self._failed = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def begin(self, plan: Plan) -> None:
+        """Say how many jobs there are, and how many will run."""
+        self._out.print(f"{_count(len(plan.rows))}: {_summary(plan)}", soft_wrap=True)
+
+    def tell(self, outcome: Outcome) -> None:
+        """Show the outcome of a job."""
+        self._failed += outcome.went_wrong
+        if outcome.kind == FINISHED and outcome.value and _is_better(outcome, self._best):
+            self._best = outcome
+        best = f"best {self._best.value} {escape(self._best.name)}" if self._best else ""
+        self._bar.update(self._task, advance=1, failed=f"{self._failed} failed" if self._failed else "", best=best)
+        console = self._bar.console if self._err.is_terminal and self._out.is_terminal else self._out
+        console.print(_line(outcome), soft_wrap=True)
+
+    def wait(self, count: int) -> None:
+        """Say that other processes run what is left; once is enough on paper."""
+        self._bar.update(self._task, best=f"waiting for {_count(count)} that another process runs")
+
+    def end(self, outcomes: Sequence[Outcome], planned: int) -> None:
+        """Show the best job, and a table of what did not finish, and why."""
+        if self._best is not None:
+            self._out.print(
+                f"best  {escape(self._best.name)}  {self._best.headline} {self._best.value}", soft_wrap=True
+            )
+        wrong = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED)]
+        if wrong:
+            self._err.print(f"{len(wrong)} of {_count(planned)} did not finish:")
+            self._wrong(wrong)
+
+    def invalid(self, plan: Plan) -> None:
+        """Show why a sweep does not start."""
+        rows = plan.of(INVALID)
+        self._err.print(f"refused: {len(rows)} of {_count(len(plan.rows))} cannot work, so none was started:")
+        self._wrong([Outcome(row.draft.number, row.name, REFUSED, row.reason) for row in rows])
+        self._err.print("Mend them, or add on_invalid=skip to run the others.", soft_wrap=True)
+
+    def plan(self, plan: Plan, workers: int) -> None:
+        """Show all jobs, what is done, what cannot work and why, and how long it may take."""
+        width = max((len(row.name) for row in plan.rows), default=0)
+        for row in plan.rows:
+            hint = f"about {row.seconds:.1f} s" if row.seconds is not None else row.reason
+            told = f"#{row.draft.number:<4} {row.name:<{width}}  {row.state:<7}  {hint}".rstrip()
+            self._out.print(escape(told), soft_wrap=True)
+        self._out.print(f"{_count(len(plan.rows))}: {_summary(plan)}", soft_wrap=True)
+        known = [row.seconds for row in plan.of(TO_DO) if row.seconds is not None]
+        if known:
+            unknown = len(plan.of(TO_DO)) - len(known)
+            rest = f", and {_count(unknown)} of which the store knows nothing" if unknown else ""
+            self._out.print(f"about {_duration(sum(known) / workers)}{rest}", soft_wrap=True)
+
+    def _wrong(self, outcomes: Sequence[Outcome]) -> None:
+        for outcome in outcomes[:SHOWN]:
+            self._err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}", soft_wrap=True)
+            self._err.print(f"           {escape(outcome.reason)}", soft_wrap=True)
+        if len(outcomes) > SHOWN:
+            self._err.print(f"  and {len(outcomes) - SHOWN} more")
+
+
+def _line(outcome: Outcome) -> str:
+    if outcome.kind == FINISHED:
+        told = f"{outcome.headline} {outcome.value}  {outcome.seconds:.2f} s  {outcome.run_id or ''}"
+    else:
+        told = f"{outcome.kind}  {escape(outcome.reason.splitlines()[0] if outcome.reason else '')}"
+    return f"#{outcome.number:<4} {escape(outcome.name):<36} {told}".rstrip()
+
+
+def _is_better(outcome: Outcome, best: Outcome | None) -> bool:
+    if best is None:
+        return outcome.score == outcome.score
+    return outcome.score > best.score if outcome.more_is_better else outcome.score < best.score
+
+
+def _summary(plan: Plan) -> str:
+    words = {TO_DO: "to run", DONE: "done already", TWICE: "given twice", INVALID: "invalid"}
+    counts = {state: len(plan.of(state)) for state in words}
+    return ", ".join(f"{count} {words[state]}" for state, count in counts.items() if count or state == TO_DO)
+
+
+def _count(jobs: int) -> str:
+    return f"{jobs} job" if jobs == 1 else f"{jobs} jobs"
+
+
+def _duration(seconds: float) -> str:
+    """Say a duration as a person would.
+
+    Examples
+    --------
+    >>> _duration(8), _duration(125), _duration(7300)
+    ('8 s', '2 min', '2.0 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

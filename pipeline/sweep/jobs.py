@@ -1,0 +1,115 @@
+"""The nouns of a sweep: a job, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.refusal import Refusal
+from pipeline.request import Request
+
+FINISHED, SKIPPED, FAILED, KILLED, REFUSED, BUSY = "finished", "skipped", "failed", "killed", "refused", "busy"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A job as it was composed, or why it could not be.
+
+    Attributes
+    ----------
+    number : int
+        In the sweep, from 0.
+    overrides : tuple of str
+    spec : mapping or None
+        Settled; None where composing failed.
+    request : Request or None
+    refusal : Refusal or None
+    """
+
+    number: int
+    overrides: tuple[str, ...]
+    spec: Mapping[str, Any] | None = None
+    request: Request | None = None
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that can run, here or in another process.
+
+    Attributes
+    ----------
+    number : int
+    name : str
+        The run's.
+    hash : str
+        Its ``config_hash``.
+    spec : mapping
+        Settled.
+    request : Request
+    seen : int
+        The count of its claim when the store was asked; see `pipeline.sweep.claims`.
+    """
+
+    number: int
+    name: str
+    hash: str
+    spec: Mapping[str, Any]
+    request: Request
+    seen: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job.
+
+    Attributes
+    ----------
+    number : int
+    name : str
+    kind : str
+        ``finished``, ``skipped`` (was done already), ``failed``, ``killed``, ``refused``, or ``busy`` (runs elsewhere).
+    reason : str
+        Of what did not finish.
+    headline, value : str
+        The name of the first metric, and its mean and deviation as text.
+    score : float
+        Its mean.
+    more_is_better : bool
+    seconds : float
+        Wall time of the learner: fitting, tuning, pruning.
+    run_id : str or None
+    """
+
+    number: int
+    name: str
+    kind: str
+    reason: str = ""
+    headline: str = ""
+    value: str = ""
+    score: float = float("nan")
+    more_is_better: bool = True
+    seconds: float = 0.0
+    run_id: str | None = None
+
+    @property
+    def went_wrong(self) -> bool:
+        """Whether the job ran and did not finish."""
+        return self.kind in (FAILED, KILLED)
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """Return 0 if all is done, 2 if all was refused before anything ran, 1 if something did not finish.
+
+    Examples
+    --------
+    >>> [exit_code([Outcome(0, "a", kind)]) for kind in ("finished", "skipped", "failed", "killed", "refused")]
+    [0, 0, 1, 1, 2]
+    """
+    kinds = {outcome.kind for outcome in outcomes}
+    if kinds & {FAILED, KILLED, BUSY}:
+        return 1
+    if REFUSED in kinds:
+        return 1 if FINISHED in kinds else 2
+    return 0

@@ -1,0 +1,10 @@
+"""What every worker needs, imported once by the process that they are forked from."""
+
+from __future__ import annotations
+
+from pipeline.store import quiet_mlflow
+from pipeline.sweep import workers as workers
+from pipeline.tracking import warm_up
+
+quiet_mlflow()
+warm_up()

@@ -1,0 +1,168 @@
+"""Workers: warm processes of this machine, each with one job at a time; one that dies costs its one job.
+
+They are forked from a server that imported everything once, so that a fresh one is there at once.  Each has its own
+connection to the store.  Which process runs a job does not change its result.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Self
+
+from pipeline import history
+from pipeline.sweep.bench import Bench, killed
+from pipeline.sweep.jobs import FINISHED, Job, Outcome
+
+GRACE_SECONDS = 5.0
+"""A job that outlives its time by so much is deaf to signals, and its process is killed."""
+FAREWELL_SECONDS = 20.0
+"""So long a worker may take to end its run before it is killed."""
+
+
+def serve(connection: Connection, resume: bool, timeout: float | None, tracebacks: bool) -> None:
+    """Run jobs until there are no more: what a worker does."""
+    signal.signal(signal.SIGTERM, _once)
+    signal.signal(signal.SIGINT, _once)
+    gc.freeze()
+    bench = Bench(resume, timeout, tracebacks, began=lambda: connection.send(None))
+    try:
+        while True:
+            connection.send(bench.run(connection.recv()))
+    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+        return  # the sweep is over, or its process is gone; the run, if there was one, ended KILLED
+
+
+def _once(number: int, frame: Any) -> None:
+    """End the job like Ctrl-C, and do not disturb it while it writes that down."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+@dataclass
+class Worker:
+    """A process, the way to it, and what it does now."""
+
+    process: Any
+    connection: Connection
+    job: Job | None = None
+    since: float | None = None
+
+
+class Workers:
+    """The workers of a sweep.
+
+    Parameters
+    ----------
+    bench : Bench
+        Of this process; the workers' are made like it.
+    count : int
+    """
+
+    def __init__(self, bench: Bench, count: int) -> None:
+        self._bench = bench
+        self._count = count
+        self._crew: list[Worker] = []
+
+    def __enter__(self) -> Self:
+        if self._count:
+            self._context = multiprocessing.get_context("forkserver")
+            self._context.set_forkserver_preload(["pipeline.sweep.warm"])
+            self._crew = [self._hire() for _ in range(self._count)]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self._crew:
+            worker.connection.close()
+            if worker.job is not None:
+                worker.process.terminate()  # it ends its run KILLED
+        for worker in self._crew:
+            worker.process.join(FAREWELL_SECONDS)
+            worker.process.kill()
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+        """Run jobs, and yield their outcomes as they come."""
+        left = iter(jobs)
+        while True:
+            for position, worker in enumerate(self._crew):
+                if worker.job is None and (job := next(left, None)) is not None:
+                    self._give(position, job)
+            busy = [position for position, worker in enumerate(self._crew) if worker.job is not None]
+            if not busy:
+                return
+            ready = wait([self._crew[position].connection for position in busy], timeout=self._until_overdue())
+            for position in busy:
+                if self._crew[position].connection in ready:
+                    outcome = self._hear(position)
+                    if outcome is not None:
+                        yield outcome
+                elif self._is_overdue(self._crew[position]):
+                    self._crew[position].process.kill()
+                    yield self._lost(position, f"it took longer than timeout={self._bench.timeout:g} seconds")
+
+    def _hire(self) -> Worker:
+        mine, theirs = self._context.Pipe()
+        settings = (self._bench.resume, self._bench.timeout, self._bench.tracebacks)
+        process = self._context.Process(target=serve, args=(theirs, *settings), daemon=True)
+        process.start()
+        theirs.close()
+        return Worker(process, mine)
+
+    def _give(self, position: int, job: Job) -> None:
+        try:
+            self._crew[position].connection.send(job)
+        except (BrokenPipeError, ConnectionResetError):  # killed while it waited
+            self._crew[position] = self._hire()
+            self._crew[position].connection.send(job)
+        self._crew[position].job, self._crew[position].since = job, None
+
+    def _hear(self, position: int) -> Outcome | None:
+        """Return a job's outcome; None for the word that its time began."""
+        worker = self._crew[position]
+        try:
+            outcome: Outcome | None = worker.connection.recv()
+        except (EOFError, ConnectionResetError):
+            worker.process.join()
+            code = worker.process.exitcode
+            told = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
+            return self._lost(position, f"its process ended by {told}")
+        if outcome is None:
+            worker.since = time.monotonic()
+        else:
+            worker.job = None
+        return outcome
+
+    def _lost(self, position: int, reason: str) -> Outcome:
+        """Put a fresh worker in the place of a dead one, and end its run."""
+        worker = self._crew[position]
+        job = worker.job
+        assert job is not None
+        worker.process.join()
+        worker.connection.close()
+        self._crew[position] = self._hire()
+        store = self._bench.resources.tracker(job.spec).find()
+        if store is not None:
+            history.after_death(store, reason)
+            run_id = history.finished(store, [job.hash]).get(job.hash)
+            if run_id is not None and self._bench.resume:  # it was killed after its last word to the store
+                return Outcome(job.number, job.name, FINISHED, run_id=run_id)
+        return killed(job, reason)
+
+    def _is_overdue(self, worker: Worker) -> bool:
+        return self._left(worker) == 0
+
+    def _left(self, worker: Worker) -> float | None:
+        """Return the seconds until a job is overdue; None if it never is, or did not begin."""
+        if self._bench.timeout is None or worker.job is None or worker.since is None:
+            return None
+        return max(0.0, worker.since + self._bench.timeout + GRACE_SECONDS - time.monotonic())
+
+    def _until_overdue(self) -> float | None:
+        left = [seconds for worker in self._crew if (seconds := self._left(worker)) is not None]
+        return min(left) + 0.05 if left else None

@@ -1,0 +1,93 @@
+"""What happens to sweeps: killed processes, two at once, Ctrl-C, a full disk.  Nothing is lost, nothing runs twice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command import Bakeoff
+from killing import start, until_done, wait_for
+
+SLOW = (
+    "-m", "dataset=iris", "learner=majority", "learner._target_=failing.Slow", "trust=[failing]",
+    "tracking.models=false", "evaluation.metrics=[accuracy]",
+)  # fmt: skip
+
+
+def each_once(bakeoff: Bakeoff, jobs: int) -> None:
+    """Every job is FINISHED once, and nothing runs."""
+    runs = bakeoff.runs()
+    finished = Counter(run.data.tags["config_hash"] for run in runs if run.info.status == "FINISHED")
+    assert len(finished) == jobs
+    assert set(finished.values()) == {1}
+    assert not [run for run in runs if run.info.status == "RUNNING"]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc, which this system has not")
+def test_random_kills_lose_nothing_and_run_nothing_twice(bakeoff: Bakeoff) -> None:
+    told = until_done(bakeoff.folder, [*SLOW, "seed=range(60)", "workers=2"], kills=6, every=(2.0, 5.0))
+    assert told.kills >= 3
+    each_once(bakeoff, 60)
+
+
+def test_two_sweeps_at_once_run_each_job_once(bakeoff: Bakeoff) -> None:
+    both = [start(bakeoff.folder, [*SLOW, "seed=range(12)"]) for _ in range(2)]
+    assert [process.wait(240) for process in both] == [0, 0], (bakeoff.folder / "said.txt").read_text()
+    each_once(bakeoff, 12)
+    assert len(bakeoff.runs()) == 12
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_running_jobs_of_workers_killed(bakeoff: Bakeoff, number: int) -> None:
+    words = ["learner._target_=failing.Sleeping" if "_target_" in word else word for word in SLOW]
+    process = start(bakeoff.folder, [*words, "seed=0,1,2", "workers=2"])
+    wait_for(bakeoff.folder / "asleep")
+    process.send_signal(number)
+    assert process.wait(60) == 128 + number
+    assert {run.info.status for run in bakeoff.runs()} == {"KILLED"}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder on a disk of one megabyte."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = os.getuid() == 0 and shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, check=False
+    ).returncode == 0  # fmt: skip
+    if not mounted:
+        pytest.skip("mounting a small disk needs root")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_goes_on_later(
+    bakeoff: Bakeoff, small_disk: Path
+) -> None:
+    command = ("-m", "dataset=iris", "learner=majority", "seed=0,1")
+    assert bakeoff("dataset=wine", "learner=majority", "tracking.models=false").status == 0  # makes the store
+    shutil.rmtree(bakeoff.folder / "outputs" / "artifacts")
+    (bakeoff.folder / "outputs" / "artifacts").symlink_to(small_disk)
+    filler = small_disk / "filler"
+    with pytest.raises(OSError, match="No space"):
+        filler.write_bytes(b"0" * 2**21)
+    answer = bakeoff(*command)
+    assert answer.status == 1
+    assert "No space left on device" in answer.err
+    assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 1, "FAILED": 2}
+    filler.unlink()
+    assert bakeoff(*command).status == 0
+    assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 3, "FAILED": 2}
+
+
+def test_eight_processes_that_start_together_on_no_store_lose_nothing(bakeoff: Bakeoff) -> None:
+    words = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
+    started = [start(bakeoff.folder, [*words, f"seed=range({10 * i},{10 * i + 4})"]) for i in range(8)]
+    assert [process.wait(400) for process in started] == [0] * 8, (bakeoff.folder / "said.txt").read_text()
+    each_once(bakeoff, 32)
