@@ -20,6 +20,8 @@ from pipeline.refusal import Refusal, did_you_mean
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+    from pipeline.request import Request
+
 DONE, FAILED, REFUSED = 0, 1, 2
 
 
@@ -70,26 +72,61 @@ def main() -> None:
     sys.exit(status)
 
 
-@dataclass
-class Tally:
-    """What became of the jobs of one command.
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job; it comes back from another process by pickle.
 
     Attributes
     ----------
-    done : int
-    refused, failed : list of (name, reason)
+    kind : {"done", "refused", "failed"}
+    name : str
+    reason : str
+    score : float
     """
 
-    done: int = 0
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)
+    kind: str
+    name: str
+    reason: str = ""
+    score: float = float("nan")
+
+
+@dataclass
+class Task:
+    """What Hydra calls for each job, here or in another process, and where outcomes are gathered here.
+
+    Attributes
+    ----------
+    swept : tuple of str
+        Keys that vary.
+    tracebacks : bool
+        Print them.
+    outcomes : list of Outcome
+    """
+
+    swept: tuple[str, ...]
+    tracebacks: bool
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def __call__(self, composed: DictConfig) -> Outcome:
+        """Run one job and keep its failure to itself: the sweep goes on."""
+        from pipeline import config
+
+        gc.enable()
+        request = config.request(self.swept)
+        outcome = _run(composed, request, " ".join(config.overrides()) or "default", self.tracebacks)
+        if outcome.kind == "refused":
+            config.discard_folder()
+        if request.sweep is None:
+            self.outcomes.append(outcome)
+        return outcome
 
     @property
     def status(self) -> int:
         """The exit code."""
-        if self.failed or (self.refused and self.done):
+        kinds = {outcome.kind for outcome in self.outcomes}
+        if "failed" in kinds or kinds >= {"refused", "done"}:
             return FAILED
-        return REFUSED if self.refused else DONE
+        return REFUSED if "refused" in kinds else DONE
 
 
 def _hydra(words: Sequence[str]) -> int:
@@ -103,58 +140,44 @@ def _hydra(words: Sequence[str]) -> int:
     from pipeline import config
 
     config.register()
-    tally = Tally()
-    wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
-    swept = config.swept_keys(words)
-
-    def task(composed: DictConfig) -> float:
-        return _job(composed, swept, tally, wants_traceback)
-
+    task = Task(config.swept_keys(words), tracebacks=os.environ.get("HYDRA_FULL_ERROR") == "1")
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
         hydra.main(version_base="1.3", config_path=str(config.CONF), config_name="config")(task)()
     except Exception as error:
-        if wants_traceback:
+        if task.tracebacks:
             traceback.print_exc()
         raise config.explain(error) from None
-    if tally.refused or tally.failed:
-        _complain(tally)
-    return tally.status
+    if task.status != DONE:
+        _complain(task.outcomes)
+    return task.status
 
 
-def _job(composed: DictConfig, swept: tuple[str, ...], tally: Tally, wants_traceback: bool) -> float:
-    """Run one job and keep its failure to itself: the sweep goes on."""
+def _run(composed: DictConfig, request: Request, name: str, tracebacks: bool) -> Outcome:
     from pipeline import config
     from pipeline.job import execute
     from pipeline.screen import Screen
 
-    gc.enable()
-    request = config.request(swept)
-    name = " ".join(config.overrides()) or "default"
     try:
         result = execute(config.resolve(composed), request, Screen())
     except Refusal as refusal:
-        config.discard_folder()
-        tally.refused.append((name, str(refusal)))
-        return float("nan")
+        return Outcome("refused", name, str(refusal))
     except (Exception, SystemExit) as error:
-        if wants_traceback:
+        if tracebacks:
             traceback.print_exc()
-        tally.failed.append((name, f"{type(error).__name__}: {error}"))
-        return float("nan")
-    tally.done += 1
-    return result.score
+        return Outcome("failed", name, f"{type(error).__name__}: {error}")
+    return Outcome("done", name, score=result.score)
 
 
-def _complain(tally: Tally) -> None:
+def _complain(outcomes: Sequence[Outcome]) -> None:
     """Say what did not work, and why: a sentence for one job, a table for a sweep."""
-    wrong = [("refused", *row) for row in tally.refused] + [("failed", *row) for row in tally.failed]
-    if len(wrong) + tally.done == 1:
-        print(f"{wrong[0][0]}: {wrong[0][2]}", file=sys.stderr)
+    wrong = sorted((outcome for outcome in outcomes if outcome.reason), key=lambda each: each.kind != "refused")
+    if len(outcomes) == 1:
+        print(f"{wrong[0].kind}: {wrong[0].reason}", file=sys.stderr)
         return
-    print(f"{len(wrong)} of {len(wrong) + tally.done} jobs did not finish:", file=sys.stderr)
-    for kind, name, reason in wrong:
-        print(f"  {kind}  {name}\n           {reason}", file=sys.stderr)
+    print(f"{len(wrong)} of {len(outcomes)} jobs did not finish:", file=sys.stderr)
+    for outcome in wrong:
+        print(f"  {outcome.kind}  {outcome.name}\n           {outcome.reason}", file=sys.stderr)
 
 
 def _terminate(number: int, frame: Any) -> None:
