@@ -3,9 +3,9 @@
     python benchmarks/mlflow_server.py start [--folder outputs/server] [--host 127.0.0.1] [--port 5000]
     python benchmarks/mlflow_server.py stop  [--folder outputs/server]
 
-Database, artifacts and logs lie in the folder and outlive a stop.  PostgreSQL listens on loopback only, behind a password
-that is made for it; started by root it runs as `postgres`, since it refuses to run as root.  The server has one worker:
-with more of them each request of a lone client takes some 40 ms longer.
+Database, artifacts and logs lie in the folder and outlive a stop.  PostgreSQL listens on loopback only, behind a
+password that is made for it; started by root it runs as `postgres`, since it refuses to run as root.  The server has
+one worker: with more of them each request of a lone client takes some 40 ms longer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -52,15 +52,18 @@ class Server:
         Of MLflow, which leads a group of processes.
     postgres : str or None
         The database's folder; None for SQLite.
+    process : Popen, optional
+        MLflow's, where this process started it.
     """
 
     uri: str
     pid: int
     postgres: str | None
+    process: subprocess.Popen[bytes] | None = None
 
     def stop(self) -> None:
         """End MLflow, then the database."""
-        _end_group(self.pid)
+        _end_group(self.pid, self.process)
         if self.postgres is not None:
             _control(Path(self.postgres), "stop", "--mode=fast")
 
@@ -92,7 +95,8 @@ def start(folder: Path, database: str = "postgres", host: str = "127.0.0.1", por
     data = folder / "postgres" if database == "postgres" else None
     uri = start_postgres(data) if data is not None else f"sqlite:///{folder / 'mlflow.db'}"
     try:
-        return Server(f"http://{host}:{port}", _start_mlflow(folder, uri, host, port), str(data) if data else None)
+        process = _start_mlflow(folder, uri, host, port)
+        return Server(f"http://{host}:{port}", process.pid, str(data) if data else None, process)
     except BaseException:
         if data is not None:
             _control(data, "stop", "--mode=fast")
@@ -117,7 +121,7 @@ def start_postgres(data: Path) -> str:
     return f"postgresql://{USER}:{secret.read_text()}@127.0.0.1:{port}/postgres"
 
 
-def _start_mlflow(folder: Path, uri: str, host: str, port: int) -> int:
+def _start_mlflow(folder: Path, uri: str, host: str, port: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "mlflow", "server", "--host", host, "--port", str(port), "--workers", "1"]
     settings = {
         "MLFLOW_BACKEND_STORE_URI": uri,  # not among the arguments, which all users of a machine can read
@@ -133,35 +137,27 @@ def _start_mlflow(folder: Path, uri: str, host: str, port: int) -> int:
     while True:
         try:
             with urlopen(f"http://{host}:{port}/health", timeout=5):
-                return process.pid
+                return process
         except (URLError, OSError) as error:
             if process.poll() is not None or time.monotonic() > end:
-                _end_group(process.pid)
+                _end_group(process.pid, process)
                 raise RuntimeError(f"MLflow did not start; see {folder / 'mlflow.log'}") from error
             time.sleep(0.2)
 
 
-def _end_group(leader: int) -> None:
+def _end_group(leader: int, process: subprocess.Popen[bytes] | None) -> None:
     """Ask a group of processes to end, and make it."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         end = time.monotonic() + STOP_SECONDS
         try:
             os.killpg(leader, number)
             while time.monotonic() < end:
-                with _suppress_no_child():
-                    os.waitpid(leader, os.WNOHANG)
+                if process is not None:
+                    process.poll()  # else it stays, dead, in the group
                 os.killpg(leader, 0)
                 time.sleep(0.1)
         except ProcessLookupError:
             return
-
-
-@contextmanager
-def _suppress_no_child() -> Iterator[None]:
-    try:
-        yield
-    except ChildProcessError:  # started by another command
-        pass
 
 
 def _control(data: Path, *words: str) -> None:
@@ -216,7 +212,7 @@ def main() -> None:
     if note.exists():
         sys.exit(f"{note} is there: a server runs, or ended without stop; stop it first")
     server = start(given.folder, host=given.host, port=given.port)
-    note.write_text(json.dumps(asdict(server)))
+    note.write_text(json.dumps({"uri": server.uri, "pid": server.pid, "postgres": server.postgres}))
     print(f"tracking.uri={server.uri}")
 
 

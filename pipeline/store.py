@@ -165,6 +165,7 @@ def _experiment_id(client: MlflowClient, uri: str, name: str) -> str:
 
 
 def quiet_mlflow() -> None:
-    """Send no usage data, and keep MLflow's informational log off the screen."""
+    """Send no usage data, and keep MLflow's informational log and the addresses of runs off the screen."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")

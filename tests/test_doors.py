@@ -17,8 +17,8 @@ STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
 ONE_DOOR = {
     "mlflow": {"tracking", "store", "artefact"},
-    "hydra": {"cli", "config", "sweep"},
-    "omegaconf": {"cli", "config", "sweep"},
+    "hydra": {"cli", "config", "sweep", "launcher"},
+    "omegaconf": {"cli", "config", "sweep", "launcher"},
     "matplotlib": {"figures"},
 }
 

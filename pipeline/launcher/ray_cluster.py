@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -37,6 +38,7 @@ def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[s
     Refusal
         The cluster cannot be reached.
     """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage data
     import ray
 
     if not ray.is_initialized():
