@@ -13,6 +13,7 @@ import argparse
 import multiprocessing
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -111,6 +112,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 4, 8])
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through the end of the servers
     print(f"{given.runs} runs, {os.cpu_count()} cores, Python {sys.version.split()[0]}; runs a second")
     print("| store | " + " | ".join(f"{number} processes" for number in given.processes) + " | lost |")
     print("| --- |" + " ---: |" * (len(given.processes) + 1))

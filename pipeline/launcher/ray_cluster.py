@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +13,8 @@ from hydra.core.utils import JobReturn
 from pipeline.launcher.parcel import Parcel
 from pipeline.launcher.returns import Returns
 from pipeline.refusal import Refusal
+
+CONNECT_SECONDS = 10.0
 
 
 def require_ray() -> None:
@@ -42,6 +45,7 @@ def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[s
     import ray
 
     if not ray.is_initialized():
+        _require_head(str(init.get("address") or os.environ.get("RAY_ADDRESS", "")))
         try:
             ray.init(**init)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -49,6 +53,17 @@ def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[s
     run = ray.remote(_run)
     references = [run.options(**remote).remote(parcel) for parcel in parcels]
     return Returns([partial(_get, each) for each in references], partial(_cancel, references))
+
+
+def _require_head(address: str) -> None:
+    """Refuse at once an address where nobody listens; Ray would try it for minutes."""
+    host, _, port = address.rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise Refusal(f"hydra.launcher.ray.init.address={address!r}: no Ray answers there ({error}).") from error
 
 
 def _run(parcel: Parcel) -> JobReturn:
