@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from command import Bakeoff
@@ -14,6 +18,7 @@ from pipeline.cli import Task
 from pipeline.launcher.parcel import Place
 from pipeline.launcher.returns import Returns
 from pipeline.refusal import Refusal
+from pipeline.store import create_sqlite
 
 SWEEP = ("-m", "learner=knn,majority", "dataset=iris")
 
@@ -87,6 +92,17 @@ def test_a_file_of_another_machine_is_no_store_here() -> None:
     Place.here().require_reach("sqlite:////tmp/mlflow.db")
     with pytest.raises(Refusal, match="start a server that both reach"):
         Place("far-away", "/tmp", None).require_reach("sqlite:////tmp/mlflow.db")
+
+
+def test_looking_at_a_store_again_takes_no_lock_from_whoever_writes_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE runs (run_uuid)")
+        create_sqlite(path)
+        another = f"import sqlite3; sqlite3.connect({str(path)!r}).execute('SELECT * FROM runs').fetchall()"
+        subprocess.run([sys.executable, "-c", another], check=True)  # as it ends, it removes the log if it is alone
+        assert (tmp_path / "mlflow.db-wal").exists()
 
 
 def test_the_task_goes_by_pickle() -> None:
