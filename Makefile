@@ -1,25 +1,28 @@
 # `make run` and `make test` work in a fresh clone: they make .venv and install what they need.
 PYTHON ?= python3
 VENV := .venv
+# What is installed: EXTRAS=dev,ray,slurm,postgres also tests the engines of many machines.
+EXTRAS ?= dev
+INSTALLED := $(VENV)/installed-$(EXTRAS)
 BIN := $(VENV)/bin
 
 .PHONY: run test lint figures clean
 
-run: $(VENV)/installed
+run: $(INSTALLED)
 	$(BIN)/bakeoff $(ARGS)
 
-test: $(VENV)/installed
+test: $(INSTALLED)
 	SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(ARGS)
 
-lint: $(VENV)/installed
+lint: $(INSTALLED)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-figures: $(VENV)/installed
+figures: $(INSTALLED)
 	$(BIN)/python docs/figures.py
 
-$(VENV)/installed: pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	touch $@
 
 clean:

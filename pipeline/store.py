@@ -147,9 +147,21 @@ def _create_aside(path: Path) -> None:
 
 
 def _require_sqlite(path: Path) -> None:
-    with path.open("rb") as file:
-        head = file.read(16)
-    if head != b"SQLite format 3\0":
+    """Refuse a file that is no database.
+
+    SQLite itself looks at it.  If we opened and closed the file, that would take away the locks that this process holds
+    on it through SQLite (so POSIX has it), and the next process to finish would remove the log that we still write to.
+    """
+    database = sqlite3.connect(path)
+    try:
+        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    except sqlite3.OperationalError:  # busy: it is one
+        return
+    except sqlite3.DatabaseError:
+        tables = 0
+    finally:
+        database.close()
+    if not tables:
         raise Refusal(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.")
 
 
@@ -170,6 +182,7 @@ def _experiment_id(client: MlflowClient, uri: str, name: str) -> str:
 
 
 def quiet_mlflow() -> None:
-    """Send no usage data, and keep MLflow's informational log off the screen."""
+    """Send no usage data, and keep MLflow's informational log and the addresses of runs off the screen."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")

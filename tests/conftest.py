@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
 
+import elsewhere
+import mlflow_server
 import pytest
 from command import Bakeoff
 
@@ -15,3 +22,36 @@ def bakeoff(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
     return Bakeoff(tmp_path, capsys, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def serial(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """Return the scores of the sweep on one core, in a SQLite file."""
+    folder = tmp_path_factory.mktemp("serial")
+    answer = elsewhere.bakeoff(folder, *elsewhere.SWEEP)
+    assert answer.returncode == 0, answer.stderr
+    return elsewhere.scores(f"sqlite:///{folder}/outputs/mlflow.db")
+
+
+@pytest.fixture(scope="module")
+def open_folder() -> Iterator[Path]:
+    """Return a folder that another user may enter; pytest's own are closed."""
+    folder = Path(mkdtemp(prefix="bakeoff-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def server(open_folder: Path) -> Iterator[mlflow_server.Server]:
+    """Return an MLflow server on PostgreSQL, or on SQLite where there is no PostgreSQL."""
+    with mlflow_server.running(open_folder / "server", "sqlite" if no_postgres() else "postgres") as started:
+        yield started
+
+
+def no_postgres() -> str:
+    """Say why there is no PostgreSQL here; empty if there is."""
+    if mlflow_server.programs() is None:
+        return "no PostgreSQL on this machine: install Debian's postgresql"
+    driver = importlib.util.find_spec("psycopg")
+    return "" if driver else 'no driver of PostgreSQL: pip install "bakeoff[postgres]"'

@@ -17,9 +17,11 @@ STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
 ONE_DOOR = {
     "mlflow": {"tracking", "store", "artefact"},
-    "hydra": {"cli", "config", "sweep"},
-    "omegaconf": {"cli", "config", "sweep"},
+    "hydra": {"cli", "config", "sweep", "launcher"},
+    "omegaconf": {"cli", "config", "sweep", "launcher"},
     "matplotlib": {"figures"},
+    "ray": {"launcher"},
+    "submitit": {"launcher"},
 }
 
 
@@ -81,7 +83,7 @@ def test_each_foreign_house_has_one_door(file: Path) -> None:
 
 @named(PIPELINE)
 def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
-    late = {"mlflow", "skops"} | ({"matplotlib"} if room(file) != "figures" else set())
+    late = {"mlflow", "skops", "ray", "submitit"} | ({"matplotlib"} if room(file) != "figures" else set())
     assert not packages(file, when_loaded=True) & late
     assert room(file) == "figures" or not any(
         name.startswith("pipeline.figures") for name in imports(file, when_loaded=True)

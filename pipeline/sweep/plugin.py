@@ -14,6 +14,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn
 from hydra.errors import HydraException
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
@@ -22,7 +23,7 @@ from pipeline import config
 from pipeline.refusal import Refusal
 from pipeline.request import Request
 from pipeline.sweep import search
-from pipeline.sweep.jobs import Draft, Job, Outcome
+from pipeline.sweep.jobs import FAILED, Draft, Job, Outcome
 from pipeline.sweep.options import Options
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -92,9 +93,17 @@ class Elsewhere:
         launcher = Plugins.instance().instantiate_launcher(self.context, work, self.master)
         returned = launcher.launch([list(job.request.overrides) for job in jobs], initial_job_idx=0)
         for job, each in zip(jobs, returned, strict=True):
-            outcome = each.return_value
-            assert isinstance(outcome, Outcome)
-            yield replace(outcome, number=job.number, name=job.name)
+            yield replace(_returned(each), number=job.number, name=job.name)
+
+
+def _returned(job: JobReturn) -> Outcome:
+    """Return a job's outcome; a launcher that lost the job, or could not start it, says so by an error."""
+    try:
+        outcome = job.return_value
+    except Exception as error:
+        return Outcome(0, "", FAILED, f"{type(error).__name__}: {error}")
+    assert isinstance(outcome, Outcome)
+    return outcome
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,64 @@
+"""One sweep, run by the command in a process of its own, and what a store holds of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+SWEEP = ("-m", "learner=knn,decision_tree,logistic_regression", "dataset=iris,wine", "evaluation=kfold")
+JOBS = 6
+DEADLY = '''
+import os, signal
+from learners import MajorityClassifier
+
+class Deadly(MajorityClassifier):
+    """Ends its process, as a machine out of memory does."""
+
+    def fit(self, X, y, sample_weight=None):
+        os.kill(os.getpid(), signal.SIGKILL)
+'''
+
+
+def bakeoff(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline", *words], cwd=folder, env={**os.environ, **variables}, capture_output=True,
+        text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def write_deadly_learner(folder: Path) -> tuple[str, ...]:
+    """Write a learner that ends its process; returns the words of a sweep in which one job of three uses it."""
+    (folder / "deadly.py").write_text(DEADLY)
+    (folder / "more" / "learner").mkdir(parents=True)
+    (folder / "more" / "learner" / "deadly.yaml").write_text("# Ends its process.\n_target_: deadly.Deadly\n")
+    sweep = ("-m", "--config-dir", str(folder / "more"), "trust=[deadly]", "learner=deadly,majority,knn")
+    return (*sweep, "dataset=iris", "evaluation=kfold")
+
+
+def runs(uri: str, experiment: str = "bakeoff") -> list[Any]:
+    """Return all runs of an experiment."""
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=uri)
+    found = client.get_experiment_by_name(experiment)
+    return [] if found is None else list(client.search_runs([found.experiment_id], max_results=5000))
+
+
+def scores(uri: str) -> dict[str, Mapping[str, Any]]:
+    """Return what each finished run measured, every bit of it: metrics but for times, by the run's name."""
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=uri)
+    found = {}
+    for run in runs(uri):
+        if run.info.status == "FINISHED":
+            values = {name: value.hex() for name, value in run.data.metrics.items() if "time/" not in name}
+            history = client.get_metric_history(run.info.run_id, "fold/test_accuracy")
+            values["folds"] = sorted((each.step, each.value.hex()) for each in history)
+            found[run.info.run_name] = values
+    return found

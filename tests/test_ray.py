@@ -1,0 +1,72 @@
+"""Sweeps on a real Ray cluster of two nodes; Ray and its nodes end with this file."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import elsewhere
+import pytest
+from mlflow_server import Server
+
+pytest.importorskip("ray", reason='no Ray: pip install "bakeoff[ray]"')
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"
+)
+LOOPBACK = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # nodes of one machine keep addresses of their own
+    "RAY_AUTH_MODE": "disabled",               # Ray would write its secret into the home folder
+    "RAY_USAGE_STATS_ENABLED": "0",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """Return the address of a cluster of two nodes with a processor each."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in LOOPBACK.items():
+            patch.setenv(name, value)
+        from ray.cluster_utils import Cluster
+
+        terminate = signal.getsignal(signal.SIGTERM)
+        node = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
+        nodes = Cluster(initialize_head=True, head_node_args=node)
+        try:
+            nodes.add_node(num_cpus=1, node_ip_address="127.0.0.1")
+            yield nodes.address
+        finally:
+            nodes.shutdown()
+            signal.signal(signal.SIGTERM, terminate)  # Ray has put its own in its place
+
+
+def sweep(folder: Path, cluster: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a sweep on the cluster."""
+    where = ("hydra/launcher=ray", f"hydra.launcher.ray.init.address='{cluster}'")
+    return elsewhere.bakeoff(folder, *words, *where, **LOOPBACK)
+
+
+def test_two_nodes_measure_what_one_core_does_to_the_last_bit(
+    tmp_path: Path, cluster: str, server: Server, serial: Mapping[str, Any]
+) -> None:
+    answer = sweep(tmp_path, cluster, *elsewhere.SWEEP, f"tracking.uri={server.uri}")
+    assert answer.returncode == 0, answer.stderr
+    assert elsewhere.scores(server.uri) == serial
+    processes = {run.data.tags["pid"] for run in elsewhere.runs(server.uri)}
+    assert len(processes) == 2  # one a node, which stays warm
+
+
+def test_a_killed_worker_costs_its_job_alone(tmp_path: Path, cluster: str) -> None:
+    answer = sweep(tmp_path, cluster, *elsewhere.write_deadly_learner(tmp_path))
+    assert answer.returncode == 1
+    assert "learner=deadly" in answer.stderr
+    assert "its worker ended" in answer.stderr
+    assert set(elsewhere.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
+
+
+def test_a_cluster_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    answer = sweep(tmp_path, "127.0.0.1:1", *elsewhere.SWEEP)
+    assert answer.returncode == 2
+    assert "hydra.launcher.ray.init.address='127.0.0.1:1': no Ray answers there" in answer.stderr

@@ -1,0 +1,65 @@
+"""Sweeps on a real Slurm of one node, on loopback, and by submitit's own processes where there is no Slurm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import elsewhere
+import pytest
+import slurm_cluster
+from mlflow_server import Server
+
+pytest.importorskip("submitit", reason='no submitit: pip install "bakeoff[slurm]"')
+real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.missing())
+QUICK = """
+from pipeline import cli
+from pipeline.launcher import slurm
+slurm.ASK_SECONDS, slurm.GRACE_SECONDS = 2, 3
+cli.main()
+"""
+
+
+@pytest.fixture(scope="module")
+def conf(open_folder: Path) -> Iterator[str]:
+    """Return the configuration of a running Slurm."""
+    with slurm_cluster.running(open_folder / "slurm") as file:
+        yield str(file)
+
+
+@real
+def test_an_array_of_slurm_measures_what_one_core_does_to_the_last_bit(
+    tmp_path: Path, conf: str, server: Server, serial: Mapping[str, Any]
+) -> None:
+    words = (*elsewhere.SWEEP, "hydra/launcher=submitit_slurm", f"tracking.uri={server.uri}")
+    answer = elsewhere.bakeoff(tmp_path, *words, SLURM_CONF=conf)
+    assert answer.returncode == 0, answer.stderr
+    assert elsewhere.scores(server.uri) == serial
+    assert len({run.data.tags["pid"] for run in elsewhere.runs(server.uri)}) == elsewhere.JOBS
+
+
+@real
+def test_a_job_that_slurm_loses_costs_itself_alone(tmp_path: Path, conf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_CONF", conf)
+    words = (*elsewhere.write_deadly_learner(tmp_path), "hydra/launcher=submitit_slurm")
+    answer = quickly(tmp_path, *words)
+    assert answer.returncode == 1
+    assert "left no result" in answer.stderr
+    assert set(elsewhere.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
+
+
+def test_processes_of_submitit_on_this_machine(tmp_path: Path) -> None:
+    words = (*elsewhere.write_deadly_learner(tmp_path), "hydra/launcher=submitit_local")
+    answer = quickly(tmp_path, *words)
+    assert answer.returncode == 1
+    assert "left no result" in answer.stderr
+    assert set(elsewhere.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
+
+
+def quickly(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with less patience for lost jobs."""
+    command = [sys.executable, "-c", QUICK, *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
