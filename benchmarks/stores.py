@@ -63,7 +63,7 @@ def measure(uri: str, runs: int, processes: int) -> tuple[float, int]:
     begin, end = context.Barrier(processes + 1), context.Barrier(processes + 1)
     before = count(uri)
     shares = [runs // processes + (number < runs % processes) for number in range(processes)]
-    started = [context.Process(target=write, args=(uri, share, begin, end)) for share in shares]
+    started = [context.Process(target=write, args=(uri, share, begin, end), daemon=True) for share in shares]
     for process in started:
         process.start()
     begin.wait()
