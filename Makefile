@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint clean
+.PHONY: run test lint figures clean
 
 run: $(VENV)/installed
 	$(BIN)/bakeoff $(ARGS)
@@ -13,6 +13,9 @@ test: $(VENV)/installed
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+figures: $(VENV)/installed
+	$(BIN)/python docs/figures.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

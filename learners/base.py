@@ -25,6 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from learners.columns import Categories, encode, learn_categories
+from learners.plain import distinct, plain_column, plain_table, small_integers
 
 
 class Learner(BaseEstimator):
@@ -44,18 +45,37 @@ class Learner(BaseEstimator):
 
     def _check_table(self, X: Any, *, reset: bool) -> np.ndarray:
         """Return X as float64 of shape (n, d); nominal cells are codes, missing cells NaN, unseen values -1."""
-        allow_nan = get_tags(self).input_tags.allow_nan
-        finite: bool | str = "allow-nan" if allow_nan else True
         if hasattr(self, "categorical_features"):
             if reset:
                 self.categories_: Categories = learn_categories(X, self.categorical_features)
             if any(values is not None for values in self.categories_):
                 validate_data(self, X, reset=reset, skip_check_array=True)
+                allow_nan = get_tags(self).input_tags.allow_nan
                 return encode(X, self.categories_, allow_nan=allow_nan, owner=type(self).__name__)
-        table: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
+        table = self._check_numbers(X, reset=reset)
         if reset and hasattr(self, "categorical_features"):
             self.categories_ = [None] * table.shape[1]
         return table
+
+    def _check_numbers(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Return a table without nominal columns as float64; a plain array takes the short way, to the same end.
+
+        So does a DataFrame with the columns of training.
+        """
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            table = plain_table(X)
+            if table is not None and reset:
+                self.n_features_in_ = table.shape[1]
+            if table is not None and table.shape[1] == self.n_features_in_:
+                return table
+        elif not reset and hasattr(X, "iloc") and np.array_equal(np.asarray(X.columns), names):
+            table = plain_table(X.to_numpy())
+            if table is not None:
+                return table
+        finite: bool | str = "allow-nan" if get_tags(self).input_tags.allow_nan else True
+        checked: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
+        return checked
 
     def _check_query(self, X: Any) -> np.ndarray:
         """Return the query rows as `_check_table` does, of shape (m, d); raises NotFittedError before ``fit``."""
@@ -65,6 +85,9 @@ class Learner(BaseEstimator):
     def _check_target(self, y: Any, n: int) -> np.ndarray:
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        plain = plain_column(y, n)
+        if plain is not None:
+            return plain
         y = column_or_1d(y, warn=True)
         if y.shape[0] != n:
             raise ValueError(
@@ -75,6 +98,8 @@ class Learner(BaseEstimator):
         return y
 
     def _check_weight(self, sample_weight: Any, X: np.ndarray) -> np.ndarray:
+        if sample_weight is None:
+            return np.ones(X.shape[0])
         weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         check_consistent_length(X, weight)
         if not weight.any():
@@ -120,11 +145,14 @@ class Classifier(ClassifierMixin, Learner):
         self._validate_params()
         given, X = X, self._check_table(X, reset=True)
         y = self._check_target(y, X.shape[0])
-        check_classification_targets(y)
+        known = y.dtype.kind in "iubU" or small_integers(y) is not None  # labels at a glance: no need of a long look
+        if not known:
+            check_classification_targets(y)
         weight = self._check_weight(sample_weight, X)
         X, y, weight = self._without_idle_rows(given, X, y, weight)
-        self.classes_ = np.unique(y)
-        codes = np.searchsorted(self.classes_, y)  # several times faster than unique's own inverse
+        self.classes_, codes = distinct(y)
+        if known and self.classes_.size > y.size // 2:
+            check_classification_targets(y)  # warns of labels that look like numbers to be estimated
         class_weight = getattr(self, "class_weight", None)
         if class_weight is not None:
             weight = (

@@ -11,13 +11,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils import check_array
 
+from learners.plain import SMALL, distinct, small_integers
+
 Categories: TypeAlias = list[np.ndarray | None]
 
 UNSEEN = -1.0
 """The code of a value that was not there in training."""
 
-SMALL = 1 << 10
-"""Columns of whole numbers below this are coded through a table."""
+TILE = 1 << 16
+"""Cells counted at a time: their places, 512 KiB, stay in cache."""
 
 
 def learn_categories(X: Any, categorical_features: Any) -> Categories:
@@ -45,6 +47,10 @@ def learn_categories(X: Any, categorical_features: Any) -> Categories:
     X = _table(X)
     d = X.shape[1]
     nominal = _nominal_mask(X, categorical_features, d)
+    if nominal.all() and isinstance(X, np.ndarray):
+        small = small_integers(X)
+        if small is not None:
+            return [np.flatnonzero(found).astype(X.dtype) for found in _found(small)]
     return [_column_values(_column(X, j)) if nominal[j] else None for j in range(d)]
 
 
@@ -72,6 +78,9 @@ def encode(X: Any, categories: Categories, *, allow_nan: bool, owner: str) -> np
         Infinite cells, text in a numeric column, or missing cells where they are not allowed.
     """
     X = _table(X)
+    codes = _coded_at_once(X, categories)
+    if codes is not None:
+        return codes
     columns = [
         _numbers(_column(X, j), j) if values is None else _codes(_column(X, j), values)
         for j, values in enumerate(categories)
@@ -127,16 +136,35 @@ def _column_values(column: Any) -> np.ndarray:
     if declared is not None:
         return _compact(np.asarray(declared))
     cells = _compact(np.asarray(column)[~_missing(column)])
-    small = _small_integers(cells)
-    return np.unique(cells) if small is None else np.flatnonzero(np.bincount(small)).astype(cells.dtype)
+    return distinct(cells)[0]
 
 
-def _small_integers(cells: np.ndarray) -> np.ndarray | None:
-    """Return the cells as positions in a table, if all are whole numbers small enough: several times faster."""
-    if cells.dtype.kind not in "iuf" or not cells.size or cells.min() < 0 or cells.max() >= SMALL:
+def _found(small: np.ndarray) -> np.ndarray:
+    """Return which whole numbers each column of a table (n, d) holds, of shape (d, largest + 1)."""
+    d, width = small.shape[1], int(small.max()) + 1
+    first = np.arange(d) * width  # each column counts in places of its own, so one count serves all
+    found = np.zeros(d * width, dtype=bool)
+    step = max(1, TILE // d)
+    for start in range(0, small.shape[0], step):
+        found |= np.bincount((small[start : start + step] + first).ravel(), minlength=d * width) > 0
+    return found.reshape(d, width)
+
+
+def _coded_at_once(X: Any, categories: Categories) -> np.ndarray | None:
+    """Return the codes of a table whose cells and domains are small whole numbers only; None for any other."""
+    places = [None if values is None else small_integers(values) for values in categories]
+    known = [place for place in places if place is not None]
+    small = small_integers(X) if len(known) == len(places) and isinstance(X, np.ndarray) else None
+    if small is None:
         return None
-    whole = cells.astype(np.intp)
-    return whole if (whole == cells).all() else None
+    largest = int(small.max())
+    if all(place.size > largest and place[-1] == place.size - 1 for place in known):
+        return X.astype(np.float64, copy=False)  # in domains 0, 1, 2 … every value is its own code
+    width = 1 + max(largest, *(int(place[-1]) for place in known))
+    table = np.full((len(known), width), UNSEEN)
+    for row, place in zip(table, known, strict=True):
+        row[place] = np.arange(place.size)
+    return table.take(small + np.arange(len(known)) * width)
 
 
 def _compact(values: np.ndarray) -> np.ndarray:
@@ -159,7 +187,7 @@ def _codes(column: Any, values: np.ndarray) -> np.ndarray:
 
 def _present_codes(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Positions of cells, none of them missing, in values; `UNSEEN` where there is none."""
-    small, places = _small_integers(cells), _small_integers(values)
+    small, places = small_integers(cells), small_integers(values)
     if small is not None and places is not None:
         table = np.full(SMALL, UNSEEN)
         table[places] = np.arange(values.shape[0])

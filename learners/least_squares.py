@@ -6,7 +6,8 @@ Minimise ‖y - Xw‖² + Σ_j (p_j w_j)².  Setting the gradient to zero gives 
 
 which cost O(n d² + d³) through Cholesky.  They square the condition number of X, so they are trusted only with a
 certificate: columns are brought to length 1, and for the Cholesky factor L the sum of squares of L⁻¹ is the trace of
-the inverse matrix, which bounds its largest eigenvalue.  One step of refinement then removes most of the rounding.
+the inverse matrix, which bounds its largest eigenvalue.  Unless that is small, one step of refinement then removes
+most of the rounding.
 Without the certificate the singular values decide, at O(n d²) with a larger constant; where columns are collinear,
 the solution of minimum norm is taken.
 
@@ -20,8 +21,11 @@ import numpy as np
 TRUSTED_INVERSE = 1e8
 """The largest trace of an inverse with which the normal equations are believed: half of the 16 digits remain."""
 
+REFINED_INVERSE = 1e3
+"""Up to this trace some 13 digits remain at once, and the two passes over X that refinement takes are spared."""
 
-def least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+
+def least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray, gram: np.ndarray | None = None) -> np.ndarray:
     """Minimise ‖y - Xw‖² + ‖penalty * w‖².
 
     Parameters
@@ -31,6 +35,8 @@ def least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarr
     y : ndarray of shape (n,)
     penalty : ndarray of shape (d,)
         The square root of each weight's penalty; zeros for plain least squares.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, where it is known already.
 
     Returns
     -------
@@ -39,27 +45,29 @@ def least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarr
     n, d = X.shape
     w = None
     if d <= n:
-        w = _by_normal_equations(X, y, penalty)
+        w = _by_normal_equations(X, y, penalty, X.T @ X if gram is None else gram)
     elif penalty.all():
         w = _by_dual(X, y, penalty)
     return _by_singular_values(X, y, penalty) if w is None else w
 
 
-def _by_normal_equations(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray | None:
-    gram = X.T @ X  # (d, d)
+def _by_normal_equations(X: np.ndarray, y: np.ndarray, penalty: np.ndarray, gram: np.ndarray) -> np.ndarray | None:
     length = np.hypot(np.sqrt(np.diagonal(gram)), penalty)  # (d,), of the columns with the penalty's row below them
     length[length == 0] = 1.0  # a constant column, whose weight stays 0
-    gram /= length
+    gram = gram / length  # a new array: the one given may serve other penalties
     gram /= length[:, None]
     np.fill_diagonal(gram, 1.0)
     try:
         inverse_factor = np.linalg.inv(np.linalg.cholesky(gram))
     except np.linalg.LinAlgError:
         return None
-    if np.square(inverse_factor).sum() > TRUSTED_INVERSE:
+    trace = float(np.square(inverse_factor).sum())
+    if trace > TRUSTED_INVERSE:
         return None
     pull = penalty / length  # (d,), from 0 to 1
     z = inverse_factor.T @ (inverse_factor @ (X.T @ y / length))  # (d,), in lengths
+    if trace <= REFINED_INVERSE:
+        return z / length
     residual = X.T @ (y - X @ (z / length)) / length - pull**2 * z
     return (z + inverse_factor.T @ (inverse_factor @ residual)) / length
 

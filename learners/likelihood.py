@@ -47,6 +47,11 @@ class Likelihood:
     c : int
     reference : bool
         Whether the last class is held at score 0.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (K, D)
+        Where a search starts: zeros, so that every class is as likely as every other, unless set.
     """
 
     def __init__(
@@ -56,11 +61,12 @@ class Likelihood:
         self.free = c - 1 if reference else c  # K
         self.mine = codes == np.arange(c)[:, None]  # (c, n), whether the row is of the class
         self.target = self.mine[: self.free] * share  # (K, n)
+        self.origin = np.zeros((self.free, table.shape[1]))
         self.newton_work = table.shape[0] * (self.free * table.shape[1]) ** 2
 
     def start(self) -> Point:
-        """Return the point where every class is as likely as every other."""
-        return self.at(np.zeros((self.free, self.table.shape[1])))
+        """Return the point at the origin."""
+        return self.at(self.origin)
 
     def at(self, theta: np.ndarray) -> Point:
         """Evaluate J and its gradient."""

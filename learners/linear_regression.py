@@ -13,16 +13,59 @@ Reference: A. E. Hoerl and R. W. Kennard, "Ridge regression", Technometrics 12, 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from copy import copy
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from learners.base import Regressor
 from learners.least_squares import least_squares
 from learners.linear import linear_scores
+from learners.paths import require_path_parameter
 from learners.scaling import center, column_units
+
+
+class Centred:
+    """Final: checked rows in ordinary units, about their means: all of a fit that the penalty has no part in.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    y, weight : ndarray of shape (n,)
+    fit_intercept : bool
+        Whether to centre.
+
+    Attributes
+    ----------
+    X, y : ndarray of shape (n, d) and (n,)
+        Multiplied by the root of the row's weight, the heaviest having 1.
+    gram : ndarray of shape (d, d) or None
+        XᵀX, where it is of use.
+    unit, mean : ndarray of shape (d,)
+        The means are in units.
+    target_unit, target_mean, heaviest : float
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, fit_intercept: bool) -> None:
+        self.unit, self.target_unit = column_units(X), column_units(y[:, None])[0]
+        X, y = X if np.all(self.unit == 1) else X / self.unit, y / self.target_unit
+        self.heaviest = weight.max()
+        weight = weight / self.heaviest
+        self.mean, self.target_mean = np.zeros(X.shape[1]), 0.0
+        if fit_intercept:
+            share, table = weight / weight.sum(), np.empty_like(X)
+            self.mean, X = center(X, share, out=table), table
+            self.target_mean = share @ y
+            y = y - self.target_mean
+        if not np.all(weight == 1):
+            root = np.sqrt(weight)
+            X, y = X * root[:, None], y * root
+        self.X, self.y = X, y
+        self.gram = X.T @ X if X.shape[1] <= X.shape[0] else None
 
 
 class LinearRegressor(Regressor):
@@ -55,31 +98,21 @@ class LinearRegressor(Regressor):
         ValueError
             Cells that are no finite numbers; weights too large to be written as floats.
         """
-        X, y, weight = self._check_fit(X, y, sample_weight)
-        unit, target_unit = column_units(X), column_units(y[:, None])[0]
-        X, y = X if np.all(unit == 1) else X / unit, y / target_unit
-        heaviest = weight.max()
-        weight = weight / heaviest
-        mean, target_mean = np.zeros(X.shape[1]), 0.0
-        if self.fit_intercept:
-            share, table = weight / weight.sum(), np.empty_like(X)
-            mean, X = center(X, share, out=table), table
-            target_mean = share @ y
-            y = y - target_mean
-        if not np.all(weight == 1):
-            root = np.sqrt(weight)
-            X, y = X * root[:, None], y * root
+        self._solve(Centred(*self._check_fit(X, y, sample_weight), self.fit_intercept))
+        return self
+
+    def _solve(self, rows: Centred) -> None:
+        unit, target_unit = rows.unit, rows.target_unit
         with np.errstate(over="ignore", under="ignore"):
-            penalty = np.minimum(np.sqrt(self._penalty()) / np.sqrt(heaviest) / unit, 1e300)  # (d,)
-            w = least_squares(X, y, penalty)
+            penalty = np.minimum(np.sqrt(self._penalty()) / np.sqrt(rows.heaviest) / unit, 1e300)  # (d,)
+            w = least_squares(rows.X, rows.y, penalty, rows.gram)
             self.coef_ = w * target_unit / unit  # (d,)
-            self.intercept_ = float((target_mean - mean @ w) * target_unit)
+            self.intercept_ = float((rows.target_mean - rows.mean @ w) * target_unit)
         if not np.isfinite(self.coef_).all() or not np.isfinite(self.intercept_):
             raise ValueError(
                 f"{type(self).__name__}: a weight of this fit is too large for a float (y reaches {target_unit:.0e}, "
                 f"a column only {unit.min():.0e}); rescale y or the columns."
             )
-        return self
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         return linear_scores(X, self.coef_[None, :], np.array([self.intercept_]))[:, 0]
@@ -143,9 +176,23 @@ class Ridge(LinearRegressor):
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
+    path_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
+
     def __init__(self, alpha: float = 1.0, fit_intercept: bool = True) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+
+    def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
+        """Centre and multiply once for many penalties (see `learners.paths`)."""
+        require_path_parameter(self, parameter)
+        checked = clone(self).set_params(alpha=values[0])
+        X, y, weight = checked._check_fit(X, y, sample_weight)
+        rows = Centred(X, y, weight, self.fit_intercept)
+        for alpha in values:
+            fitted = copy(checked).set_params(alpha=alpha)
+            fitted._validate_params()
+            fitted._solve(rows)
+            yield fitted
 
     def _penalty(self) -> float:
         return self.alpha

@@ -16,16 +16,20 @@ Reference: T. Hastie, R. Tibshirani and J. Friedman, "The Elements of Statistica
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from learners.likelihood import Likelihood, Point
 from learners.linear import LinearClassifier, linear_scores
 from learners.minimizers import gradient_descent, lbfgs, newton, newton_direction, reached
+from learners.paths import require_path_parameter
 from learners.scaling import Standardized
 
 SOLVERS = {"newton": newton, "lbfgs": lbfgs, "gradient_descent": gradient_descent}
@@ -81,6 +85,8 @@ class LogisticRegression(LinearClassifier):
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
+    path_parameters: ClassVar[tuple[str, ...]] = ("C",)
+
     def __init__(
         self,
         C: float = 1.0,
@@ -124,7 +130,26 @@ class LogisticRegression(LinearClassifier):
             The gradient is still above ``tol`` after ``max_iter`` steps; or there is no optimum, because C is infinite
             and a hyperplane separates the classes without error.
         """
-        X, codes, weight = self._check_fit(X, y, sample_weight)
+        self._maximise(*self._check_fit(X, y, sample_weight))
+        return self
+
+    def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
+        """Fit many values of C, each from the weights of the one before (see `learners.paths`)."""
+        require_path_parameter(self, parameter)
+        checked = clone(self).set_params(C=values[0])
+        rows = checked._check_fit(X, y, sample_weight)
+        before: Self | None = None
+        for C in values:
+            fitted = copy(checked).set_params(C=C)
+            fitted._validate_params()
+            fitted._maximise(*rows, before)
+            yield fitted
+            before = fitted
+
+    def _maximise(
+        self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, near: LogisticRegression | None = None
+    ) -> None:
+        """Find the weights for checked rows, from those of another fit of the same rows or from zero."""
         c = len(self.classes_)
         if c == 2:
             codes = 1 - codes  # the last class is the reference, and that is to be the first label
@@ -135,11 +160,12 @@ class LogisticRegression(LinearClassifier):
         columns = Standardized(X, share, penalty, fit_intercept=self.fit_intercept)
         reference = c == 2 or self.form == "reference"
         objective = Likelihood(columns.table, codes, share, columns.penalty, c, reference=reference)
+        if near is not None:
+            objective.origin = columns.standardized(near.coef_, near.intercept_)[: objective.free]
         best, steps = SOLVERS[self._solver(objective)](objective, self.tol, self.max_iter)
         self.n_iter_ = max(1, steps)
         self._warn(objective, best)
         self._keep(*columns.original(best.theta))
-        return self
 
     def _solver(self, objective: Likelihood) -> str:
         if self.solver != "auto":
@@ -172,7 +198,7 @@ class LogisticRegression(LinearClassifier):
             )
         else:
             return
-        warnings.warn(f"LogisticRegression: {message}", ConvergenceWarning, stacklevel=3)
+        warnings.warn(f"LogisticRegression: {message}", ConvergenceWarning, stacklevel=4)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class.

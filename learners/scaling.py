@@ -96,3 +96,9 @@ class Standardized:
         coef, intercept = theta[:, :d], theta[:, d:].sum(axis=1)  # without an intercept an empty sum
         with np.errstate(over="ignore", under="ignore"):
             return coef / self._unit, intercept - coef @ self._center
+
+    def standardized(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """Return θ, of shape (k, D), from weights (k, d) and intercepts (k,) for the columns as given."""
+        theta = coef * self._unit
+        level = intercept + theta @ self._center
+        return np.column_stack([theta, level]) if self.table.shape[1] > theta.shape[1] else theta

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,8 +70,9 @@ class Dataset:
     @cached_property
     def _digest(self) -> str:
         fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=8)
-        groups = [] if self.groups is None else [("groups", pd.Series(self.groups))]  # they decide the splits
-        for name, column in [*self.X.items(), (self.target, pd.Series(self.y)), *groups]:
+        groups = [] if self.groups is None else [("groups", self.groups)]  # they decide the splits
+        columns: list[tuple[Any, Any]] = [*self.X.items(), (self.target, self.y), *groups]
+        for name, column in columns:
             fingerprint.update(f"{name}\0{column.dtype.kind if hasattr(column.dtype, 'kind') else ''}\0".encode())
             for cells in _cells(column):
                 fingerprint.update(cells)
@@ -118,6 +120,39 @@ def bundled(name: str, positive: str | None = None) -> Dataset:
 def lecture_table(name: str, target: str, task: str = "classification", positive: str | None = None) -> Dataset:
     """Load one of the small worked tables that come with bakeoff (``pipeline/tables/<name>.csv``)."""
     return read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
+
+
+def made(name: str, rows: int, noise: float, seed: int) -> Dataset:
+    """Make rows in the plane, columns x1 and x2, of classes that no line separates.
+
+    Parameters
+    ----------
+    name : {"moons", "circles", "blobs"}
+        Two half moons, a ring around a disc, or three round clouds.
+    rows : int
+    noise : float
+        Standard deviation around the shape.
+    seed : int
+        Of the rows alone: the experiment's seed changes none of them.
+    """
+    from sklearn import datasets
+
+    spread = {"shuffle": True, "random_state": seed}
+    makers: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+        "moons": lambda: datasets.make_moons(rows, noise=noise, **spread),
+        "circles": lambda: datasets.make_circles(rows, noise=noise, factor=0.4, **spread),
+        "blobs": lambda: datasets.make_blobs(
+            rows, centers=[(-1.5, 0.0), (1.5, 0.0), (0.0, 2.0)], cluster_std=noise, **spread
+        ),
+    }
+    if name not in makers:
+        raise Refusal(f"dataset.name={name!r} is not made here. {did_you_mean(str(name), makers)}")
+    table, codes = makers[name]()
+    y = np.array(["A", "B", "C"])[codes]
+    return Dataset(
+        name, pd.DataFrame(table, columns=["x1", "x2"]), y, "classification", "class",
+        positive=_positive(None, y, "classification"), source=f"scikit-learn: make_{name}",
+    )  # fmt: skip
 
 
 def read_table(
@@ -230,9 +265,12 @@ def require_file(file: Path) -> None:
 def _read_text(file: Path, separator: str, nominal: Sequence[str]) -> pd.DataFrame:
     """Read numbers as numbers and all else as it is spelled; pandas alone would make True of true in some files."""
     frame = pd.read_csv(file, sep=separator, dtype=dict.fromkeys(nominal, str), low_memory=False)
-    truths = [str(name) for name, column in frame.items() if is_bool_dtype(column) or column.dtype == object]
+    truths = [i for i, (_, column) in enumerate(frame.items()) if is_bool_dtype(column) or column.dtype == object]
     if truths:
-        frame[truths] = pd.read_csv(file, sep=separator, dtype=str)[truths]
+        plain = isinstance(frame.index, pd.RangeIndex)  # else pandas took the first column, which has no name, as index
+        again = pd.read_csv(file, sep=separator, dtype=str, usecols=truths if plain else None)
+        for name in frame.columns[truths]:
+            frame[name] = again[name]
     return frame
 
 
@@ -319,9 +357,11 @@ def _positive(positive: str | None, y: np.ndarray, task: str) -> object | None:
     return named[str(positive)]
 
 
-def _cells(column: pd.Series) -> list[bytes]:
-    if isinstance(column.dtype, pd.CategoricalDtype):
+def _cells(column: pd.Series | np.ndarray) -> list[bytes]:
+    """Return the bytes of a column of X, or of the array of targets or groups; of nominal cells codes and values."""
+    if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype):
         return [column.cat.codes.to_numpy().tobytes(), "\0".join(map(str, column.cat.categories)).encode()]
-    if column.dtype.kind in "fiub":
-        return [np.ascontiguousarray(column.to_numpy()).tobytes()]
+    cells = np.ascontiguousarray(column)
+    if cells.dtype.kind in "fiubU":
+        return [cells.dtype.str.encode(), cells.tobytes()]
     return ["\0".join(map(str, column)).encode()]

@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 
 from pipeline.dataset import Dataset
 from pipeline.pruning import NoPruning, Pruning, PruningPath
-from pipeline.scoring import Metric, Outcome, observe, score
+from pipeline.scoring import Metric, Outcome, coded, observe, score
 from pipeline.splitting import Split, Splitter, Target
 from pipeline.tuning import GridTuning, Material, NoTuning
 
@@ -198,7 +198,8 @@ def _material(experiment: Experiment, split: Split) -> Material:
 
     def score_one(model: Any, X: pd.DataFrame, y: np.ndarray) -> float:
         classes = dataset.classes if dataset.task == "classification" else None
-        return metric.formula(observe(model, X, y, classes, dataset.positive))
+        outcome = observe(model, X, y, classes, dataset.positive, labels_only=not metric.needs)
+        return metric.formula(coded(outcome))
 
     return Material(
         X=dataset.X.iloc[rows],

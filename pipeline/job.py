@@ -144,6 +144,8 @@ def prepare(spec: Mapping[str, Any], request: Request, resources: Resources) -> 
     figures = [
         resources.build(f"figures[{place}]", node, spec["trust"]) for place, node in enumerate(spec.get("figures", []))
     ]
+    for figure in figures:
+        figure.check(experiment)
     return Prepared(spec, experiment, splits, figures, describe(spec, request, experiment.dataset))
 
 
@@ -175,13 +177,14 @@ def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Des
     choices["pruning"] = str(spec["pruning"].get("method", "none"))
     experiment = request.choices.get("experiment", "none")
     params = choices | ({"experiment": experiment} if experiment != "none" else {}) | {"seed": str(spec["seed"])}
-    told = PARTS if "path" in spec["dataset"] else PARTS[1:]  # but for a file, the option's name tells all of a dataset
+    parameters = {"path", "rows"} & set(spec["dataset"])  # of a file, or of rows that are made
+    told = PARTS if parameters else PARTS[1:]  # of another dataset the option's name tells all
     params |= {key: value for part in told for key, value in _flat(part, spec[part])}
     digest = dataset.digest()
     tags = {"config_hash": config_hash(spec, digest), "dataset_digest": digest}
     tags |= {"overrides": json.dumps(request.overrides)} | ({"sweep": request.sweep} if request.sweep else {})
     return Description(
-        name=run_name(choices, spec, request.varying),
+        name=run_name(choices | {"experiment": experiment}, spec, request.varying),
         params=params,
         tags=tags,
         config=as_yaml(spec),
@@ -200,9 +203,9 @@ def run_name(choices: Mapping[str, str], spec: Mapping[str, Any], varying: tuple
     >>> run_name(choices, {"seed": 3}, ("seed",))
     'seed=3 knn iris'
     """
-    shown = [key for key in varying if key.split(".")[0] not in ("tracking", "trust", "hydra", "dataset")]
+    shown = [key for key in varying if key.split(".")[0] not in ("tracking", "trust", "hydra", "dataset", "figures")]
     spec = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
-    shown.sort(key=lambda key: (key != "learner", not key.startswith("learner.")))
+    shown.sort(key=lambda key: (key != "experiment", key != "learner", not key.startswith("learner.")))
     words = [
         choices[key] if choices.get(key, "none") != "none" else f"{key.split('.')[-1]}={_at(spec, key)}"
         for key in shown

@@ -75,7 +75,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[Fold], mo
     predictions.to_csv(folder / "predictions.csv", index=False)
     if experiment.dataset.task == "classification":
         classes = experiment.dataset.classes
-        counts = confusion(predictions["truth"].to_numpy(), predictions["predicted"].to_numpy(), classes)
+        counts = sum(confusion(fold.outcome.truth, fold.outcome.predicted, classes) for fold in folds)
         table = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
         table.to_csv(folder / "confusion_matrix.csv")
     named = [(str(fold.number), fold.model) for fold in folds]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -62,8 +62,8 @@ class Metric:
 
 
 def accuracy(outcome: Outcome) -> float:
-    """Fraction of rows that are predicted right."""
-    return float(np.trace(outcome.counts) / np.sum(outcome.counts))
+    """Fraction of the rows whose class is predicted; scikit-learn's checks would take longer than small predictions."""
+    return float(np.mean(outcome.truth == outcome.predicted))
 
 
 def precision(outcome: Outcome) -> float:
@@ -184,7 +184,15 @@ def _can_give(metric: Metric, learner: object) -> bool:
     return not metric.needs or any(hasattr(learner, method) for method in metric.needs)
 
 
-def observe(model: Any, X: Any, truth: np.ndarray, classes: np.ndarray | None, positive: object | None) -> Outcome:
+def observe(
+    model: Any,
+    X: Any,
+    truth: np.ndarray,
+    classes: np.ndarray | None,
+    positive: object | None,
+    *,
+    labels_only: bool = False,
+) -> Outcome:
     """Let a fitted model predict, and take the time.
 
     Parameters
@@ -196,12 +204,14 @@ def observe(model: Any, X: Any, truth: np.ndarray, classes: np.ndarray | None, p
     classes : ndarray of shape (c,) or None
         All classes of the dataset; training may have had fewer.
     positive : object or None
+    labels_only : bool
+        Ask for no probabilities or decision values: no metric wants them.
     """
     started = time.perf_counter()
     predicted = np.asarray(model.predict(X))
     seconds = time.perf_counter() - started
-    if classes is None:
-        return Outcome(truth, predicted, seconds=seconds)
+    if classes is None or labels_only:
+        return Outcome(truth, predicted, classes=classes, positive=positive, seconds=seconds)
     probabilities = decision = None
     if hasattr(model, "predict_proba"):
         columns = np.searchsorted(classes, model.classes_)
@@ -212,8 +222,23 @@ def observe(model: Any, X: Any, truth: np.ndarray, classes: np.ndarray | None, p
     return Outcome(truth, predicted, probabilities, decision, classes, positive, seconds)
 
 
+def coded(outcome: Outcome) -> Outcome:
+    """Return the outcome with positions among the classes for labels: scikit-learn sorts text again for each score."""
+    classes = outcome.classes
+    if classes is None:
+        return outcome
+    return replace(
+        outcome,
+        truth=np.searchsorted(classes, outcome.truth),
+        predicted=np.searchsorted(classes, outcome.predicted),
+        classes=np.arange(len(classes)),
+        positive=None if outcome.positive is None else int(np.flatnonzero(classes == outcome.positive)[0]),
+    )
+
+
 def score(chosen: Mapping[str, Metric], outcome: Outcome) -> dict[str, float]:
     """Compute each metric: name -> value, NaN where it is not defined."""
+    outcome = coded(outcome)
     with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
         warnings.filterwarnings("ignore", module="sklearn.metrics")
         return {name: float(metric.formula(outcome)) for name, metric in chosen.items()}

@@ -61,6 +61,9 @@ class Description:
 class Figure(Protocol):
     """A picture of a finished run."""
 
+    def check(self, experiment: Experiment) -> None:
+        """Refuse an experiment of which it cannot be drawn."""
+
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
         """Draw it into a file of the folder."""
 

@@ -1,22 +1,40 @@
 """Tuning: pick hyperparameters from a space, on the validation part or by inner cross-validation of the training part.
 
-The search is scikit-learn's.  Preprocessing is fitted inside each inner fold; the test rows are never seen.
+Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen.  Where a learner
+can fit a whole sequence of values together (`Path`), it is asked to.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from pipeline.refusal import Refusal
+
+
+@runtime_checkable
+class Path(Protocol):
+    """What a learner has that fits many values of one parameter for little more than one.
+
+    The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
+    done once.  Each estimator is equal to one fitted anew with that value (to the solver's tolerance where one
+    solution is the start of the search for the next), and stays so when the iterator goes on.
+    """
+
+    path_parameters: ClassVar[tuple[str, ...]]
+
+    def path(
+        self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None
+    ) -> Iterator[BaseEstimator]:
+        """Yield a fitted estimator for each value, in the order given; the learner itself stays as it is."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +49,7 @@ class Material:
     n_train : int
         How many of the rows are for training.
     score : callable
-        (fitted model, X, y) -> float, in the metric's natural sign.
+        (fitted learner, prepared X, y) -> float, in the metric's natural sign.
     more_is_better : bool
     is_classes : bool
         Whether y are labels, kept in proportion over the inner folds.
@@ -105,24 +123,21 @@ class GridTuning:
         Of equal candidates the first wins: parameters in alphabetical order, values in their own, the last parameter
         fastest.
         """
-        sign = 1 if material.more_is_better else -1
-        search = GridSearchCV(
-            clone(model),
-            [{f"learner__{name}": list(values) for name, values in grid.items()} for grid in self.grids],
-            scoring=lambda fitted, X, y: sign * material.score(fitted, X, y),
-            cv=self._inner(material),
-            refit=False,
-            error_score="raise",
-        )
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "One or more of the test scores are non-finite", UserWarning)
-            search.fit(material.X, material.y)
-        results = search.cv_results_
-        best: Pipeline = clone(model).set_params(**results["params"][_first_best(results["mean_test_score"])])
-        table = pd.DataFrame([{k.removeprefix("learner__"): v for k, v in p.items()} for p in results["params"]])
-        return best, table.assign(
-            validation_score=sign * results["mean_test_score"], fit_seconds=results["mean_fit_time"]
-        )
+        candidates = list(ParameterGrid([dict(grid) for grid in self.grids]))
+        inner = self._inner(material)
+        scores, seconds = np.empty((2, len(candidates), len(inner)))
+        for number, (train, validation) in enumerate(inner):
+            prepare = clone(Pipeline([("table", "passthrough"), *model.steps[:-1]]))
+            X = prepare.fit_transform(material.X.iloc[train], material.y[train])
+            Q = prepare.transform(material.X.iloc[validation])
+            for place, learner, lap in fit_candidates(model[-1], self.grids, X, material.y[train]):
+                scores[place, number] = material.score(learner, Q, material.y[validation])
+                seconds[place, number] = lap
+        mean = scores.mean(axis=1)
+        chosen = candidates[_first_best(mean if material.more_is_better else -mean)]
+        best: Pipeline = clone(model).set_params(**{f"learner__{name}": value for name, value in chosen.items()})
+        table = pd.DataFrame(candidates)
+        return best, table.assign(validation_score=mean, fit_seconds=seconds.mean(axis=1))
 
     def _inner(self, material: Material) -> list[tuple[np.ndarray, np.ndarray]]:
         rows = np.arange(material.n_train)
@@ -134,7 +149,66 @@ class GridTuning:
         return list(kind(self.folds, shuffle=True, random_state=material.seed).split(rows, y))
 
 
+def fit_candidates(
+    learner: BaseEstimator, grids: Sequence[Mapping[str, Sequence[Any]]], X: Any, y: np.ndarray
+) -> Iterator[tuple[int, BaseEstimator, float]]:
+    """Fit the learner with every combination of the grids, along a `Path` where it has one.
+
+    Parameters
+    ----------
+    learner : estimator
+        Stays as it is.
+    grids : sequence of mappings
+        Parameter -> values.
+    X : table of shape (n, d)
+    y : ndarray of shape (n,)
+
+    Yields
+    ------
+    place : int
+        The candidate's position in scikit-learn's ``ParameterGrid(grids)``; each comes once, in any order.
+    fitted : estimator
+    seconds : float
+        Wall time until it was there; the first of a path bears what the path shares.
+    """
+    first = 0
+    for grid in grids:
+        candidates = list(ParameterGrid(dict(grid)))
+        along = _path_parameter(learner, grid)
+        for places in _groups(grid, along):
+            common = clone(clone(learner).set_params(**candidates[places[0]]))
+            fits = (common.fit(X, y) for _ in places) if along is None else common.path(X, y, along, grid[along])
+            for place in places:
+                started = time.perf_counter()
+                fitted = next(fits)
+                yield first + place, fitted, time.perf_counter() - started
+        first += len(candidates)
+
+
 def _first_best(scores: np.ndarray) -> int:
     if np.isnan(scores).all():
         raise Refusal("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
     return int(np.nanargmax(scores))
+
+
+def _path_parameter(learner: Any, grid: Mapping[str, Sequence[Any]]) -> str | None:
+    """Return the parameter with the most values among those that the learner has a path along, or None."""
+    names = [name for name in sorted(grid) if isinstance(learner, Path) and name in learner.path_parameters]
+    longest = max(names, key=lambda name: len(grid[name]), default=None)
+    return longest if longest is not None and len(grid[longest]) > 1 else None
+
+
+def _groups(grid: Mapping[str, Sequence[Any]], along: str | None) -> list[list[int]]:
+    """Put together the candidates, by position in their grid, that differ in one parameter only; each alone if None.
+
+    Examples
+    --------
+    >>> _groups({"depth": [1, 2, 3], "weights": ["equal", "distance"]}, "depth")
+    [[0, 2, 4], [1, 3, 5]]
+    """
+    names = sorted(grid)  # the order of ParameterGrid, the last parameter fastest
+    shape = [len(grid[name]) for name in names]
+    places = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    if along is None:
+        return places.reshape(-1, 1).tolist()
+    return np.moveaxis(places, names.index(along), -1).reshape(-1, len(grid[along])).tolist()

@@ -20,7 +20,8 @@ from command import Bakeoff
 BROWSER = shutil.which("chromium")
 QUIET = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--window-size=1600,1400", "--virtual-time-budget=30000",
+    "--disable-background-networking", "--disable-component-update",
+    "--window-size=1600,1400", "--virtual-time-budget=30000",
 )  # fmt: skip
 
 

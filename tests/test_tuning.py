@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain, product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import Log, Recorder, experiment, numbered
+from doubles import Log, Recorder, RecordingStep, experiment, numbered
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, mean_squared_error
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from learners import KNeighborsClassifier as KNeighbors
 from pipeline.dataset import bundled
 from pipeline.experiment import axis_seed, fit
 from pipeline.preprocessing import preprocessing
@@ -140,7 +141,7 @@ def test_values_may_be_null_and_lists() -> None:
 
 def test_a_candidate_without_a_score_never_wins() -> None:
     def undefined_at_depth_one(model: Any, X: Any, y: Any) -> float:
-        return float("nan") if model[-1].max_depth == 1 else 0.5
+        return float("nan") if model.max_depth == 1 else 0.5
 
     X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2
     model, rows = Pipeline([("learner", DecisionTreeClassifier())]), material(X, y, 8, score=undefined_at_depth_one)
@@ -156,6 +157,86 @@ def test_without_tuning_the_model_is_taken_as_it_is() -> None:
     model = Pipeline([("learner", DecisionTreeClassifier(max_depth=3))])
     assert NoTuning().tune(model, material([[0.0]], [0], 1)) == (model, None)
     assert not NoTuning().needs_rows
+
+
+# Paths
+
+
+class Alone(KNeighbors):
+    """Our k-NN without its path."""
+
+    path_parameters = ()
+
+
+class Walker(Recorder):
+    """A recorder with a path along its mark, which is written down."""
+
+    path_parameters = ("mark",)
+
+    def path(self, X: Any, y: Any, parameter: str, values: Any, sample_weight: Any = None) -> Iterator[Recorder]:
+        self._write(f"path {parameter} {list(values)}", X)
+        for value in values:
+            yield clone(self).set_params(**{parameter: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("folds", [0, 4])
+def test_a_path_finds_what_refitting_each_candidate_finds(folds: int) -> None:
+    digits = bundled("digits")
+    rows = np.random.default_rng(0).permutation(1797)[:400]
+    data = material(digits.X.iloc[rows], digits.y[rows], 300)
+    space: dict[str, list[Any]] = {
+        "n_neighbors": [4, 2, 4, 9],
+        "ties": ["first", "all"],
+        "weights": ["uniform", "distance"],
+    }
+    (best, table), (other, plain) = (
+        GridTuning(space, folds=folds).tune(Pipeline([("scale", StandardScaler()), ("learner", learner)]), data)
+        for learner in (KNeighbors(), Alone())
+    )
+    assert table is not None
+    assert plain is not None
+    pd.testing.assert_frame_equal(table.drop(columns="fit_seconds"), plain.drop(columns="fit_seconds"))
+    assert best[-1].get_params() == other[-1].get_params()
+    assert table[list(space)].to_dict("records") == list(ParameterGrid(space))
+
+
+def test_a_path_is_walked_once_for_each_combination_of_the_other_parameters() -> None:
+    log = Log()
+    held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [3, 1, 2], "random_state": [5, 6]}))
+    (split,) = held_out.splits()
+    model = fit(held_out, split)
+    assert log.of("path mark [3, 1, 2]") == [split.train.tolist()] * 2
+    assert model.candidates is not None
+    assert model.candidates["mark"].tolist() == [3, 3, 1, 1, 2, 2]
+
+
+def test_one_value_is_fitted_without_a_path() -> None:
+    log = Log()
+    held_out = experiment(learner=Walker(log), tuning=GridTuning([{"mark": [3]}, {"random_state": [1, 2]}]))
+    fit(held_out, held_out.splits()[0])
+    assert not [deed for deed, _ in log if deed.startswith("path")]
+
+
+@pytest.mark.parametrize("folds", [0, 3])
+def test_a_path_never_sees_rows_that_test(folds: int) -> None:
+    log = Log()
+    held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [1, 2]}, folds=folds))
+    (split,) = held_out.splits()
+    fit(held_out, split)
+    touched = {row for _, rows in log for row in rows}
+    assert touched == {*split.train, *(split.validation if folds == 0 else [])}
+    for deed, rows in log:
+        assert not deed.startswith(("path", "fit")) or set(rows) <= set(split.train)
+
+
+def test_preprocessing_is_fitted_once_in_each_inner_fold() -> None:
+    log = Log()
+    model = Pipeline([("step", RecordingStep(log)), ("learner", Recorder())])
+    data = numbered(30)
+    GridTuning({"mark": [1, 2, 3]}, folds=3).tune(model, material(data.X, data.y, 30))
+    fitted_on = log.of("prepare")
+    assert len(fitted_on) == 3
+    assert all(len(rows) == 20 for rows in fitted_on)
 
 
 # Rows

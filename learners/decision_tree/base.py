@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import Bunch, Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from learners.base import Learner, with_input_tags
@@ -16,6 +19,7 @@ from learners.decision_tree import pruning
 from learners.decision_tree.criteria import Criterion
 from learners.decision_tree.front import Front
 from learners.decision_tree.growing import Growth, grow
+from learners.decision_tree.paths import beyond_leaves, smaller_trees
 from learners.decision_tree.sequence import Step
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
@@ -33,6 +37,9 @@ class TreeLearner(Learner):
     pruning_path_ : dict
         After `prune`: arrays ``leaves``, ``depth`` and ``score``, one entry for each step, the unpruned tree first.
     """
+
+    path_parameters: ClassVar[tuple[str, ...]] = ("max_depth", "max_leaf_nodes", "ccp_alpha")
+    """The parameters that `path` takes."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -77,6 +84,61 @@ class TreeLearner(Learner):
         front = Front.of(X, n_values > 0, target)
         growth = self._growth(X.shape[0], X.shape[1], float(target.weight.sum()), criterion)
         return grow(front, n_values, growth)[0]
+
+    def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
+        """Fit for every value of a parameter whose trees are parts of one another, with one growth.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), y : array-like of shape (n,)
+        parameter : {"max_depth", "max_leaf_nodes", "ccp_alpha"}
+            One of ``path_parameters``.
+        values : sequence
+        sample_weight : array-like of shape (n,), optional
+
+        Yields
+        ------
+        estimator
+            For each value in turn, what a clone with that value would be after `fit`.  Estimators share arrays.
+
+        Raises
+        ------
+        ValueError
+            Another parameter, or a value that is not allowed.
+        """
+        if parameter not in self.path_parameters:
+            raise ValueError(f"path is given parameter {parameter!r}; it can be one of {list(self.path_parameters)}.")
+        values = list(values)
+        allowed = {parameter: self._parameter_constraints[parameter]}
+        for value in values:
+            validate_parameter_constraints(allowed, {parameter: value}, type(self).__name__)
+        limited = parameter == "max_leaf_nodes" or (parameter == "max_depth" and self.max_leaf_nodes is not None)
+        if limited and self.max_features is not None:  # which features a node draws depends on who is grown beside it
+            for value in values:
+                yield clone(self).set_params(**{parameter: value}).fit(X, y, sample_weight)
+        elif values:
+            yield from self._path_of(X, y, parameter, values, sample_weight)
+
+    def _path_of(self, X: Any, y: Any, parameter: str, values: list[Any], sample_weight: Any) -> Iterator[Self]:
+        widest = None if None in values else max(values)
+        grown = clone(self).set_params(**{parameter: widest})
+        if parameter == "max_depth":
+            grown.set_params(max_leaf_nodes=None)
+        full = grown._full_tree(X, y, sample_weight)
+        cut_back = full.down_to if parameter == "max_depth" else smaller_trees(full, parameter, values)
+        for value in values:
+            fitted = copy(grown)
+            fitted.max_leaf_nodes = self.max_leaf_nodes
+            setattr(fitted, parameter, value)
+            tree = cut_back(np.inf if value is None and parameter == "max_depth" else value)
+            if parameter == "max_depth" and fitted.max_leaf_nodes is not None:
+                tree.collapse(beyond_leaves(tree, fitted.max_leaf_nodes))
+            fitted.tree_ = tree
+            yield fitted if parameter == "ccp_alpha" else fitted._keep(tree)
+
+    @abstractmethod
+    def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Tree:
+        """Learn what there is to learn but do not prune: return the tree."""
 
     def _keep(self, tree: Tree) -> Self:
         if self.ccp_alpha > 0:

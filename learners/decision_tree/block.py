@@ -7,6 +7,7 @@ best candidate of every pair is one segmented maximum.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,22 +31,22 @@ class Splits:
     merit, gain : ndarray of shape (m,)
         What is maximised (gain or gain ratio), and the gain; -inf where a node has no split.
     feature : ndarray of shape (m,), int
-    place : ndarray of shape (m,), int
-        Of a numeric feature, where the last row of the left branch stands in the sorted front.
+    threshold : ndarray of shape (m,)
+        Of a numeric feature, else NaN.
     missing_left : ndarray of shape (m,), bool
     """
 
     merit: np.ndarray
     gain: np.ndarray
     feature: np.ndarray
-    place: np.ndarray
+    threshold: np.ndarray
     missing_left: np.ndarray
 
     @classmethod
     def none(cls, m: int) -> Splits:
         """No split yet for any of m nodes."""
         worst = np.full(m, -np.inf)
-        return cls(worst, worst.copy(), np.full(m, -1), np.full(m, -1), np.zeros(m, dtype=bool))
+        return cls(worst, worst.copy(), np.full(m, -1), np.full(m, np.nan), np.zeros(m, dtype=bool))
 
     def put(self, nodes: np.ndarray, other: Splits) -> None:
         """Write the splits of some nodes."""
@@ -63,11 +64,15 @@ class Splits:
 class Block:
     """The front under b features, the same for every node or drawn for each: running sums at every place.
 
+    A place is numbered along the flattened table of b features by n rows.
+
     Attributes
     ----------
-    feature : ndarray of shape (b, m), int
+    feature : ndarray of shape (b, m) or (b, 1), int
     order : ndarray of shape (b, n)
         Rows, by node and value.
+    values : ndarray of shape (b, n)
+        Their cells.
     changes : ndarray of shape (b, n), bool
         Whether the next place holds another value.
     total : ndarray of shape (p, m)
@@ -78,29 +83,37 @@ class Block:
 
     def __init__(self, front: Front, feature: np.ndarray) -> None:
         self.front, self.m = front, front.rows_in_node.size
-        self.feature = feature if feature.shape[1] == self.m else np.repeat(feature, self.m, axis=1)
-        self.node, self.start = front.node_of_place, front.start
-        self.order, at = front.rows_by(feature, self.node)
-        values = front.columns.ravel().take(at)
-        self.changes = np.ones(values.shape, dtype=bool)
-        np.not_equal(values[:, 1:], values[:, :-1], out=self.changes[:, :-1])
+        self.feature = feature
+        self.node, self.start, self.n = front.node_of_place, front.start, front.order.shape[1]
+        self.order, self.values = front.sorted_by(feature)
+        self.changes = np.empty(self.values.shape, dtype=bool)
+        self.changes[:, -1] = True
+        np.not_equal(self.values[:, 1:], self.values[:, :-1], out=self.changes[:, :-1])
         self.unit = front.target.whole is None
-        sums = front.sums
-        self.before = np.cumsum(sums, axis=1) - sums  # (p, m)
-        self.grand = sums.sum(axis=1)
-        self.total = (np.vstack([front.rows_in_node, sums]) if self.unit else sums).astype(np.float64)
-        self.missing = np.zeros(self.feature.shape, dtype=np.intp)  # (b, m)
-        if front.has_missing:
-            self.missing = np.add.reduceat(np.isinf(values), self.start, axis=1, dtype=np.intp)
+        self.total = np.vstack([front.rows_in_node, front.sums]) if self.unit else front.sums
+        self.total = self.total.astype(np.float64)
 
-    def left_sums(self, slot: np.ndarray, place: np.ndarray, node: np.ndarray) -> np.ndarray:
+    @cached_property
+    def missing(self) -> np.ndarray:
+        """Missing cells, shape (b, m)."""
+        return np.add.reduceat(np.isinf(self.values), self.start, axis=1, dtype=np.intp)
+
+    def pairs(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the node of each place (q,), and its (feature, node) pair."""
+        slot = at // self.n
+        node = self.node.take(at - slot * self.n)
+        return node, slot * self.m + node
+
+    def left_sums(self, at: np.ndarray, pair: np.ndarray) -> np.ndarray:
         """Return the sums of the node's rows up to and including each place (q,), for ascending places: (p, q)."""
-        upto = self.front.target.sums_upto(self.order.ravel(), slot * self.order.shape[1] + place)
-        left = np.empty((self.total.shape[0], place.size))
+        b, sums = self.values.shape[0], self.front.sums
+        upto = self.front.target.sums_upto(self.order.ravel(), at)
+        left = np.empty((self.total.shape[0], at.size))
         if self.unit:
-            np.subtract(place + 1, self.start.take(node), out=left[0])
-        for row, sums, before, grand in zip(left[int(self.unit) :], upto, self.before, self.grand, strict=True):
-            np.subtract(sums, before.take(node) + slot * grand, out=row)
+            np.subtract(at, (np.arange(b)[:, None] * self.n + (self.start - 1)).ravel().take(pair), out=left[0])
+        for row, run, own in zip(left[int(self.unit) :], upto, sums, strict=True):
+            before = np.arange(b)[:, None] * own.sum() + (np.cumsum(own) - own)  # every feature has all the rows
+            np.subtract(run, before.ravel().take(pair), out=row)
         return left
 
 
@@ -116,10 +129,10 @@ def first_best(gain: np.ndarray, pair: np.ndarray) -> np.ndarray:
 
 
 def best_of_features(
-    block: Block, pair: np.ndarray, merit: np.ndarray, gain: np.ndarray, place: np.ndarray, missing_left: bool
+    block: Block, pair: np.ndarray, merit: np.ndarray, gain: np.ndarray, threshold: np.ndarray, missing_left: bool
 ) -> Splits:
     """Of the best splits of (feature, node) pairs, keep for each node the one of largest merit, the first if equal."""
-    b = block.feature.shape[0]
+    b = block.values.shape[0]
     best = Splits.none(block.m)
     if pair.size == 0:
         return best
@@ -128,10 +141,10 @@ def best_of_features(
     table = np.where(index >= 0, merit[index], -np.inf).reshape(b, block.m)
     slot = np.argmax(table, axis=0)  # (m,)
     chosen = index.reshape(b, block.m)[slot, np.arange(block.m)]
-    some = np.flatnonzero(chosen >= 0)
+    some = np.flatnonzero(np.isfinite(table.max(axis=0)))
     chosen = chosen[some]
-    best.merit[some], best.gain[some], best.place[some] = merit[chosen], gain[chosen], place[chosen]
-    best.feature[some] = block.feature[slot[some], some]
+    best.merit[some], best.gain[some], best.threshold[some] = merit[chosen], gain[chosen], threshold[chosen]
+    best.feature[some] = block.feature[slot[some], some if block.feature.shape[1] > 1 else 0]
     best.missing_left[some] = missing_left
     return best
 

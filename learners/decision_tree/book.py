@@ -24,12 +24,11 @@ class Level:
     number: np.ndarray
     tree: np.ndarray
     content: Content
-    rows: np.ndarray
 
     def take(self, chosen: np.ndarray) -> Level:
         """Return the chosen nodes alone."""
         content = Content(*(part[chosen] for part in self.content))
-        return Level(self.number[chosen], self.tree[chosen], content, self.rows[chosen])
+        return Level(self.number[chosen], self.tree[chosen], content)
 
 
 class Book:
@@ -58,29 +57,35 @@ class Book:
         depth = np.full(level.number.size, self.depth)
         content = level.content
         self._births.append(
-            (level.number, level.tree, depth, level.rows, content.weight, content.impurity, content.value)
+            (level.number, level.tree, depth, content.rows, content.weight, content.impurity, content.value)
         )
 
     def write_splits(self, level: Level, splits: Splits, decision: Decision) -> None:
         """Enter the splits of a level, and reserve numbers for the children."""
-        split = np.flatnonzero(decision.n_branches)
-        n_children = decision.n_branches[split]
-        self._first_child = np.full(level.number.size, -1)
-        self._first_child[split] = self.count + np.cumsum(n_children) - n_children
-        self.count += int(n_children.sum())
+        n_children, upto = decision.n_branches, np.cumsum(decision.n_branches)
+        self._first_child = upto - n_children
+        self._first_child += self.count
+        self.count += int(upto[-1])
         self._splits.append(
             (
-                level.number[split],
-                splits.feature[split],
-                decision.threshold[split],
-                decision.missing_branch[split],
-                self._first_child[split],
+                level.number,
+                splits.feature,
+                decision.threshold,
+                decision.missing_branch,
+                self._first_child,
                 n_children,
-                splits.gain[split],
+                splits.gain,
             )
         )
         node, code, branch = decision.routes
-        self._routes.append((level.number[node], code, branch))
+        if node.size:
+            self._routes.append((level.number[node], code, branch))
+
+    def _made_splits(self) -> list[np.ndarray]:
+        """Return the columns of all splits, without the nodes that turned out to have none."""
+        columns = _gather(self._splits)
+        split = np.flatnonzero(columns[5])
+        return [column.take(split) for column in columns]
 
     def write_children(self, front: Front, level: Level, decision: Decision) -> tuple[Level, np.ndarray]:
         """Enter the children of a level.
@@ -93,23 +98,26 @@ class Book:
             The position in that level of each row of the first feature's order; -1 where the node was not split.
         """
         widest = int(decision.n_branches.max())
-        exists = np.arange(widest)[:, None] < decision.n_branches  # (widest, m)
-        branch, parent = np.nonzero(exists)
-        position = np.full(exists.shape, -1)
-        position[branch, parent] = np.arange(parent.size)
-        on = np.flatnonzero(decision.branch >= 0)
-        child = np.full(decision.branch.size, -1)
-        child[on] = position[decision.branch[on], front.node_of_place[on]]
-        content = front.target.content(front.order[0, on], child[on], parent.size)
-        rows = np.bincount(child[on], minlength=parent.size)
+        exists = (np.arange(widest)[:, None] < decision.n_branches).ravel()  # (widest m)
+        at = np.flatnonzero(exists)
+        m = level.number.size
+        branch, parent = at // m, at % m
+        child = (np.cumsum(exists) - 1).take(decision.branch * m + front.node_of_place)
+        rows = front.order[0]
+        if at.size < exists.size:  # some nodes are done
+            child[decision.branch < 0] = -1
+            on = np.flatnonzero(child >= 0)
+            content = front.target.content(rows.take(on), child.take(on), at.size)
+        else:
+            content = front.target.content(rows, child, at.size)
         self.depth += 1
-        children = Level(self._first_child[parent] + branch, level.tree[parent], content, rows)
+        children = Level(self._first_child.take(parent) + branch, level.tree.take(parent), content)
         self._write_births(children)
         return children, child
 
     def best_first(self, max_leaf_nodes: float) -> np.ndarray:
         """Mark the splits that a heap would make first, largest gain first, within the allowed leaves: (count,)."""
-        number, _, _, _, first_child, n_children, gain = _gather(self._splits)
+        number, _, _, _, first_child, n_children, gain = self._made_splits()
         at = dict(zip(number.tolist(), range(number.size), strict=True))
         made = np.zeros(self.count, dtype=bool)
         for root in self.roots.number.tolist():
@@ -129,7 +137,7 @@ class Book:
 
     def trees(self, max_leaf_nodes: float) -> list[Tree]:
         """Return the finished trees."""
-        births, splits = _gather(self._births), _gather(self._splits)
+        births, splits = _gather(self._births), self._made_splits()
         tree_of = np.full(self.count, -1)  # a number reserved for a child that never was belongs to no tree
         tree_of[births[0]] = births[1]
         carried_out = tree_of[splits[4]] >= 0
@@ -154,9 +162,9 @@ class Book:
         depth, rows, weight, impurity, value = (_scatter(part[own], at, k) for part in births[2:])
         own = position[splits[0]] >= 0
         at = position[splits[0][own]]
-        fills = (-1, np.nan, 0, -1, 0)
-        asked = [_scatter(part[own], at, k, fill) for part, fill in zip(splits[1:6], fills, strict=True)]
-        feature, threshold, missing_branch, first_child, n_children = asked
+        fills = (-1, np.nan, 0, -1, 0, 0)
+        asked = [_scatter(part[own], at, k, fill) for part, fill in zip(splits[1:], fills, strict=True)]
+        feature, threshold, missing_branch, first_child, n_children, gain = asked
         first_child[at] = position[first_child[at]]
         route_start, route = self._route(position, feature)
         return Tree(
@@ -173,6 +181,7 @@ class Book:
             weighted_n_node_samples=weight,
             impurity=impurity,
             value=value,
+            gain=gain,
         )
 
     def _route(self, position: np.ndarray, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -73,6 +73,10 @@ class Criterion(ABC):
     by_ratio = False
     """Whether features compete by gain ratio; the cut within a feature is always the one of largest gain."""
 
+    def unit(self, weight: np.ndarray) -> np.ndarray:
+        """Return what gains of nodes of total weight (m,) have still to be multiplied with: shape (m,)."""
+        return np.ones(weight.shape)
+
     @abstractmethod
     def branch(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Return what branches with sums ``part`` add to the gain of nodes with sums ``total``: shape (q,)."""
@@ -85,7 +89,8 @@ class Criterion(ABC):
 class SquaredDistance(Criterion):
     """Gini impurity, or with ``classes`` false the variance: W_v/W (mean_v - mean)², over classes.
 
-    With integer sums the difference W·S_v - W_v·S is exact, so that equal splits tie exactly.
+    With integer sums the difference W·S_v - W_v·S is exact, so that equal splits tie exactly.  Gains are left times
+    W², the same for all splits of a node.
     """
 
     def __init__(self, *, classes: bool) -> None:
@@ -94,18 +99,25 @@ class SquaredDistance(Criterion):
     def _squares(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         squares = np.zeros(part.shape[1])
         first = np.zeros(part.shape[1])
-        for k in range(1, part.shape[0]):
-            deviation = part[k] * total[0] - part[0] * total[k]
-            squares += deviation * deviation
+        for here, there in zip(part[1:], total[1:], strict=True):
+            deviation = here * total[0]
+            deviation -= part[0] * there
+            if part.shape[0] == 2:  # of two classes, one deviates as far as the other
+                np.square(deviation, out=deviation)
+                return 2 * deviation if self.classes else deviation
             first += deviation
+            squares += np.square(deviation, out=deviation)
         return squares + first * first if self.classes else squares
 
+    def unit(self, weight: np.ndarray) -> np.ndarray:
+        return 1 / (weight * weight)
+
     def branch(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
-        return self._squares(part, total) / total[0] / total[0] / total[0] / part[0]
+        return self._squares(part, total) / total[0] / part[0]
 
     def cut(self, left: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Both branches deviate by the same amount: 1/W_l + 1/W_r = W / (W_l W_r)."""
-        return self._squares(left, total) / (left[0] * (total[0] - left[0])) / total[0] / total[0]
+        return self._squares(left, total) / (left[0] * (total[0] - left[0]))
 
 
 class Entropy(Criterion):

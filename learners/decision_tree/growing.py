@@ -71,44 +71,34 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
     """
     roots = front.rows_in_node.size
     content = front.target.content(front.order[0], front.node_of_place, roots)
-    level = Level(np.arange(roots), np.arange(roots), content, front.rows_in_node)
+    level = Level(np.arange(roots), np.arange(roots), content)
     book = Book(n_values, level)
-    open_nodes = _may_split(level, growth, book.depth)
-    child = _renumber(front.node_of_place, open_nodes)
-    branch = np.where(child >= 0, 0, -1)
-    while open_nodes.any():
-        front = front.descend(_by_row(front, branch), child, int(open_nodes.sum()))
-        level = level.take(open_nodes)
+    child, branch = front.node_of_place, np.zeros(front.node_of_place.size, dtype=np.intp)
+    while (open_nodes := _may_split(level, growth, book.depth)).any():
+        if not (open_nodes.all() and child.min() >= 0):
+            branch = np.where(np.append(open_nodes, False).take(child), branch, -1)
+            level = level.take(np.flatnonzero(open_nodes))
+        content = level.content
+        front = front.descend(branch, content.rows, content.sums.T)
         splits = _search(front, level, growth)
-        _reject(splits, level, growth, book)
+        _reject(splits, front, level, growth, book)
         decision = decide(front, splits, growth.criterion, _limits(front, growth), multiway=growth.multiway)
         book.write_splits(level, splits, decision)
         if np.isfinite(growth.max_leaf_nodes):
             decision = decision.only(book.best_first(growth.max_leaf_nodes)[level.number], front.node_of_place)
+        if not decision.n_branches.any():
+            break
         level, child = book.write_children(front, level, decision)
-        open_nodes = _may_split(level, growth, book.depth)
-        child = _renumber(child, open_nodes)
-        branch = np.where(child >= 0, decision.branch, -1)
+        branch = decision.branch
     return book.trees(growth.max_leaf_nodes)
-
-
-def _renumber(node: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Number the kept nodes 0, 1, …; -1 for rows of the others and for rows of no node (-1)."""
-    number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-    return number[node]
-
-
-def _by_row(front: Front, branch: np.ndarray) -> np.ndarray:
-    by_row = np.full(front.columns.shape[1], -1, dtype=np.int32)
-    by_row[front.order[0]] = branch
-    return by_row
 
 
 def _may_split(level: Level, growth: Growth, depth: int) -> np.ndarray:
     if depth >= growth.max_depth:
-        return np.zeros(level.rows.size, dtype=bool)
-    enough = level.rows >= max(growth.min_samples_split, 2 * growth.min_samples_leaf, 2)
-    return enough & ~level.content.pure & (level.content.weight >= 2 * growth.min_weight_leaf)
+        return np.zeros(level.number.size, dtype=bool)
+    enough = level.content.rows >= max(growth.min_samples_split, 2 * growth.min_samples_leaf, 2)
+    enough &= ~level.content.pure
+    return enough & (level.content.weight >= 2 * growth.min_weight_leaf) if growth.min_weight_leaf > 0 else enough
 
 
 def _limits(front: Front, growth: Growth) -> Limits:
@@ -117,7 +107,7 @@ def _limits(front: Front, growth: Growth) -> Limits:
 
 def _search(front: Front, level: Level, growth: Growth) -> Splits:
     """Find every node's best split; where none of the drawn features splits a node, draw more."""
-    limits, d, m = _limits(front, growth), front.columns.shape[0], level.rows.size
+    limits, d, m = _limits(front, growth), front.columns.shape[0], level.number.size
     if growth.subsets:
         features = np.stack(growth.subsets)[level.tree].T
         return best_splits(front, features, growth.criterion, limits, multiway=growth.multiway)
@@ -134,7 +124,6 @@ def _search(front: Front, level: Level, growth: Growth) -> Splits:
         here = front if pending.size == m else front.only(pending)
         features = np.sort(permutation[first : first + growth.max_features, pending], axis=0)
         found = best_splits(here, features, growth.criterion, limits, multiway=growth.multiway)
-        found.place += front.start[pending] - here.start
         splits.put(pending, found)
         pending = np.flatnonzero(splits.feature < 0)
         if pending.size == 0:
@@ -142,10 +131,12 @@ def _search(front: Front, level: Level, growth: Growth) -> Splits:
     return splits
 
 
-def _reject(splits: Splits, level: Level, growth: Growth, book: Book) -> None:
+def _reject(splits: Splits, front: Front, level: Level, growth: Growth, book: Book) -> None:
     """Undo splits that gain too little, and write gains in the unit of the impurity, times the node's weight."""
-    gain = np.where(splits.feature >= 0, splits.gain, 0.0) * level.content.unit * level.content.weight
-    # A gain equal to the limit but for rounding is enough.
-    rounding = np.finfo(np.float64).eps
-    splits.feature[gain / book.root_weight[level.tree] + rounding < growth.min_impurity_decrease] = -1
-    splits.gain[:] = gain
+    content = level.content
+    gain = np.where(splits.feature >= 0, splits.gain, 0.0) * growth.criterion.unit(front.weight)
+    gain *= content.unit * content.weight
+    splits.gain = gain
+    if growth.min_impurity_decrease > 0:  # a gain equal to the limit but for rounding is enough
+        fall = gain / book.root_weight[level.tree] + np.finfo(np.float64).eps
+        splits.feature[fall < growth.min_impurity_decrease] = -1

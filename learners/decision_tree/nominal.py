@@ -31,12 +31,12 @@ class Groups:
     def __init__(self, block: Block, wanted: np.ndarray) -> None:
         is_last = block.changes.copy()
         is_last[:, block.start + block.front.rows_in_node - 1] = True
-        slot, self.place = np.nonzero(is_last & wanted[:, block.node])
-        self.node = block.node.take(self.place)
-        self.pair = slot * block.m + self.node
+        at = np.flatnonzero(is_last & (wanted if wanted.shape[1] == 1 else wanted[:, block.node]))
+        self.place = at % block.n
+        self.node, self.pair = block.pairs(at)
         opens = np.concatenate([[True], self.pair[1:] != self.pair[:-1]])
         self.begin = np.flatnonzero(opens)
-        upto = block.left_sums(slot, self.place, self.node)
+        upto = block.left_sums(at, self.pair)
         self.sums = np.diff(upto, axis=1, prepend=0.0)
         self.sums[:, opens] = upto[:, opens]
         count = self.place + 1 - block.start.take(self.node)
@@ -54,7 +54,7 @@ def nominal_splits(block: Block, wanted: np.ndarray, criterion: Criterion, limit
     merit = gain[where]
     if criterion.by_ratio:
         merit = merit / share_entropy(left[0, where] / groups.total[0, where])
-    return best_of_features(block, groups.pair[where], merit, gain[where], np.full(where.size, -1), False)
+    return best_of_features(block, groups.pair[where], merit, gain[where], np.full(where.size, np.nan), False)
 
 
 def branches_of(
@@ -86,7 +86,7 @@ def _multiway_splits(block: Block, groups: Groups, criterion: Criterion, limits:
         share = groups.sums[0] / groups.total[0]
         bits = np.add.reduceat(-share * np.log2(share), begin)
         merit = np.where(n_branches > 1, gain / np.where(bits > 0, bits, 1.0), -np.inf)
-    return best_of_features(block, pair, merit, gain, np.full(pair.size, -1), False)
+    return best_of_features(block, pair, merit, gain, np.full(pair.size, np.nan), False)
 
 
 def _ordered_cuts(

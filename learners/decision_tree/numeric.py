@@ -3,7 +3,7 @@
 A candidate cut of a numeric feature lies half-way between neighbouring distinct values in a node; rows below go left,
 rows equal or above go right.  Along the sorted front, running sums give what lies left of every candidate, and the
 gains of all candidates are one array expression.  Missing cells stand last: tried on the right, and on the left.
-Cost: O(n c) per feature and level.
+Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of squares run along as well.
 
 Ties, to the last bit: the first feature, then the lowest threshold, then missing cells to the right.
 """
@@ -13,69 +13,119 @@ from __future__ import annotations
 import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
-from learners.decision_tree.criteria import Criterion
+from learners.decision_tree.criteria import Criterion, SquaredDistance
+from learners.decision_tree.squares import branch_squares, gain_of_squares
+from learners.decision_tree.targets import FEW_CLASSES, Labels
 
 
 def numeric_splits(
     block: Block, wanted: np.ndarray | None, criterion: Criterion, limits: Limits, *, missing_left: bool
 ) -> Splits:
     """Try every cut of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
-    slot, place = _candidates(block, wanted, limits, missing_left)
-    if slot.size == 0:
+    at = _candidates(block, wanted, limits, missing_left)
+    if at.size == 0:
         return Splits.none(block.m)
-    node = block.node.take(place)
-    left = block.left_sums(slot, place, node)
+    node, pair = block.pairs(at)
+    labels = _labels_of_many_classes(block, criterion, limits)
+    if labels is not None and at.size > block.changes.size // 4:  # for few candidates, counting them alone is cheaper
+        rows, left_squares, right_squares = branch_squares(block, labels, at, node, pair)
+        rest = block.front.rows_in_node.take(node) - rows
+        merit = (left_squares * rest + right_squares * rows) / (rows * rest)
+        best = _first_of_each_node(merit, node, block.m)
+        cut = (part.take(best) for part in (rows, left_squares, right_squares, node))
+        gain = gain_of_squares(block, *cut)
+        return _splits(block, at.take(best), node.take(best), gain, missing_left)
+    left = block.left_sums(at, pair)
     if missing_left:
-        left += _missing_sums(block, slot, node)
-    total = block.total.take(node, axis=1) if block.m > 1 else block.total
+        left += _missing_sums(block).take(pair, axis=1)
+    total = block.total.take(node, axis=1)
     gain = criterion.cut(left, total)
     if limits.weight > 0:
         gain[(left[0] < limits.weight) | (total[0] - left[0] < limits.weight)] = -np.inf
-    pair = slot * block.m + node if block.m > 1 else slot
-    where = first_best(gain, pair)
-    merit = gain[where]
     if criterion.by_ratio:
-        merit = merit / share_entropy(left[0, where] / block.total[0, node[where]])
-    return best_of_features(block, pair[where], merit, gain[where], place[where], missing_left)
+        best = first_best(gain, pair)
+        merit = gain[best] / share_entropy(left[0, best] / total[0, best])
+        return best_of_features(block, pair[best], merit, gain[best], _thresholds(block, at[best]), missing_left)
+    best = _first_of_each_node(gain, node, block.m)
+    gain = gain.take(best)
+    return _splits(block, at.take(best), node.take(best), gain, missing_left)
 
 
-def _missing_sums(block: Block, slot: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """Return the sums of the missing cells of each candidate's (feature, node), shape (p, q)."""
-    pair = slot * block.m + node
-    begin = np.concatenate([[True], pair[1:] != pair[:-1]])
-    one, at = slot[begin], node[begin]
-    last_known = (block.start + block.front.rows_in_node - 1)[at] - block.missing[one, at]
-    missing = block.total.take(at, axis=1) - block.left_sums(one, last_known, at)
-    return missing.take(np.cumsum(begin) - 1, axis=1)
+def _labels_of_many_classes(block: Block, criterion: Criterion, limits: Limits) -> Labels | None:
+    """Return the labels if sums of squares serve: Gini, more than a few classes, no weights, nothing special."""
+    target, front = block.front.target, block.front
+    plain = block.unit and limits.weight == 0 and not (front.has_missing or front.has_nominal)
+    if plain and isinstance(criterion, SquaredDistance) and isinstance(target, Labels) and target.c > FEW_CLASSES:
+        return target
+    return None
 
 
-def _candidates(
-    block: Block, wanted: np.ndarray | None, limits: Limits, missing_left: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return feature slot and place of every admissible cut: where the value changes, with enough rows on each side.
+def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
+    """Return the index of the first largest gain (q,) of each of the nodes that have a finite one, by node."""
+    best = np.full(m, -np.inf)
+    np.maximum.at(best, node, gain)
+    best[np.isneginf(best)] = np.inf  # matches nothing
+    hits = np.flatnonzero(gain == best.take(node))[::-1]
+    first = np.full(m, -1)
+    first[node.take(hits)] = hits  # the last one written is the first one found
+    return first[first >= 0]
+
+
+def _splits(block: Block, at: np.ndarray, node: np.ndarray, gain: np.ndarray, missing_left: bool) -> Splits:
+    feature = block.feature[at // block.n, node if block.feature.shape[1] > 1 else 0]
+    found = Splits(gain, gain.copy(), feature, _thresholds(block, at), np.full(node.size, missing_left))
+    if node.size == block.m:
+        return found
+    splits = Splits.none(block.m)
+    splits.put(node, found)
+    return splits
+
+
+def _thresholds(block: Block, at: np.ndarray) -> np.ndarray:
+    values = block.values.ravel()
+    return midpoint(values.take(at), values.take(at + 1))
+
+
+def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return s half-way with low < s <= high, also where the two are neighbouring floats or far out of scale."""
+    middle = low / 2 + high / 2
+    return np.where((middle > low) & (middle <= high), middle, high)
+
+
+def _missing_sums(block: Block) -> np.ndarray:
+    """Return the sums of the missing cells of each (feature, node) pair: (p, b m)."""
+    b = block.missing.shape[0]
+    last_known = np.arange(b)[:, None] * block.n + (block.start + block.front.rows_in_node - 1) - block.missing
+    known = (block.missing < block.front.rows_in_node).ravel()
+    sums = np.tile(block.total, b)  # (p, b m)
+    sums[:, known] -= block.left_sums(last_known.ravel()[known], np.flatnonzero(known))
+    return sums
+
+
+def _candidates(block: Block, wanted: np.ndarray | None, limits: Limits, missing_left: bool) -> np.ndarray:
+    """Return the place of every admissible cut: where the value changes, with enough rows on each side.
 
     Between two single rows of one class no cut is best (Fayyad and Irani 1992), and none is tried there unless limits
     forbid the better places.
     """
-    n, min_rows = block.order.shape[1], limits.rows
-    candidates = block.changes.copy()
+    n, min_rows, changes = block.n, limits.rows, block.changes
+    candidates = changes.copy()
     if min_rows == 1 and not missing_left:
         candidates[:, block.start + block.front.rows_in_node - 1] = False
     else:
         left = np.arange(1, n + 1) - block.start.take(block.node)  # (n,) rows of the node up to each place
         size = block.front.rows_in_node.take(block.node)
         if missing_left:
-            left = left + block.missing[:, block.node]
+            left = left + block.missing.take(block.node, axis=1)
         candidates &= (left >= min_rows) & (size - left >= min_rows)
     if wanted is not None:
-        candidates &= wanted[:, block.node]
+        candidates &= wanted if wanted.shape[1] == 1 else wanted.take(block.node, axis=1)
     if min_rows == 1 and limits.weight == 0 and not missing_left:
         alike = block.front.target.alike(block.order)
         if alike is not None:
-            changes = block.changes
-            candidates[:, 1:-1] &= ~(alike[:, 1:] & changes[:, :-2] & changes[:, 2:])
-    at = np.flatnonzero(candidates)
-    if block.order.shape[0] == 1:
-        return np.zeros_like(at), at
-    slot = np.searchsorted(np.arange(1, block.order.shape[0]) * n, at, side="right")
-    return slot, at - slot * n
+            alike = alike[:, 1:]
+            alike &= changes[:, :-2]
+            alike &= changes[:, 2:]
+            inner = candidates[:, 1:-1]
+            np.greater(inner, alike, out=inner)  # inner and not alike
+    return np.flatnonzero(candidates)

@@ -31,7 +31,7 @@ def best_splits(front: Front, features: np.ndarray, criterion: Criterion, limits
         if nominal is None or not nominal.all():
             numeric = None if nominal is None else ~nominal
             found.append(numeric_splits(block, numeric, criterion, limits, missing_left=False))
-            if block.missing.any():
+            if front.has_missing and block.missing.any():
                 wanted = block.missing > 0 if numeric is None else numeric & (block.missing > 0)
                 found.append(numeric_splits(block, wanted, criterion, limits, missing_left=True))
         if nominal is not None and nominal.any():
@@ -64,38 +64,31 @@ class Decision(NamedTuple):
 
 def decide(front: Front, splits: Splits, criterion: Criterion, limits: Limits, *, multiway: bool) -> Decision:
     """Carry out the splits: nodes with feature -1 are done."""
-    node = front.node_of_place
-    used = splits.feature >= 0
-    feature = np.where(used, splits.feature, 0)
-    order, at = front.rows_by(feature[None, :], node)
-    values = front.columns.ravel().take(at[0])  # (n,)
-    place = np.arange(node.size)
-    right = place > splits.place.take(node)
-    seen = np.zeros(used.size, dtype=bool)
+    node, rows, used = front.node_of_place, front.order[0], splits.feature >= 0
+    feature = np.maximum(splits.feature, 0)
+    values = front.columns.ravel().take(rows + (feature * front.columns.shape[1]).take(node))  # (n,)
+    right = values >= splits.threshold.take(node)
     if front.has_missing:
         missing = np.isinf(values)
         right &= ~(missing & splits.missing_left.take(node))
-        seen = np.bincount(node, weights=missing, minlength=used.size) > 0
-    branch = np.where(used.take(node), right, -1)
-    threshold = midpoint(values[splits.place], values[np.minimum(splits.place + 1, node.size - 1)])
+    right_rows = np.add.reduceat(right, front.start, dtype=np.intp)
+    missing_branch = (2 * right_rows >= front.rows_in_node).astype(np.intp)
+    if front.has_missing:
+        seen = np.logical_or.reduceat(missing, front.start)
+        missing_branch[seen] = ~splits.missing_left[seen]
+    branch = right.astype(np.intp)
+    if not used.all():
+        branch[~used.take(node)] = -1
     n_branches = np.where(used, 2, 0)
-    left_rows = splits.place + 1 - front.start
-    missing_branch = np.where(seen, ~splits.missing_left, 2 * left_rows <= front.rows_in_node).astype(np.intp)
     routes = (np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
-    nominal = used & front.nominal[feature]
+    nominal = used & front.nominal[feature] if front.has_nominal else used
     if front.has_nominal and nominal.any():
         block = Block(front, feature[None, :])
         groups, group_branch = branches_of(block, nominal[None, :], criterion, limits, multiway=multiway)
-        routes = (groups.node, values[groups.place], group_branch)
-        branch[nominal.take(node)] = np.repeat(group_branch, groups.rows)
+        routes = (groups.node, block.values[0, groups.place], group_branch)
+        by_row = np.full(front.columns.shape[1], -1)
+        by_row[block.order[0, nominal.take(node)]] = np.repeat(group_branch, groups.rows)
+        branch = np.where(nominal.take(node), by_row.take(rows), branch)
         n_branches[nominal] = np.maximum.reduceat(group_branch, groups.begin) + 1
-        threshold[nominal] = np.nan
-    by_row = np.empty(front.columns.shape[1], dtype=np.intp)
-    by_row[order[0]] = branch
-    return Decision(by_row.take(front.order[0]), n_branches, threshold, missing_branch, routes)
-
-
-def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return s half-way with low < s <= high, also where the two are neighbouring floats or far out of scale."""
-    middle = low / 2 + high / 2
-    return np.where((middle > low) & (middle <= high), middle, high)
+        splits.threshold[nominal] = np.nan
+    return Decision(branch, n_branches, splits.threshold, missing_branch, routes)

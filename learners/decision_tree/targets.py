@@ -25,15 +25,19 @@ LARGEST = 1e152
 class Content(NamedTuple):
     """What the nodes of one level hold.
 
-    weight : (m,); value : (m, c) class weights as fractions, or (m, 1) means; impurity : (m,); pure : (m,) bool;
-    unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the impurity.
+    rows : (m,) int; weight : (m,); value : (m, c) class weights as fractions, or (m, 1) means;
+    impurity : (m,); pure : (m,) bool;
+    unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the impurity;
+    sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y.
     """
 
+    rows: np.ndarray
     weight: np.ndarray
     value: np.ndarray
     impurity: np.ndarray
     pure: np.ndarray
     unit: np.ndarray
+    sums: np.ndarray
 
 
 class Target(ABC):
@@ -55,10 +59,6 @@ class Target(ABC):
     @abstractmethod
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         """Describe m nodes, given rows (n,) and the node of each (n,)."""
-
-    @abstractmethod
-    def node_sums(self, rows: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
-        """Return the whole sums (p, m) of nodes: weight (if not all 1), then each class but the first, or y."""
 
     @abstractmethod
     def sums_upto(self, order: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -84,19 +84,25 @@ class Labels(Target):
         key = node * self.c + self.codes.take(rows)
         weight = None if self.whole is None else self.weight.take(rows)
         counts = np.bincount(key, weights=weight, minlength=m * self.c).reshape(m, self.c)
-        measure = IMPURITY[self.impurity]
         total = counts.sum(axis=1)
-        pure = (counts > 0).sum(axis=1) == 1
-        return Content(total, counts / total[:, None], np.where(pure, 0.0, measure(counts)), pure, np.ones(m))
+        pure = counts.max(axis=1) == total
+        value = counts / total[:, None]
+        impurity = IMPURITY[self.impurity](counts)
+        impurity[pure] = 0.0
+        if self.whole is None:
+            return Content(total, total.astype(np.float64), value, impurity, pure, np.ones(m), counts[:, 1:])
+        whole = np.bincount(key, weights=self.whole.take(rows), minlength=m * self.c).reshape(m, self.c)
+        sums = np.column_stack([whole.sum(axis=1), whole[:, 1:]]).astype(np.int64)
+        return Content(np.bincount(node, minlength=m), total, value, impurity, pure, np.ones(m), sums)
 
-    def node_sums(self, rows: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
-        key = self.codes.take(rows) * m + node
-        weight = None if self.whole is None else self.whole.take(rows)
-        counts = np.bincount(key, weights=weight, minlength=m * self.c).reshape(self.c, m).astype(np.int64)
-        return counts[1:] if weight is None else np.vstack([counts.sum(axis=0), counts[1:]])
+    def codes_of(self, order: np.ndarray) -> np.ndarray:
+        """Return the codes of rows, of any shape, in few bytes."""
+        return self.narrow.take(order)
 
     def sums_upto(self, order: np.ndarray, at: np.ndarray) -> np.ndarray:
         codes = self.narrow.take(order)
+        if self.whole is None and self.c <= 2:
+            return np.cumsum(codes, dtype=np.int64).take(at)[None, : at.size * (self.c - 1)].reshape(self.c - 1, -1)
         if self.whole is None and self.c <= FEW_CLASSES:
             return np.array([np.cumsum(codes == k, dtype=np.int32).take(at) for k in range(1, self.c)], dtype=np.int64)
         if self.whole is None:  # count between places, then add up the places
@@ -135,48 +141,52 @@ class Values(Target):
         return Values(self.y[rows], self.weight[rows])
 
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
-        y, w = self.y.take(rows), self.weight.take(rows)
+        y = self.y.take(rows)
         one = np.empty(m)
         one[node] = y
-        one_of_row = one.take(node)
-        pure = np.bincount(node, weights=y != one_of_row, minlength=m) == 0
-        weight = np.bincount(node, weights=w, minlength=m)
-        # Away from one of the node's own targets, so that a large offset does not eat the digits.
-        mean = one + np.bincount(node, weights=w * (y - one_of_row), minlength=m) / weight
+        shift = y - one.take(node)  # away from a target of the node, so that a large offset does not eat the digits
+        in_node = np.bincount(node, minlength=m)
+        w = 1.0 if self.whole is None else self.weight.take(rows)
+        weight = in_node.astype(np.float64) if self.whole is None else np.bincount(node, weights=w, minlength=m)
+        mean = one + np.bincount(node, weights=w * shift, minlength=m) / weight
+        pure = np.ones(m, dtype=bool)
+        pure[node[shift != 0]] = False
         deviation = y - mean.take(node)
         size = np.zeros(m)
         np.maximum.at(size, node, np.abs(deviation))
-        size = np.where(pure | (size == 0), 1.0, size)
+        size[pure | (size == 0)] = 1.0
         deviation /= size.take(node)  # within [-1, 1]
-        spread = np.bincount(node, weights=w * deviation**2, minlength=m) / weight
-        step = self._write_deviations(deviation, rows, node, m)
+        spread = np.bincount(node, weights=w * (deviation * deviation), minlength=m) / weight
+        step, sums = self._write_deviations(deviation, rows, node, in_node)
         with np.errstate(over="ignore", under="ignore"):  # squares of targets beyond 1e±154 leave the range of floats
             impurity = np.where(pure, 0.0, spread * size * size)
-            return Content(weight, mean[:, None], impurity, pure, np.square(size * step))
+            unit = np.square(size * step)
+        return Content(in_node, weight, mean[:, None], impurity, pure, unit, sums)
 
-    def _write_deviations(self, deviation: np.ndarray, rows: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
-        """Store weighted deviations as whole numbers; return the size of one step in each node, shape (m,).
+    def _write_deviations(
+        self, deviation: np.ndarray, rows: np.ndarray, node: np.ndarray, in_node: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Store weighted deviations as whole numbers; return the size of one step in each node (m,) and sums (m, p).
 
         Steps are fine, yet such that weight times sum stays below 2^53 in all but the largest nodes.
         """
-        weight = None if self.whole is None else self.whole.take(rows)
-        counted = np.bincount(node, weights=weight if self._exact else None, minlength=m)
+        m = in_node.size
+        whole = None if self.whole is None else self.whole.take(rows)
+        total = in_node if whole is None else np.bincount(node, weights=whole, minlength=m)
+        counted = total if self._exact else in_node
         steps = np.exp2(np.clip(52 - np.ceil(2 * np.log2(counted)), 32, 52))
-        whole = deviation * steps.take(node)
-        if weight is None:
-            self.whole_deviation[rows] = np.rint(whole)
-            return 1 / steps
-        if self._exact:
-            self.whole_deviation[rows] = np.rint(whole) * weight
-            return 1 / steps
-        largest = self.weight.max()
-        self.whole_deviation[rows] = np.rint(whole * (self.weight.take(rows) / largest))
-        return self.grain * largest / steps
-
-    def node_sums(self, rows: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
-        columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]
-        sums = [np.bincount(node, weights=column.take(rows), minlength=m) for column in columns]
-        return np.array(sums).astype(np.int64)
+        deviation = deviation * steps.take(node)
+        largest = 1.0 if self._exact else self.weight.max()
+        if whole is None:
+            deviation = np.rint(deviation)
+        elif self._exact:
+            deviation = np.rint(deviation) * whole
+        else:
+            deviation = np.rint(deviation * (self.weight.take(rows) / largest))
+        self.whole_deviation[rows] = deviation
+        sums = np.bincount(node, weights=deviation, minlength=m)
+        step = (1.0 if self._exact else self.grain * largest) / steps
+        return step, (sums[:, None] if whole is None else np.column_stack([total, sums])).astype(np.int64)
 
     def sums_upto(self, order: np.ndarray, at: np.ndarray) -> np.ndarray:
         columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]

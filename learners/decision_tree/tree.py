@@ -7,13 +7,16 @@ Cost of `apply`: O(m depth).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 
 import numpy as np
 
 CHUNK = 1 << 15
 """Rows that descend together: their nodes and cells stay in cache."""
+
+FEW = 256
+"""So many rows go on to the end of the longest path."""
 
 
 @dataclass
@@ -40,6 +43,8 @@ class Tree:
     weighted_n_node_samples, impurity : ndarray of shape (k,)
     value : ndarray of shape (k, c) or (k, 1)
         Class fractions, or the mean.
+    gain : ndarray of shape (k,)
+        By how much the split lowers the impurity, times the node's weight; 0 at leaves.
     """
 
     feature: np.ndarray
@@ -55,6 +60,7 @@ class Tree:
     weighted_n_node_samples: np.ndarray
     impurity: np.ndarray
     value: np.ndarray
+    gain: np.ndarray
 
     @property
     def node_count(self) -> int:
@@ -100,22 +106,23 @@ class Tree:
         plain = not (self.route_start >= 0).any() and not np.isnan(X).any()
         walk = self._walk_numbers if plain else self._walk
         X = np.ascontiguousarray(X)
-        parts = [walk(X[first : first + CHUNK]) for first in range(0, X.shape[0], CHUNK)]
-        return np.concatenate([np.empty(0, dtype=np.intp), *parts])
+        parts = [walk(X[first : first + CHUNK]) for first in range(0, max(X.shape[0], 1), CHUNK)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _walk_numbers(self, X: np.ndarray) -> np.ndarray:
         """All rows take a step at once; at a leaf, the question is `x >= inf` and the child the leaf itself."""
         leaf = self.is_leaf
         threshold = np.where(leaf, np.inf, self.threshold)
         child = np.where(leaf, np.arange(leaf.size), self.first_child)
-        feature = np.where(leaf, 0, self.feature)
-        cells, d = X.ravel(), X.shape[1]
-        stop = np.zeros(X.shape[0], dtype=np.intp)
-        rows, base, node = np.arange(X.shape[0]), np.arange(X.shape[0]) * d, stop.copy()
+        feature = np.maximum(self.feature, 0)
+        cells, base = X.ravel(), np.arange(X.shape[0]) * X.shape[1]
+        node = np.zeros(X.shape[0], dtype=np.intp)
+        stop, rows = node, np.arange(X.shape[0])
         for step in range(1, self.max_depth + 1):
             right = cells.take(base + feature.take(node)) >= threshold.take(node)
-            node = child.take(node) + right
-            if step % 4 == 0:  # let go of the rows that have arrived
+            node = child.take(node)
+            node += right
+            if rows.size > FEW and step % 4 == 0:  # let go of the rows that have arrived
                 on = np.flatnonzero(~leaf.take(node))
                 stop[rows] = node
                 rows, base, node = rows.take(on), base.take(on), node.take(on)
@@ -154,6 +161,25 @@ class Tree:
             np.add.at(total, parent[here], total[here])
         return total
 
+    def down_to(self, depth: float) -> Tree:
+        """Return a copy of the nodes of at most this depth; the arrays of routes and values are shared."""
+        k = int(np.searchsorted(self.depth, depth, side="right"))
+        tree = replace(self, **{name: getattr(self, name)[:k].copy() for name in NODE_FIELDS})
+        tree._make_leaves(np.flatnonzero(tree.depth == depth))
+        return tree
+
+    def without(self, nodes: np.ndarray) -> Tree:
+        """Return a copy in which the given nodes are leaves."""
+        tree = self.down_to(np.inf)
+        if nodes.size:
+            tree.collapse(nodes)
+        return tree
+
+    def _make_leaves(self, nodes: np.ndarray) -> None:
+        self.feature[nodes], self.first_child[nodes], self.n_children[nodes] = -1, -1, 0
+        self.threshold[nodes], self.route_start[nodes] = np.nan, -1
+        self.missing_branch[nodes], self.gain[nodes] = 0, 0
+
     def collapse(self, nodes: np.ndarray) -> None:
         """Make leaves of the given nodes, in place: what is below them goes, and the rest moves together."""
         gone = np.zeros(self.node_count, dtype=bool)
@@ -162,15 +188,16 @@ class Tree:
         removed = np.zeros(self.node_count, dtype=bool)
         for here in self.levels():
             removed[here] = gone[parent[here]] | removed[parent[here]]
-        self.feature[gone], self.first_child[gone], self.n_children[gone] = -1, -1, 0
-        self.threshold[gone], self.route_start[gone] = np.nan, -1
+        self._make_leaves(gone)
         kept = ~removed
         position = np.cumsum(kept) - 1
-        for field in fields(self):
-            if field.name not in {"route", "n_values"}:
-                setattr(self, field.name, getattr(self, field.name)[kept])
+        for name in NODE_FIELDS:
+            setattr(self, name, getattr(self, name)[kept])
         inner = ~self.is_leaf
         self.first_child[inner] = position[self.first_child[inner]]
+
+
+NODE_FIELDS = [field.name for field in fields(Tree) if field.name not in {"route", "n_values"}]
 
 
 def _ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from learners.base import Learner
 from learners.knn.brute_force import BruteForce
@@ -16,8 +18,10 @@ from learners.knn.kd_tree import KDTree
 from learners.knn.metrics import P_OF, NormSpace, by_columns, has_missing
 from learners.knn.scipy_tree import SciPyTree
 from learners.knn.search import Search
+from learners.knn.shared_search import SharedSearch
 from learners.knn.spaces import learn_space
 from learners.knn.voting import masses
+from learners.paths import require_path_parameter
 
 TREE_ROWS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
 """From how many rows on SciPy's tree finds neighbours faster than brute force, by the number of columns (measured)."""
@@ -46,6 +50,8 @@ class Neighbourhood(Learner):
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "random_state": ["random_state"],
     }
+
+    path_parameters: ClassVar[tuple[str, ...]] = ("n_neighbors",)
 
     def __init__(
         self,
@@ -110,6 +116,19 @@ class Neighbourhood(Learner):
         found = found or [(np.empty((0, k), dtype=np.intp), np.empty((0, k)))]
         rows, distance = (np.concatenate(part) for part in zip(*found, strict=True))
         return (distance, self._row[rows]) if return_distance else self._row[rows]
+
+    def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
+        """Fit once for many numbers of neighbours, which share the search for the same rows (see `learners.paths`)."""
+        require_path_parameter(self, parameter)
+        for k in values:
+            allowed = {"n_neighbors": self._parameter_constraints["n_neighbors"]}
+            validate_parameter_constraints(allowed, {"n_neighbors": k}, caller_name=type(self).__name__)
+        largest = clone(self).set_params(n_neighbors=max(values)).fit(X, y, sample_weight)
+        largest._search = SharedSearch(largest._search, largest._rows_weighing(max(values)))
+        for k in values:
+            fitted = copy(largest)
+            fitted.n_neighbors = k
+            yield fitted
 
     def _remember(self, X: np.ndarray, weight: np.ndarray, sample_weight: Any) -> np.ndarray | slice:
         """Store rows X (n, d) and their weights; return the order in which they are stored."""

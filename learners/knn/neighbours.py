@@ -107,9 +107,14 @@ def ranked(
     distances[query, place] = distance
     order = np.argsort(distances, axis=1, kind="stable")
     rows, distances = np.take_along_axis(rows, order, axis=1), np.take_along_axis(distances, order, axis=1)
+    return first_ranked(rows, distances, k, whole_ties=whole_ties)
+
+
+def first_ranked(rows: np.ndarray, distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Cut ranked tables of shape (m, K) after the k-th neighbour, or after those as near as the k-th; see `ranked`."""
     if not whole_ties:
         return rows[:, :k], distances[:, :k]
     beyond = distances > distances[:, k - 1 : k]
-    rows[beyond], distances[beyond] = PADDING, np.inf
+    rows, distances = np.where(beyond, PADDING, rows), np.where(beyond, np.inf, distances)
     width = int((rows != PADDING).sum(axis=1).max())
     return rows[:, :width], distances[:, :width]

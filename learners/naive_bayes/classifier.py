@@ -17,17 +17,22 @@ Dirichlet prior, T. M. Mitchell, "Machine Learning", McGraw-Hill, 1997, chapter 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from copy import copy
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from learners.base import Classifier, with_input_tags
 from learners.columns import UNSEEN
 from learners.naive_bayes.gaussian import add_gaussian_evidence, fit_gaussians
-from learners.naive_bayes.nominal import count_values, fractions, log, value_evidence
+from learners.naive_bayes.nominal import add_value_evidence, count_values, fractions, log, smoothed_log
+from learners.naive_bayes.tiles import columns_of
+from learners.paths import require_path_parameter
 
 
 class NaiveBayesClassifier(Classifier):
@@ -96,6 +101,8 @@ class NaiveBayesClassifier(Classifier):
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     }
 
+    path_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
+
     def __init__(
         self,
         *,
@@ -137,12 +144,20 @@ class NaiveBayesClassifier(Classifier):
             A prior or Dirichlet parameter of the wrong length or sign; missing cells with ``handle_missing="error"``;
             numeric columns whose variance is zero, or too large or small for a float.
         """
-        X, codes, weight = self._check_fit(X, y, sample_weight)
-        self.class_count_ = np.bincount(codes, weights=weight)  # (c,)
-        self.class_prior_ = self._prior()
-        self._fit_nominal(X, codes, weight)
-        self._fit_numeric(X, codes, weight)
+        self._count(*self._check_fit(X, y, sample_weight))
+        self._smooth()
         return self
+
+    def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
+        """Count once for many pseudo-counts (see `learners.paths`)."""
+        require_path_parameter(self, parameter)
+        counted = clone(self).set_params(alpha=values[0])
+        counted._count(*counted._check_fit(X, y, sample_weight))
+        for alpha in values:
+            fitted = copy(counted).set_params(alpha=alpha)
+            fitted._validate_params()
+            fitted._smooth()
+            yield fitted
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Return ln P(class) + Σ_j ln p(x_j | class), of shape (m, c); -inf where a class calls a row impossible."""
@@ -178,15 +193,25 @@ class NaiveBayesClassifier(Classifier):
             )
         return prior
 
-    def _fit_nominal(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
-        c, d = self.classes_.shape[0], X.shape[1]
-        self.category_count_: list[np.ndarray | None] = [None] * d
-        self.feature_log_prob_: list[np.ndarray | None] = [None] * d
+    def _count(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
+        """Learn from checked rows all that no pseudo-count has a part in."""
+        self.class_count_ = np.bincount(codes, weights=weight)  # (c,)
+        self.category_count_: list[np.ndarray | None] = [None] * X.shape[1]
+        sizes = {j: len(values) for j, values in enumerate(self.categories_) if values is not None}
+        if sizes:
+            nominal, k = columns_of(X, list(sizes)), np.array(list(sizes.values()))
+            counts = count_values(nominal, codes, weight, k, self.classes_.shape[0])
+            for j, count in zip(sizes, counts, strict=True):
+                self.category_count_[j] = count
+        self._fit_numeric(X, codes, weight)
+
+    def _smooth(self) -> None:
+        self.class_prior_ = self._prior()
         given = self._pseudo_counts()
-        for j, values in enumerate(self.categories_):
-            if values is not None:
-                pseudo_count = np.broadcast_to(given.get(j, self.alpha), (c, len(values)))
-                self.category_count_[j], self.feature_log_prob_[j] = count_values(X[:, j], codes, weight, pseudo_count)
+        self.feature_log_prob_: list[np.ndarray | None] = [
+            None if count is None else smoothed_log(count, np.broadcast_to(given.get(j, self.alpha), count.shape))
+            for j, count in enumerate(self.category_count_)
+        ]
 
     def _pseudo_counts(self) -> dict[int, np.ndarray]:
         """Read ``feature_alpha``: column position -> array that broadcasts to (c, k)."""
@@ -210,7 +235,7 @@ class NaiveBayesClassifier(Classifier):
     def _fit_numeric(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
         self.numeric_features_ = np.flatnonzero([values is None for values in self.categories_])
         self.theta_, self.var_, self.epsilon_ = fit_gaussians(
-            self._numeric_part(X), codes, weight, self.classes_.shape[0], self.var_smoothing
+            columns_of(X, self.numeric_features_), codes, weight, self.classes_.shape[0], self.var_smoothing
         )
         if not self.var_.all():
             code, column = np.argwhere(self.var_ == 0)[0]
@@ -219,9 +244,6 @@ class NaiveBayesClassifier(Classifier):
                 "give var_smoothing > 0, or multiply columns of tiny values by a constant."
             )
 
-    def _numeric_part(self, X: np.ndarray) -> np.ndarray:
-        return X if self.numeric_features_.shape[0] == X.shape[1] else X[:, self.numeric_features_]
-
     def _name(self, j: int) -> str:
         return repr(str(self.feature_names_in_[j])) if hasattr(self, "feature_names_in_") else str(j)
 
@@ -229,16 +251,18 @@ class NaiveBayesClassifier(Classifier):
         """Return ln P(class) + Σ_j ln p(x_j | class) for checked rows: shape (m, c)."""
         joint = np.empty((X.shape[0], self.classes_.shape[0]))  # (m, c)
         joint[:] = log(self.class_prior_)
-        for j, log_prob in enumerate(self.feature_log_prob_):
-            if log_prob is not None:
-                self._check_known(X[:, j], j)
-                joint += value_evidence(X[:, j], log_prob)
+        nominal = {j: log_prob for j, log_prob in enumerate(self.feature_log_prob_) if log_prob is not None}
+        if nominal:
+            table = columns_of(X, list(nominal))
+            self._check_known(table, list(nominal))
+            add_value_evidence(table, list(nominal.values()), joint)
         if self.numeric_features_.size:
-            add_gaussian_evidence(self._numeric_part(X), self.theta_, self.var_, joint)
+            add_gaussian_evidence(columns_of(X, self.numeric_features_), self.theta_, self.var_, joint)
         return joint
 
-    def _check_known(self, cells: np.ndarray, j: int) -> None:
-        if self.handle_unknown == "error" and (cells == UNSEEN).any():
+    def _check_known(self, table: np.ndarray, nominal: list[int]) -> None:
+        if self.handle_unknown == "error" and (table == UNSEEN).any():
+            j = nominal[int((table == UNSEEN).any(axis=0).argmax())]
             raise ValueError(
                 f"Column {self._name(j)} holds a value that training did not know, where handle_unknown='error'; "
                 "give handle_unknown='ignore' to leave such cells out."

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-TILE = 1 << 15
-"""Cells of a tile of query rows: 256 KiB, so that the passes over it stay in a core's own cache."""
+from learners.naive_bayes.tiles import columns_first, tiles
 
 
 class Gaussians(NamedTuple):
@@ -83,10 +82,9 @@ def add_gaussian_evidence(table: np.ndarray, mean: np.ndarray, var: np.ndarray, 
     """
     log_norm = -0.5 * np.log(2.0 * np.pi * var)[:, :, np.newaxis]  # (c, q, 1)
     scale = (np.sqrt(0.5) / np.sqrt(var))[:, :, np.newaxis]  # (c, q, 1)
-    step = max(2, TILE // table.shape[1])
-    for start in range(0, table.shape[0], step):
-        part = joint[start : start + step]
-        tile = _columns_first(table[start : start + step])  # (q, tile): long inner loops
+    for rows in tiles(*table.shape):
+        part = joint[rows]
+        tile = columns_first(table[rows])  # (q, tile)
         missing = np.isnan(tile)
         holes = bool(missing.any())
         z = np.empty_like(tile)
@@ -101,11 +99,6 @@ def add_gaussian_evidence(table: np.ndarray, mean: np.ndarray, var: np.ndarray, 
             if np.isposinf(distance).any():
                 raise ValueError("X holds a row so far from the training data that its density is no float; scale X.")
             part[:, code] += log_norm[code].sum() - distance
-
-
-def _columns_first(rows: np.ndarray) -> np.ndarray:
-    """Transpose; a lone row goes twice, since NumPy would add the cells of a single column in another order."""
-    return np.ascontiguousarray((rows if rows.shape[0] > 1 else np.repeat(rows, 2, axis=0)).T)
 
 
 def _moments(rows: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -23,21 +23,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from learners.base import Classifier
-from learners.svm.kernels import Kernel
-from learners.svm.machine import Machine, fit_machine
-from learners.svm.pairs import binary_problems, compact, votes, votes_with_confidence
-from learners.svm.space import Space, given_space, named_space
-
-PRIMAL_ROWS = 3
-"""The linear primal is solved with at least so many rows for each feature."""
+from learners.svm.decision import KernelClassifier
+from learners.svm.machine import Machine
+from learners.svm.pairs import binary_problems, compact
+from learners.svm.problems import counted_rows, fit_machines
+from learners.svm.space import training_space
 
 DEAREST = 1e300
 """The largest C that is not infinite, in the unit of length chosen for the rows."""
 
 
 @final
-class SVC(Classifier):
+class SVC(KernelClassifier):
     """Support vector classifier.
 
     Parameters
@@ -165,17 +162,17 @@ class SVC(Classifier):
             raise ValueError(
                 f"SVC separates classes and found one class only, {self.classes_.tolist()}; give two or more."
             )
-        kept, given = _counted_rows(sample_weight, codes.size)
+        kept, given = counted_rows(sample_weight, codes.size)
         order = np.argsort(codes, kind="stable")  # so that each class is a run of rows
         table, codes, weight, kept, given = (part[order] for part in (table, codes, weight, kept, given))
         self._learn_class_weight(codes, weight / given)
-        space = self._space(table, kept, given)
+        space = training_space(self.kernel, self.gamma, self.coef0, self.degree, table, kept, given)
         with np.errstate(over="ignore"):
             prices = self.C * weight * space.length**2
         if np.isfinite(self.C):
             prices = np.minimum(prices, DEAREST)
         problems = binary_problems(codes, self.classes_.size, self.multi_class)
-        machines = [self._fit_problem(space, prices, members, signs) for members, signs in problems]
+        machines = fit_machines(space, prices, problems, self.tol, self.max_iter)
         self._keep(machines, [members for members, _ in problems], codes)
         self._shift, self._gamma = space.shift, space.gamma
         self.support_ = kept[self._places]
@@ -185,76 +182,6 @@ class SVC(Classifier):
             self.coef_ = (self._expansion * space.length).T @ space.rows[self._places]
             self.intercept_ -= self.coef_ @ self._shift
         return self
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x), or scores for three classes or more.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), or (m, n) for a precomputed kernel
-
-        Returns
-        -------
-        ndarray of shape (m,), (m, c) or (m, c (c - 1) / 2)
-            Two classes: f(x), positive for ``classes_[1]``.  One against the rest: f(x) of each class.  One against
-            one: for shape "ovo" f(x) of each pair, positive for its lower class; for "ovr" votes, and confidence
-            between -1/3 and 1/3 added.
-        """
-        decision = self._decision(self._check_query(X))
-        if self.classes_.size == 2:
-            return decision[:, 0]
-        if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
-            return decision
-        return votes_with_confidence(decision, self.classes_.size)
-
-    def _class_scores(self, X: np.ndarray) -> np.ndarray:
-        decision, c = self._decision(X), self.classes_.size
-        if c == 2:
-            return decision * np.array([-1.0, 1.0])
-        if self.multi_class == "ovr":
-            return decision
-        return votes_with_confidence(decision, c) if self.break_ties else votes(decision, c)[0]
-
-    def _decision(self, X: np.ndarray) -> np.ndarray:
-        """Return f(x) of every binary problem: shape (m, p)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            if self.kernel == "linear":
-                decision = X @ self.coef_.T
-            elif self.kernel == "precomputed":
-                decision = X[:, self.support_] @ self._expansion
-            elif callable(self.kernel):
-                decision = np.asarray(self.kernel(X, self.support_vectors_)) @ self._expansion
-            else:
-                S = self.support_vectors_ - self._shift
-                decision = self._named_kernel().product(X - self._shift, S, self._expansion)
-            decision += self.intercept_
-        if not np.isfinite(decision).all():
-            raise ValueError("X: f(x) overflows for some rows; scale the columns, in training and here alike.")
-        return decision
-
-    def _named_kernel(self) -> Kernel:
-        return Kernel(self.kernel, self._gamma, float(self.coef0), int(self.degree))
-
-    def _space(self, table: np.ndarray, kept: np.ndarray, given: np.ndarray) -> Space:
-        if self.kernel == "precomputed":
-            if kept.max() >= table.shape[1]:
-                raise ValueError(
-                    f"kernel='precomputed' takes the kernel values between the training rows, a square X; "
-                    f"X has {table.shape[1]} columns."
-                )
-            return given_space(table[:, kept])
-        if callable(self.kernel):
-            return given_space(self.kernel(table, table))
-        return named_space(self.kernel, self.gamma, self.coef0, self.degree, table, given)
-
-    def _fit_problem(self, space: Space, prices: np.ndarray, members: np.ndarray, signs: np.ndarray) -> Machine:
-        everyone = members.size == prices.size and bool((np.diff(members) == 1).all())
-        gram = space.gram if everyone else space.gram.restricted(members)
-        rows = None
-        if space.rows is not None and members.size >= PRIMAL_ROWS * space.rows.shape[1]:
-            rows = space.rows[members]
-        steps = max(100_000, 100 * members.size) if self.max_iter == -1 else self.max_iter
-        return fit_machine(gram, signs, prices[members], self.tol, steps, rows).in_unit(space.length)
 
     def _keep(self, machines: list[Machine], members: list[np.ndarray], codes: np.ndarray) -> None:
         """Store what the machines found, and warn of any that did not finish."""
@@ -291,12 +218,3 @@ class SVC(Classifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _counted_rows(sample_weight: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions and weights of the ``count`` rows whose weight is not zero."""
-    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        return np.arange(count), np.ones(count)
-    kept = np.flatnonzero(weight > 0)
-    return kept, weight[kept]

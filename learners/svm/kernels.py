@@ -22,8 +22,8 @@ import numpy as np
 STRIP = 1 << 16
 """Kernel values computed at a time: 512 KiB, which stays in cache."""
 
-WHOLE = 3000
-"""Up to so many rows the kernel matrix is computed once and kept (72 MB)."""
+WHOLE = 2000
+"""Up to so many rows the kernel matrix is computed once and kept (32 MB)."""
 
 
 @final

@@ -71,7 +71,13 @@ class Machine:
 
 
 def fit_machine(
-    gram: Gram, signs: np.ndarray, C: np.ndarray, tol: float, max_iter: int, X: np.ndarray | None = None
+    gram: Gram,
+    signs: np.ndarray,
+    C: np.ndarray,
+    tol: float,
+    max_iter: int,
+    X: np.ndarray | None = None,
+    start: DualPoint | None = None,
 ) -> Machine:
     """Find the hyperplane.
 
@@ -87,6 +93,8 @@ def fit_machine(
     max_iter : int
     X : ndarray of shape (n, d), optional
         The rows, where the kernel is linear and the primal is to be solved.
+    start : DualPoint, optional
+        Where the soft margin's solver begins; β = 0 if not given.
 
     Raises
     ------
@@ -96,7 +104,7 @@ def fit_machine(
     if np.isinf(C).any():
         return _hard(gram, signs, tol, max_iter)
     box = Box(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, signs.size)])
-    point = DualPoint(np.zeros_like(signs), -signs)
+    point = DualPoint(np.zeros_like(signs), -signs) if start is None else start
     if X is not None:
         # Easy problems are done before the primal would be: give the dual some steps, for less than that costs.
         if signs.size <= WORKING_SET:

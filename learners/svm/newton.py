@@ -68,17 +68,20 @@ def _solve_free(
 ) -> bool:
     """Write into ``change[rows]`` the minimiser, the other changes given; False if there is none."""
     change[rows] = 0.0
-    fixed = np.flatnonzero(change)
-    slope = gradient[rows] + K[np.ix_(rows, fixed)] @ change[fixed]  # (f,)
-    groups = [group for group in box.groups if ((rows >= group.start) & (rows < group.stop)).any()]
-    member = np.array([(rows >= group.start) & (rows < group.stop) for group in groups], dtype=float)  # (groups, f)
-    f, levels = member.shape[1], member.shape[0]
-    system = np.zeros((f + levels, f + levels))
-    system[:f, :f] = K[np.ix_(rows, rows)]
+    values, slope = K.take(rows, axis=0), gradient[rows]  # (f, n) and (f,)
+    fixed = change.nonzero()[0]
+    if fixed.size:
+        slope += values.take(fixed, axis=1) @ change[fixed]
+    edges = np.searchsorted(rows, [group.stop for group in box.groups]).tolist()
+    spans = [(group, slice(a, b)) for group, a, b in zip(box.groups, [0, *edges], edges, strict=False) if a < b]
+    groups, f = [group for group, _ in spans], rows.size
+    system = np.zeros((f + len(spans), f + len(spans)))
+    values.take(rows, axis=1, out=system[:f, :f])
     scale = float(np.abs(system.diagonal()).max()) or 1.0
     system /= scale
-    system.flat[: f * (f + levels) : f + levels + 1] += ridge
-    system[:f, f:], system[f:, :f] = member.T, member
+    system.flat[: f * len(system) : len(system) + 1] += ridge
+    for level, (_, span) in enumerate(spans):
+        system[f + level, span] = system[span, f + level] = 1.0
     lacking = -np.array([change[group].sum() for group in groups])
     try:
         # Σ Δ = 0 stands in the system, not worked out before: K_FF alone may be singular where the whole is not.
@@ -89,13 +92,18 @@ def _solve_free(
 
 
 def _accept(K: np.ndarray, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray) -> bool:
-    moved = np.flatnonzero(change)
-    slope = change[moved] @ K[moved]  # (n,)
+    moved = change.nonzero()[0]
+    slope = change[moved] @ K.take(moved, axis=0)  # (n,)
     if float(gradient @ change + 0.5 * (slope @ change)) >= 0.0:
         return False
     beta += change
     gradient += slope
     return True
+
+
+def _bend(K: np.ndarray, change: np.ndarray) -> float:
+    moved = change.nonzero()[0]
+    return float(change[moved] @ K.take(moved, axis=0).take(moved, axis=1) @ change[moved])
 
 
 def _cut_short(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray) -> bool:
@@ -106,7 +114,7 @@ def _cut_short(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray, 
         room[rises] = (box.high[rises] - beta[rises]) / change[rises]
         room[falls] = (box.low[falls] - beta[falls]) / change[falls]
     blocking = int(room.argmin())
-    slope, curvature = float(gradient @ change), float(change @ K @ change)
+    slope, curvature = float(gradient @ change), _bend(K, change)
     share = float(room[blocking])
     if curvature > 0.0:
         share = min(share, -slope / curvature)

@@ -40,42 +40,56 @@ def pair_steps(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray, 
     int
         The number of steps; less than ``limit`` if the tolerance was met.
     """
-    half = 0.5 * K.diagonal()
-    flat = max(FLAT * float(np.abs(half).max()), np.sqrt(np.finfo(float).tiny))
-    # Rows that may not rise (fall) are put out of the running by an infinite handicap: cheaper than indexing.
-    stuck_high = np.where(beta < box.high, 0.0, np.inf)
-    stuck_low = np.where(beta > box.low, 0.0, np.inf)
-    gap, gain, change = np.empty_like(beta), np.empty_like(beta), np.empty_like(beta)
+    diagonal = K.diagonal()
+    flat = flat_curvature(diagonal)
+    # The gradient, and the gradient of those rows that may rise, and that may fall: one addition keeps all three.
+    state = np.stack(
+        [gradient, np.where(beta < box.high, gradient, np.inf), np.where(beta > box.low, gradient, -np.inf)]
+    )
+    slope, rising, falling = state
+    # Single numbers are read from lists: several times faster than from arrays.
+    at, low, high = beta.tolist(), box.low.tolist(), box.high.tolist()
+    paces: dict[int, np.ndarray] = {}  # the same few rows are raised again and again
+    gap, gain, change = np.empty((3, beta.size))
     group = slice(0, beta.size)
-    for step in range(limit):
-        np.add(gradient, stuck_high, out=gap)
+    step = 0
+    for step in range(limit + 1):
         if len(box.groups) > 1:
-            group = _most_violated(gap, gradient - stuck_low, box.groups)
-        i = int(gap[group].argmin()) + group.start
-        # Row j gains gap² / curvature, with gap = gradient_j - gradient_i > 0 and curvature K_ii/2 + K_jj/2 - K_ij.
-        np.subtract(gradient, stuck_low, out=gap)
-        gap -= gradient[i]
-        np.maximum(gap, 0.0, out=gap)
-        np.subtract(half, K[i], out=change)
-        change += half[i]
-        np.maximum(change, flat, out=change)
+            group = _most_violated(rising, falling, box.groups)
+        i = int(rising[group].argmin()) + group.start
+        np.subtract(falling, rising[i], out=gap)
+        np.maximum(gap, 0.0, out=gap)  # gradient_j - gradient_i, where that is a gain
+        pace = paces.get(i)
+        if pace is None:
+            pace = paces[i] = 1.0 / np.maximum(diagonal + (diagonal[i] - 2.0 * K[i]), flat)
         np.multiply(gap, gap, out=gain)
-        gain /= change
+        np.multiply(gain, pace, out=gain)  # twice what the objective loses
         j = int(gain[group].argmax()) + group.start
-        if gap[j] <= tol and gap[group].max() <= tol:
-            return step
-        above, below = box.high[i] - beta[i], beta[j] - box.low[j]
-        length = min(0.5 * gap[j] / change[j], above, below)
-        # On its bound a β is the bound itself, to the last bit: the next row asks for equality.
-        beta[i] = box.high[i] if length == above else beta[i] + length
-        beta[j] = box.low[j] if length == below else beta[j] - length
-        stuck_high[i] = np.inf if beta[i] >= box.high[i] else 0.0
-        stuck_low[j] = np.inf if beta[j] <= box.low[j] else 0.0
-        stuck_low[i] = stuck_high[j] = 0.0
+        reach = gap.item(j)
+        if step == limit or (reach <= tol and gap[group].max() <= tol):
+            break
+        above, below = high[i] - at[i], at[j] - low[j]
+        length = min(reach * pace.item(j), above, below)
         np.subtract(K[i], K[j], out=change)
-        change *= length
-        gradient += change
-    return limit
+        np.multiply(change, length, out=change)
+        np.add(state, change, out=state)
+        falling[i], rising[j] = slope[i], slope[j]
+        # On its bound a β is the bound itself, to the last bit: the next row asks for equality.
+        if length == above:
+            at[i], rising[i] = high[i], np.inf
+        else:
+            at[i] += length
+        if length == below:
+            at[j], falling[j] = low[j], -np.inf
+        else:
+            at[j] -= length
+    beta[:], gradient[:] = at, slope
+    return step
+
+
+def flat_curvature(diagonal: np.ndarray) -> float:
+    """Return the least curvature that steps reckon with."""
+    return max(FLAT * float(np.abs(diagonal).max()), float(np.sqrt(np.finfo(float).tiny)))
 
 
 def _most_violated(rising: np.ndarray, falling: np.ndarray, groups: list[slice]) -> slice:

@@ -43,6 +43,25 @@ class Space:
     rows: np.ndarray | None = None
 
 
+def training_space(
+    kernel: Any, gamma: Any, coef0: float, degree: int, table: np.ndarray, kept: np.ndarray, given: np.ndarray
+) -> Space:
+    """Return the space of the training rows (n, d), for a kernel that is named or given.
+
+    ``kept`` are their positions in the rows of ``fit``, and ``given`` their weights; the rest is as of `SVC`.
+    """
+    if kernel == "precomputed":
+        if kept.max() >= table.shape[1]:
+            raise ValueError(
+                f"kernel='precomputed' takes the kernel values between the training rows, a square X; "
+                f"X has {table.shape[1]} columns."
+            )
+        return given_space(table[:, kept])
+    if callable(kernel):
+        return given_space(kernel(table, table))
+    return named_space(kernel, gamma, coef0, degree, table, given)
+
+
 def given_space(values: Any) -> Space:
     """Return the space of kernel values that the user gives, (n, n)."""
     return Space(given_gram(values), np.zeros(1))

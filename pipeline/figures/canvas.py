@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pipeline.experiment import Experiment, Fold, Model
-from pipeline.figures.finished import FinishedRun
+from pipeline.figures.finished import FinishedRun, Parameters
 from pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F
 MARKS = ("o", "s", "^", "D", "v", "P", "<", ">")
 INK, GREY = "#222222", "#6b6b6b"
 DOTS_PER_INCH = 110
-STYLE = {
+STYLE: Any = {
     "font.size": 9.5,
     "axes.titlesize": 11,
     "axes.spines.top": False,
@@ -80,23 +80,37 @@ class Picture(ABC):
         """Return what to write for a column."""
         return self.labels.get(name, name.replace("_", " "))
 
+    def scored(self, run: FinishedRun, parameters: Parameters) -> str:
+        """Say the headline score of a variant."""
+        train, test = run.scores(parameters)
+        return f"{self.label(run.experiment.headline)}: training {train:#.3g}, test {test:#.3g}"
+
 
 def sheet(columns: int, rows: int = 1, *, width: float = 9.0, height: float = 3.6, **shared: Any) -> tuple[Figure, Any]:
     """Return a figure of width × height inches, and its axes in an array of shape (rows, columns)."""
     from matplotlib.figure import Figure as Paper
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Paper(figsize=(width, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)  # type: ignore[union-attr]
+    figure = Paper(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
 def head(axes: Axes, title: str, note: str = "") -> None:
-    """Write a title above the axes, and a smaller line under it."""
+    """Write a title above the axes, and smaller lines under it; the lines claim no width of their own."""
     lines = note.count("\n") + 1 if note else 0
     axes.set_title(title, loc="left", fontweight="bold", color=INK, pad=8 + 12 * lines)
-    axes.annotate(
+    written = axes.annotate(
         note, (0, 1), xytext=(0, 5), xycoords="axes fraction", textcoords="offset points", color=GREY, fontsize=8.5
     )
+    written.set_in_layout(False)
+
+
+def key(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
+    """Explain the marks in a line below the panels."""
+    from matplotlib.lines import Line2D
+
+    handles, names = [Line2D([], [], linestyle=""), *marks.values()], [f"{title}:", *marks]
+    figure.legend(handles, names, loc="outside lower left", ncols=len(names), columnspacing=1.4, handletextpad=0.3)
 
 
 def scatter(axes: Axes, x: np.ndarray, y: np.ndarray, labels: np.ndarray, classes: np.ndarray, size: float) -> None:

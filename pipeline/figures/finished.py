@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,40 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from pipeline import preflight
 from pipeline.experiment import Experiment, Fold, Model, axis_seed
+from pipeline.refusal import Refusal, did_you_mean
 from pipeline.scoring import observe
 from pipeline.splitting import Split
+from pipeline.tuning import NoTuning
 
 Parameters = Mapping[str, Any]
 """Of the run's pipeline, as its ``set_params`` takes them: ``learner__max_depth``, ``learner``, ``preprocessing``."""
+
+
+def check_changes(experiment: Experiment, changes: Iterable[Parameters]) -> None:
+    """Refuse a parameter that the pipeline has not, a value that the learner does not take, and too many neighbours."""
+    whole = Pipeline([("preprocessing", experiment.preprocessing or "passthrough"), ("learner", experiment.learner)])
+    splits = experiment.splits()
+    for parameters in changes:
+        known = whole.get_params()
+        for name in parameters:
+            if name not in known and "learner" not in parameters:
+                raise Refusal(f"figures: {name} is no parameter of the run's pipeline. {did_you_mean(name, known)}")
+        learner = change(whole, parameters)[-1]
+        try:
+            preflight.check_parameters(learner, "learner")
+            preflight.check_neighbours(replace(experiment, learner=learner, tuning=NoTuning()), splits)
+        except Refusal as refusal:
+            raise Refusal(f"figures: {refusal}") from None
+
+
+def change(pipeline: Pipeline, parameters: Parameters) -> Pipeline:
+    """Return an unfitted copy of a pipeline with some parameters changed; preprocessing may be null."""
+    given = {name: "passthrough" if value is None and name == "preprocessing" else value
+             for name, value in parameters.items()}  # fmt: skip
+    changed: Pipeline = clone(clone(pipeline).set_params(**given))  # cloned again: what is given is not ours to fit
+    return changed
 
 
 @dataclass(frozen=True)
@@ -50,12 +78,11 @@ class FinishedRun:
 
     def fit(self, parameters: Parameters, part: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
         """Fit the run's pipeline with some parameters changed; what it has to say, the run itself has said."""
-        changed = {name: "passthrough" if value is None and name == "preprocessing" else value
-                   for name, value in parameters.items()}  # fmt: skip
-        pipeline: Pipeline = clone(clone(self.model.pipeline).set_params(**changed))
+        pipeline = change(self.model.pipeline, parameters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return pipeline.fit(*self.rows(part, columns))
+            pipeline.fit(*self.rows(part, columns))
+        return pipeline
 
     def score(self, pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray) -> float:
         """Return the headline score of a fitted pipeline."""
@@ -63,10 +90,9 @@ class FinishedRun:
         classes = dataset.classes if dataset.task == "classification" else None
         return metric.formula(observe(pipeline, X, y, classes, dataset.positive))
 
-    def scores(self, parameters: Parameters) -> str:
-        """Say the headline score on training and on test rows: means over the folds."""
+    def scores(self, parameters: Parameters) -> tuple[float, float]:
+        """Return the headline score on training and on test rows: means over the folds."""
         fitted = [(self.fit(parameters, fold.split.train), fold.split) for fold in self.folds]
         train = np.mean([self.score(pipeline, *self.rows(split.train)) for pipeline, split in fitted])
         test = np.mean([self.score(pipeline, *self.rows(split.test)) for pipeline, split in fitted])
-        name = self.experiment.headline.replace("_", " ")
-        return f"{name}: training {train:.3g}, test {test:.3g}"
+        return float(train), float(test)

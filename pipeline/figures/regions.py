@@ -11,8 +11,8 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from pipeline.experiment import Experiment
-from pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, scatter, sheet
-from pipeline.figures.finished import FinishedRun, Parameters
+from pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, key, scatter, sheet
+from pipeline.figures.finished import FinishedRun, Parameters, check_changes
 from pipeline.refusal import Refusal, did_you_mean
 
 if TYPE_CHECKING:
@@ -40,20 +40,21 @@ def check_plane(name: str, experiment: Experiment, columns: Sequence[str]) -> No
         raise Refusal(f"figures: {name} has colours for {len(COLOURS)} classes, not {len(experiment.dataset.classes)}.")
 
 
-def shade(axes: Axes, pipeline: Pipeline, X: pd.DataFrame, classes: np.ndarray, margin: float) -> None:
-    """Colour the plane by predicted class, and draw the boundary between classes."""
+def shade(axes: Axes, pipeline: Pipeline, X: pd.DataFrame, classes: np.ndarray) -> None:
+    """Colour the plane around the rows by predicted class, and draw the boundary between classes."""
     from matplotlib.colors import ListedColormap
     from sklearn.inspection import DecisionBoundaryDisplay
 
-    asked = {"grid_resolution": GRID, "eps": margin, "response_method": "predict"}
+    around = 0.06 * (X.max() - X.min())
+    corners = pd.DataFrame([X.min() - around, X.max() + around])
     known = [code for code, label in enumerate(classes) if label in pipeline.classes_]
-    colours = ListedColormap([COLOURS[code] for code in known])
     shown = DecisionBoundaryDisplay.from_estimator(
-        pipeline, X, ax=axes, plot_method="pcolormesh", cmap=colours, alpha=0.22, **asked,
-        vmin=-0.5, vmax=len(known) - 0.5, rasterized=True,
+        pipeline, corners, eps=0, grid_resolution=GRID, response_method="predict", plot_method="pcolormesh",
+        ax=axes, alpha=0.22, zorder=-1, rasterized=True,
     )  # fmt: skip
+    shown.surface_.set(cmap=ListedColormap([COLOURS[code] for code in known]), clim=(-0.5, len(known) - 0.5))
     for code in range(len(known) - 1):
-        axes.contour(shown.xx0, shown.xx1, shown.response > code, levels=[0.5], colors=INK, linewidths=0.8)
+        axes.contour(shown.xx0, shown.xx1, shown.response > code, levels=[0.5], colors=INK, linewidths=0.5, alpha=0.7)
 
 
 @final
@@ -86,6 +87,7 @@ class DecisionRegions(Picture):
         """Refuse what is no classification in a plane."""
         super().check(experiment)
         check_plane("DecisionRegions", experiment, self.columns)
+        check_changes(experiment, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""
@@ -94,18 +96,19 @@ class DecisionRegions(Picture):
         for axes, (title, parameters) in zip(panels[0], self.variants.items(), strict=True):
             pipeline = run.fit(parameters, run.split.train, self.columns)
             self._panel(axes, pipeline, X, y, run.experiment.dataset.classes)
-            head(axes, title, run.scores(parameters) if self.scores else self._said(pipeline, X))
+            seen = f"with all {run.experiment.dataset.X.shape[1]} columns, " if self.columns else ""
+            head(axes, title, seen + self.scored(run, parameters) if self.scores else self._said(pipeline, X))
         panels[0, 0].set_ylabel(self.label(X.columns[1]))
-        marks = panels[0, 0].get_legend_handles_labels()
-        figure.legend(*marks, loc="outside right upper", title=self.label(run.experiment.dataset.target))
+        key(figure, self.label(run.experiment.dataset.target), _marks(panels[0]))
         return figure
 
     def _panel(self, axes: Axes, pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray, classes: np.ndarray) -> None:
-        spread = float(min(np.ptp(X.iloc[:, 0]), np.ptp(X.iloc[:, 1])))
-        shade(axes, pipeline, X, classes, 0.1 * spread)
+        shade(axes, pipeline, X, classes)
         scatter(axes, X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy(), y, classes, 26 if len(X) > 20 else 70)
         if self.query is not None:
-            axes.scatter(*self.query, s=190, c="white", marker="*", edgecolors=INK, zorder=4, label="query")
+            axes.scatter(
+                self.query[0], self.query[1], s=190, c="white", marker="*", edgecolors=INK, zorder=4, label="query"
+            )
         axes.set(xlabel=self.label(X.columns[0]), ylabel="")
 
     def _said(self, pipeline: Pipeline, X: pd.DataFrame) -> str:
@@ -138,28 +141,25 @@ class Margins(Picture):
         check_plane("Margins", experiment, ())
         if len(experiment.dataset.classes) != 2:
             raise Refusal(f"figures: Margins are between two classes; {experiment.dataset.name} has more.")
+        check_changes(experiment, [parameters for given in self.variants.values() for parameters in _several(given)])
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""
         X, y = run.rows(run.split.train)
-        figure, panels = sheet(len(self.variants), sharex=True, sharey=True)
+        across, up = np.ptp(X.to_numpy(), axis=0)
+        # Both axes have one scale, so that margins look as wide as they are.
+        height = 1.65 + 8.0 / len(self.variants) * up / across
+        figure, panels = sheet(len(self.variants), height=min(height, 9.0), sharex=True, sharey=True)
         for axes, (title, given) in zip(panels[0], self.variants.items(), strict=True):
-            several = [given] if isinstance(given, Mapping) else list(given)
-            pipelines = [run.fit(parameters, run.split.train) for parameters in several]
-            shade(axes, pipelines[0], X, run.experiment.dataset.classes, 0.4)
+            pipelines = [run.fit(parameters, run.split.train) for parameters in _several(given)]
+            shade(axes, pipelines[0], X, run.experiment.dataset.classes)
             scatter(axes, X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy(), y, run.experiment.dataset.classes, 30)
             for pipeline in pipelines:
                 self._lines(axes, pipeline, X)
-            learner = pipelines[0][-1]
-            head(axes, title, _margin(learner, X, y) if len(pipelines) == 1 else f"{len(pipelines)} orders of the rows")
-            axes.set(xlabel=self.label(X.columns[0]), ylabel="")
+            head(axes, title, _note(pipelines, X, y))
+            axes.set(xlabel=self.label(X.columns[0]), ylabel="", aspect="equal")
         panels[0, 0].set_ylabel(self.label(X.columns[1]))
-        handles = {
-            label: handle for axes in panels[0] for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside right upper", title=self.label(run.experiment.dataset.target)
-        )
+        key(figure, self.label(run.experiment.dataset.target), _marks(panels[0]))
         return figure
 
     def _lines(self, axes: Axes, pipeline: Pipeline, X: pd.DataFrame) -> None:
@@ -173,8 +173,27 @@ class Margins(Picture):
         if hasattr(learner, "support_"):
             axes.contour(across, up, f, levels=[-1.0, 1.0], colors=GREY, linestyles="--", linewidths=1.1)
             on = X.iloc[learner.support_].to_numpy()
-            axes.scatter(*on.T, s=120, facecolors="none", edgecolors=INK, linewidths=1.1, label="support vector")
+            axes.scatter(
+                on[:, 0], on[:, 1], s=120, facecolors="none", edgecolors=INK, linewidths=1.1, label="support vector"
+            )
 
 
-def _margin(learner: Any, X: pd.DataFrame, y: np.ndarray) -> str:
-    return ""
+def _several(given: Parameters | Sequence[Parameters]) -> list[Parameters]:
+    return [given] if isinstance(given, Mapping) else list(given)
+
+
+def _marks(panels: Sequence[Axes]) -> dict[str, Any]:
+    """Return every mark that a panel has named, by name."""
+    marks = [axes.get_legend_handles_labels() for axes in panels]
+    return {label: handle for handles, labels in marks for handle, label in zip(handles, labels, strict=True)}
+
+
+def _note(pipelines: Sequence[Pipeline], X: pd.DataFrame, y: np.ndarray) -> str:
+    """Say how wide the margins are and how many rows hold them up."""
+    first: Any = pipelines[0][-1]
+    accuracy = f"training accuracy {pipelines[0].score(X, y):#.3g}"
+    if hasattr(first, "support_"):
+        width = f"margin {1 / np.linalg.norm(first.coef_):.2f}, " if hasattr(first, "coef_") else ""
+        return f"{width}{len(first.support_)} support vectors\n{accuracy}"
+    nearest = [np.abs(line.decision_function(X)).min() / np.linalg.norm(line[-1].coef_) for line in pipelines]
+    return f"nearest row at {' and '.join(f'{distance:.2f}' for distance in nearest)}\n{accuracy}"

@@ -1,0 +1,112 @@
+"""Every learner beside its counterpart in scikit-learn: time, quality, memory.
+
+    python benchmarks/learners.py                          a few minutes
+    python benchmarks/learners.py --full --docs            all sizes, into docs/benchmarks.md: hours
+    python benchmarks/learners.py --learners knn svm --rows 1000 10000 --columns 20 --classes 2
+
+Both are built from their files in conf/learner, get the same rows through the public API, and are timed in turn, in one
+process, on one core: medians of CPU time.  Columns are standardized; nominal ones are coded for scikit-learn, as a user
+would.  Nothing is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `learners` is the package, not this file
+
+from benchmarks.measuring import Task, side_by_side
+from benchmarks.objectives import OBJECTIVES
+from benchmarks.tables import Cell, as_text, plot, summary, write_csv, write_docs
+from benchmarks.tasks import BUNDLED, bundled, made, nominal
+from learners import REGISTRY
+
+
+def main() -> None:
+    """Measure what the arguments ask for, print a line for each cell, and write the table and the plot."""
+    asked = arguments()
+    cells = []
+    print(as_text([], heading=True))
+    for name in asked.learners:
+        objective = OBJECTIVES.get(name)
+        for task in tasks(REGISTRY[name](), asked):
+            ours, theirs = build(name), counterpart(name, task)
+            measured = side_by_side(ours, theirs, task, asked.seconds, objective)
+            cells.append(Cell.of(name, task, measured))
+            print(as_text(cells[-1:]), flush=True)
+    print("\n" + summary(cells))
+    asked.output.mkdir(parents=True, exist_ok=True)
+    write_csv(cells, asked.output / "benchmarks.csv")
+    plot(cells, asked.output / "benchmarks.png")
+    if asked.docs:
+        write_docs(cells, "learners", "python benchmarks/learners.py " + " ".join(sys.argv[1:]))
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line; what is not given is small, or with ``--full`` everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [name for name in REGISTRY if _conf(f"sklearn_{name}").is_file()]
+    parser.add_argument("--learners", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--data", nargs="*", choices=BUNDLED, default=list(BUNDLED), help="bundled data")
+    parser.add_argument("--rows", nargs="*", type=int, help="n of made data")
+    parser.add_argument("--columns", nargs="*", type=int, help="d of made data")
+    parser.add_argument("--classes", nargs="*", type=int, help="c of made data")
+    parser.add_argument("--full", action="store_true", help="n 1e3 to 1e5, d 2 to 100, c 2 to 10")
+    parser.add_argument("--seconds", type=float, help="for the repetitions of a cell; four times as long ends it")
+    parser.add_argument("--output", type=Path, default=Path("outputs"), help="folder of the CSV file and the plot")
+    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md too")
+    asked = parser.parse_args()
+    small, full = ([1000, 10000], [20], [2], 2.0), ([1000, 10000, 100000], [2, 10, 20, 100], [2, 3, 10], 15.0)
+    for key, value in zip(("rows", "columns", "classes", "seconds"), full if asked.full else small, strict=True):
+        if getattr(asked, key) is None:
+            setattr(asked, key, value)
+    return asked
+
+
+def tasks(learner: Any, asked: argparse.Namespace) -> Iterator[Task]:
+    """Yield what such a learner can learn."""
+    from sklearn.base import is_classifier
+
+    classifies = is_classifier(learner)
+    yield from (bundled(name) for name in asked.data if (name != "diabetes") == classifies)
+    for n in asked.rows:
+        for d in asked.columns:
+            yield from (made(n, d, c) for c in (asked.classes if classifies else [0]))
+    if hasattr(learner, "categorical_features"):
+        yield from (nominal(n, 10, 3 if classifies else 0) for n in asked.rows)
+
+
+def build(option: str) -> Any:
+    """Return the estimator of conf/learner/OPTION.yaml."""
+    from omegaconf import OmegaConf
+
+    from pipeline.config import build as instantiate
+
+    node = OmegaConf.to_container(OmegaConf.create({"seed": 0, "learner": OmegaConf.load(_conf(option))}), resolve=True)
+    return instantiate(node["learner"], "learner", [])  # type: ignore[index, call-overload]
+
+
+def counterpart(name: str, task: Task) -> Any:
+    """Return scikit-learn's estimator, behind an encoder where there are nominal columns."""
+    from sklearn.naive_bayes import CategoricalNB
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+
+    theirs = build(f"sklearn_{name}")
+    if not task.name.startswith("nominal"):
+        return theirs
+    if name == "naive_bayes":
+        return make_pipeline(OrdinalEncoder(), CategoricalNB())
+    return make_pipeline(OneHotEncoder(sparse_output=False, handle_unknown="ignore"), theirs)
+
+
+def _conf(option: str) -> Path:
+    return Path(__file__).resolve().parents[1] / "conf" / "learner" / f"{option}.yaml"
+
+
+if __name__ == "__main__":
+    main()

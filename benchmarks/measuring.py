@@ -1,0 +1,156 @@
+"""Two estimators side by side: CPU time of fit and predict in turn, quality, and the peak of memory.
+
+Everything that a measurement needs happens in a process of its own, which may be ended when it takes too long.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")  # before NumPy is imported
+
+MOST_RUNS = 15
+"""Repetitions are enough then, however fast they are."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows to learn from and rows to predict.
+
+    Attributes
+    ----------
+    name : str
+    X, y : table of shape (n, d) and array of shape (n,)
+    Q, truth : table of shape (m, d) and array of shape (m,)
+    """
+
+    name: str
+    X: Any
+    y: Any
+    Q: Any
+    truth: Any
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one of the two took.
+
+    Attributes
+    ----------
+    fit, predict : float
+        Median CPU seconds.
+    quality : float
+        Accuracy or R² on the rows to predict.
+    objective : float or None
+        What the learner makes small on the rows to learn from, where that is a number.
+    megabytes : float
+        Peak of memory beyond what the data take, of one fit and one predict.
+    """
+
+    fit: float
+    predict: float
+    quality: float
+    objective: float | None
+    megabytes: float
+
+
+def side_by_side(
+    ours: Any, theirs: Any, task: Task, seconds: float, objective: Callable[[Any, Any, Any], float] | None
+) -> tuple[Side, Side] | str:
+    """Measure both in one process of its own, in turn.
+
+    Parameters
+    ----------
+    ours, theirs : estimator
+    task : Task
+    seconds : float
+        After so long no further repetition begins; after four times as long the process is ended.
+    objective : callable or None
+        (fitted, X, y) -> number.
+
+    Returns
+    -------
+    (Side, Side) or str
+        Or why there is none.
+    """
+    return _in_child(lambda: _measure((ours, theirs), task, seconds, objective), 4 * seconds)
+
+
+def _measure(pair: tuple[Any, Any], task: Task, seconds: float, objective: Any) -> tuple[Side, Side]:
+    from sklearn.base import clone
+
+    warnings.simplefilter("ignore")
+    peaks = [_in_child(lambda model=model: _peak(clone(model), task), 4 * seconds) for model in pair]
+    fits: list[list[float]] = [[], []]
+    predictions: list[list[float]] = [[], []]
+    fitted: list[Any] = [None, None]
+    started = time.perf_counter()
+    while len(fits[0]) < 1 or (len(fits[0]) < MOST_RUNS and time.perf_counter() - started < seconds):
+        for side, model in enumerate(pair):
+            fresh = clone(model)
+            fits[side].append(_seconds(lambda fresh=fresh: fresh.fit(task.X, task.y)))
+            predictions[side].append(_seconds(lambda fresh=fresh: fresh.predict(task.Q)))
+            fitted[side] = fresh
+    first, second = (
+        Side(
+            statistics.median(fits[side]),
+            statistics.median(predictions[side]),
+            float(fitted[side].score(task.Q, task.truth)),
+            None if objective is None else objective(fitted[side], task.X, task.y),
+            peaks[side] if isinstance(peaks[side], float) else float("nan"),
+        )
+        for side in (0, 1)
+    )
+    return first, second
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def _peak(model: Any, task: Task) -> float:
+    """Return the megabytes by which this process grows; it was forked for this."""
+    before = _resident()
+    model.fit(task.X, task.y).predict(task.Q)
+    return max(0.0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before)
+
+
+def _resident() -> float:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+def _in_child(work: Callable[[], Any], seconds: float) -> Any:
+    """Do the work in a forked process; return what it returns, or a sentence."""
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=_send, args=(work, theirs))
+    child.start()
+    theirs.close()
+    try:
+        if not ours.poll(seconds):
+            return f"more than {seconds:g} s"
+        return ours.recv()
+    except EOFError:
+        return "the process died"
+    finally:
+        child.kill()
+        child.join()
+        ours.close()
+
+
+def _send(work: Callable[[], Any], end: Any) -> None:
+    try:
+        end.send(work())
+    except Exception as error:
+        end.send(f"{type(error).__name__}: {str(error).splitlines()[0]}")

@@ -1,0 +1,60 @@
+"""What is learned in the benchmarks: bundled data, and made data of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn import datasets
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import scale
+
+from benchmarks.measuring import Task
+
+QUERIES = 2000
+"""The most rows that are predicted."""
+
+BUNDLED: dict[str, Callable[..., Any]] = {
+    "iris": datasets.load_iris,
+    "breast_cancer": datasets.load_breast_cancer,
+    "digits": datasets.load_digits,
+    "diabetes": datasets.load_diabetes,
+}
+
+
+def bundled(name: str) -> Task:
+    """Return a dataset of scikit-learn's, standardized; a fifth of it is predicted."""
+    X, y = BUNDLED[name](return_X_y=True)
+    rows, queries, labels, truth = train_test_split(scale(X), y, test_size=0.2, random_state=0)
+    return Task(f"{name} {rows.shape[0]}×{rows.shape[1]}", rows, labels, queries, truth)
+
+
+def made(n: int, d: int, c: int) -> Task:
+    """Return c classes of Gaussian blobs that overlap, with label noise; c = 0 is regression."""
+    rng = np.random.default_rng([n, d, c])
+    m = min(n, QUERIES)
+    if c == 0:
+        X = rng.normal(size=(n + m, d))
+        y = X @ rng.normal(size=d) + np.sin(3 * X[:, 0]) + rng.normal(size=n + m)
+    else:
+        y = rng.integers(c, size=n + m)
+        centres = rng.normal(size=(2 * c, d)) * (2.0 / d**0.25)  # two blobs a class
+        X = rng.normal(size=(n + m, d)) + centres[2 * y + rng.integers(2, size=n + m)]
+        noisy = rng.random(n + m) < 0.05
+        y[noisy] = rng.integers(c, size=int(noisy.sum()))
+    return Task(f"made {n:.0e}×{d}, c={c}".replace("e+0", "e"), X[:n], y[:n], X[n:], y[n:])
+
+
+def nominal(n: int, d: int, c: int) -> Task:
+    """Return columns of five nominal values, whose proportions differ by class; c = 0 is regression."""
+    rng = np.random.default_rng([n, d, c, 5])
+    m = min(n, QUERIES)
+    group = rng.integers(max(c, 2), size=n + m)
+    shares = rng.dirichlet(np.full(5, 2.0), size=(d, max(c, 2)))  # (d, c, 5)
+    codes = (rng.random((d, n + m, 1)) > np.cumsum(shares[:, group], axis=2)).sum(axis=2).clip(0, 4)  # (d, n + m)
+    values = [f"value {v}" for v in range(5)]
+    X = pd.DataFrame({f"x{j}": pd.Categorical.from_codes(column, values) for j, column in enumerate(codes)})
+    y = group if c else group + codes[0] + rng.normal(size=n + m)
+    return Task(f"nominal {n:.0e}×{d}, c={c}".replace("e+0", "e"), X[:n], y[:n], X[n:].reset_index(drop=True), y[n:])

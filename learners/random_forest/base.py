@@ -1,0 +1,184 @@
+"""Random forest: many trees, each grown on a random part of the rows and asking random parts of the features.
+
+    classes   p(k | x) = average over trees of p_t(k | x),  or the share of trees that vote for k
+    targets   ŷ(x)     = average over trees of ŷ_t(x)
+
+A tree sees n rows drawn with replacement (bootstrap), or a fraction of them without; and looks, at each node or in all
+of the tree, at a random subset of the features.  Rows that a tree has not seen are out of its bag, and tell how well
+the forest does on new ones.
+
+Cost, T trees: O(T n max_features c depth) to fit besides O(T n d depth) to keep rows sorted; O(T m depth) to predict.
+
+Reference: L. Breiman, "Random forests", Machine Learning 45, 2001; subsets by tree: T. K. Ho, "The random subspace
+method for constructing decision forests", 1998.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils.validation import check_is_fitted
+
+from learners.base import Learner, with_input_tags
+from learners.decision_tree.base import TreeLearner, features_to_draw, importances, rows_of
+from learners.decision_tree.criteria import Criterion
+from learners.decision_tree.growing import Growth
+from learners.decision_tree.targets import Target
+from learners.decision_tree.tree import Tree
+from learners.random_forest.growing import Plan, grow_trees
+
+
+class Grown(NamedTuple):
+    """What trees are grown from: checked rows (n, d), the truth (n,), and how many numbers an answer has."""
+
+    X: np.ndarray
+    truth: np.ndarray
+    target: Target
+    criterion: Criterion
+    width: int
+
+
+class ForestLearner(Learner):
+    """Abstract: draws rows and features, grows the trees, and adds up what they say.
+
+    Attributes
+    ----------
+    trees_ : list of Tree
+    feature_importances_ : ndarray of shape (d,)
+        The mean of the trees' importances.
+    """
+
+    path_parameters: ClassVar[tuple[str, ...]] = ("n_estimators",)
+    """The parameters that `path` takes."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{k: v for k, v in TreeLearner._parameter_constraints.items() if k not in ("ccp_alpha", "max_leaf_nodes")},
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "feature_subset": [StrOptions({"split", "tree"})],
+        "bootstrap": ["boolean"],
+        "max_samples": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "oob_score": ["boolean"],
+    }
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        for _ in self._fit_sizes(X, y, {self.n_estimators}):
+            pass
+        return self
+
+    def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
+        """Fit forests of several sizes, with the trees of the largest: a smaller one has the first of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), y : array-like of shape (n,)
+        parameter : {"n_estimators"}
+        values : sequence of int
+        sample_weight : None
+            A forest takes none.
+
+        Yields
+        ------
+        estimator
+            For each value in turn, what a clone with that value would be after `fit`.  Estimators share trees.
+
+        Raises
+        ------
+        ValueError
+            Another parameter, or a value that is not allowed.
+        """
+        if parameter not in self.path_parameters:
+            raise ValueError(f"path is given parameter {parameter!r}; it can be one of {list(self.path_parameters)}.")
+        if sample_weight is not None:
+            raise TypeError("a forest draws its rows and takes no sample_weight; give None.")
+        values = list(values)
+        allowed = {parameter: self._parameter_constraints[parameter]}
+        for value in values:
+            validate_parameter_constraints(allowed, {parameter: value}, type(self).__name__)
+        if values:
+            largest = clone(self).set_params(n_estimators=max(values))
+            fitted = {size: copy(largest) for size in largest._fit_sizes(X, y, set(values))}
+            for value in values:
+                fitted[value].n_estimators = value
+                fitted[value].trees_ = largest.trees_[:value]
+                yield copy(fitted[value])
+
+    @abstractmethod
+    def _grown(self, X: Any, y: Any) -> Grown:
+        """Check what ``fit`` is given."""
+
+    @abstractmethod
+    def _keep_test(self, answers: np.ndarray, truth: np.ndarray) -> None:
+        """Keep the answers (n, width) out of the bag and their score."""
+
+    @abstractmethod
+    def _answers(self, tree: Tree, X: np.ndarray) -> np.ndarray:
+        """What one tree says of each row: shape (m, c) or (m, 1)."""
+
+    def _fit_sizes(self, X: Any, y: Any, sizes: set[int]) -> Iterator[int]:
+        """Grow ``trees_``; stop at each of the sizes, when the forest is fitted as one of that size."""
+        X, truth, target, criterion, width = self._grown(X, y)
+        n, d = X.shape
+        size = n if self.max_samples is None else min(n, rows_of(self.max_samples, n, least=1))
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_estimators)
+        generators = [np.random.default_rng(seed) for seed in seeds]
+        n_values = np.array([0 if values is None else len(values) for values in self.categories_])
+        growth = self._growth(d, size, float(target.weight.sum()), criterion)
+        plan = Plan(size, self.bootstrap, self.feature_subset == "tree", growth)
+        total, trees = np.zeros((n, width)), np.zeros((n, 1))
+        self.trees_: list[Tree] = []
+        for tree, seen in grow_trees(X, target, n_values, plan, generators):
+            self.trees_.append(tree)
+            if self.oob_score:
+                total[~seen] += self._answers(tree, X[~seen])
+                trees[~seen] += 1
+            if len(self.trees_) in sizes:
+                if self.oob_score:
+                    self._keep_test(np.where(trees > 0, total / np.maximum(trees, 1), np.nan), truth)
+                yield len(self.trees_)
+
+    def _growth(self, d: int, size: int, weight: float, criterion: Criterion) -> Growth:
+        return Growth(
+            criterion=criterion,
+            max_depth=np.inf if self.max_depth is None else self.max_depth,
+            min_samples_split=rows_of(self.min_samples_split, size, least=2),
+            min_samples_leaf=rows_of(self.min_samples_leaf, size, least=1),
+            min_weight_leaf=self.min_weight_fraction_leaf * weight,
+            min_impurity_decrease=self.min_impurity_decrease,
+            max_features=features_to_draw(self.max_features, d),
+            multiway=self.nominal_splits == "multiway",
+        )
+
+    def _mean_answer(self, X: np.ndarray) -> np.ndarray:
+        total = self._answers(self.trees_[0], X).copy()
+        for tree in self.trees_[1:]:
+            total += self._answers(tree, X)
+        return total / len(self.trees_)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The mean of the trees' importances, shape (d,); sums to 1, or all 0 without a split."""
+        check_is_fitted(self)
+        mean = np.mean([importances(tree, self.n_features_in_) for tree in self.trees_], axis=0)
+        return mean / mean.sum() if mean.sum() > 0 else mean
+
+    def __sklearn_tags__(self) -> Tags:
+        return with_input_tags(super().__sklearn_tags__(), allow_nan=True, categorical=True)

@@ -1,0 +1,123 @@
+"""Random forest for classes: p(k | x) = average over trees of p_t(k | x), or the share of trees that vote for k."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from learners.base import ProbabilisticClassifier
+from learners.decision_tree.criteria import CLASSIFICATION
+from learners.decision_tree.targets import Labels
+from learners.decision_tree.tree import Tree
+from learners.random_forest.base import ForestLearner, Grown
+
+
+class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
+    """Trees that vote.
+
+    Parameters
+    ----------
+    n_estimators : int, default 100
+        Trees.
+    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease,
+    nominal_splits, categorical_features
+        As in `DecisionTreeClassifier`; fractions are of the rows that a tree is given.
+    max_features : int, fraction, {"sqrt", "log2"} or None, default "sqrt"
+    feature_subset : {"split", "tree"}, default "split"
+        Draw ``max_features`` features for each node, or once for each tree.
+    bootstrap : bool, default True
+        Draw rows with replacement, else without.
+    max_samples : int, fraction, optional
+        Rows drawn for each tree; all n by default.
+    voting : {"average", "majority"}, default "average"
+        Average the trees' probabilities, or count the classes that they predict.
+    oob_score : bool, default False
+        Whether to measure accuracy on rows out of the bag.
+    class_weight : dict, "balanced", optional
+    random_state : int, RandomState, optional
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    trees_ : list of Tree
+    feature_importances_ : ndarray of shape (d,)
+    oob_score_ : float
+        The accuracy of each row's prediction by the trees that have not seen it.  With ``oob_score``.
+    oob_decision_function_ : ndarray of shape (n, c)
+        Those predictions; NaN for a row that every tree has seen.
+
+    Examples
+    --------
+    >>> forest = RandomForestClassifier(n_estimators=10, random_state=0)
+    >>> forest.fit([[0], [1], [2], [9], [10], [11]], ["low"] * 3 + ["high"] * 3).predict([[1], [10]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ForestLearner._parameter_constraints,
+        "criterion": [StrOptions(set(CLASSIFICATION))],
+        "voting": [StrOptions({"average", "majority"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: Literal["gini", "entropy", "gain_ratio", "misclassification"] = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_features: int | float | Literal["sqrt", "log2"] | None = "sqrt",
+        feature_subset: Literal["split", "tree"] = "split",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        voting: Literal["average", "majority"] = "average",
+        oob_score: bool = False,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        nominal_splits: Literal["multiway", "binary"] = "multiway",
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.feature_subset = feature_subset
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.voting = voting
+        self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.nominal_splits = nominal_splits
+        self.categorical_features = categorical_features
+
+    def _grown(self, X: Any, y: Any) -> Grown:
+        X, codes, weight = self._check_fit(X, y)
+        target = Labels(codes, weight, self.classes_.size, self.criterion)
+        return Grown(X, codes, target, CLASSIFICATION[self.criterion], self.classes_.size)
+
+    def _keep_test(self, answers: np.ndarray, truth: np.ndarray) -> None:
+        tested = ~np.isnan(answers[:, 0])
+        right = np.argmax(answers[tested], axis=1) == truth[tested]
+        self.oob_decision_function_ = answers
+        self.oob_score_ = float(np.mean(right)) if tested.any() else 0.0
+
+    def _answers(self, tree: Tree, X: np.ndarray) -> np.ndarray:
+        if self.voting == "majority":
+            votes = np.zeros_like(tree.value)
+            votes[np.arange(tree.node_count), np.argmax(tree.value, axis=1)] = 1
+            return votes[tree.apply(X)]
+        return tree.value[tree.apply(X)]
+
+    def _class_scores(self, X: np.ndarray) -> np.ndarray:
+        return self._mean_answer(X)

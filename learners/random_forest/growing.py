@@ -1,0 +1,87 @@
+"""Growing the trees of a forest: each draws its rows, and those of a batch grow side by side, as one front.
+
+Trees differ in their rows alone, so columns are sorted once for all: a tree's rows in the order of a feature are that
+order with every row repeated as often as the tree has drawn it, which may be never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from learners import random_forest
+from learners.decision_tree.front import Front, sorting
+from learners.decision_tree.growing import Growth, grow
+from learners.decision_tree.targets import Target
+from learners.decision_tree.tree import Tree
+
+
+@dataclass
+class Plan:
+    """How a tree is grown: rows drawn with replacement or without, features drawn for each tree or for each node."""
+
+    size: int
+    replacement: bool
+    by_tree: bool
+    growth: Growth
+
+
+def grow_trees(
+    X: np.ndarray, target: Target, n_values: np.ndarray, plan: Plan, generators: list[np.random.Generator]
+) -> Iterator[tuple[Tree, np.ndarray]]:
+    """Grow a tree with each generator; yield it and the mask (n,) of the rows that it has seen.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    target : Target
+        Of the n rows.
+    n_values : ndarray of shape (d,)
+        The number of values of each nominal feature; 0 for a numeric one.
+    plan : Plan
+    generators : list of Generator
+    """
+    n = X.shape[0]
+    columns = np.ascontiguousarray(X.T)
+    missing = np.isnan(columns)
+    columns = np.where(missing, np.inf, columns)  # (d, n)
+    order, has_missing = sorting(columns), bool(missing.any())
+    together = max(1, random_forest.BATCH // plan.size)
+    for first in range(0, len(generators), together):
+        batch = generators[first : first + together]
+        drawn = np.stack([_draw(generator, n, plan) for generator in batch])  # (trees, n)
+        trees = len(batch)
+        front = Front(
+            columns=np.tile(columns, trees),
+            nominal=n_values > 0,
+            order=_repeated(order, drawn),
+            rows_in_node=np.full(trees, plan.size),
+            target=target.of(np.tile(np.arange(n), trees)),
+            has_missing=has_missing,
+            sums=np.empty((0, trees)),
+        )
+        yield from zip(grow(front, n_values, _drawing(plan, X.shape[1], batch)), drawn > 0, strict=True)
+
+
+def _draw(generator: np.random.Generator, n: int, plan: Plan) -> np.ndarray:
+    """Return how often each row is drawn, shape (n,)."""
+    rows = generator.integers(0, n, plan.size) if plan.replacement else generator.permutation(n)[: plan.size]
+    return np.bincount(rows, minlength=n)
+
+
+def _repeated(order: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return for each feature all trees' rows, tree by tree and in order of value; row i of tree t is t n + i."""
+    d, n = order.shape
+    trees = []
+    for t, times in enumerate(drawn):
+        trees.append(np.repeat(order.ravel() + t * n, times.take(order).ravel()).reshape(d, -1))
+    return np.concatenate(trees, axis=1)
+
+
+def _drawing(plan: Plan, d: int, generators: list[np.random.Generator]) -> Growth:
+    max_features = plan.growth.max_features
+    if plan.by_tree:
+        return replace(plan.growth, subsets=[np.sort(g.permutation(d)[:max_features]) for g in generators])
+    return replace(plan.growth, generators=generators if max_features < d else [])

@@ -1,0 +1,103 @@
+"""Random forest for targets: ŷ(x) = average over trees of ŷ_t(x)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from learners.base import Regressor
+from learners.decision_tree.criteria import REGRESSION
+from learners.decision_tree.targets import Values
+from learners.decision_tree.tree import Tree
+from learners.random_forest.base import ForestLearner, Grown
+
+
+class RandomForestRegressor(Regressor, ForestLearner):
+    """Trees whose means are averaged.
+
+    Parameters
+    ----------
+    n_estimators, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease,
+    feature_subset, bootstrap, max_samples, random_state, nominal_splits, categorical_features
+        As in `RandomForestClassifier`.
+    criterion : {"squared_error"}
+    max_features : int, fraction, {"sqrt", "log2"} or None, default 1.0
+        By default all.
+    oob_score : bool, default False
+        Whether to measure R² on rows out of the bag.
+
+    Attributes
+    ----------
+    trees_ : list of Tree
+    feature_importances_ : ndarray of shape (d,)
+    oob_score_ : float
+        R² of the predictions out of the bag.  With ``oob_score``.
+    oob_prediction_ : ndarray of shape (n,)
+        Those predictions; NaN for a row that every tree has seen.
+
+    Examples
+    --------
+    >>> forest = RandomForestRegressor(n_estimators=10, random_state=0)
+    >>> forest.fit([[0], [1], [2], [9], [10], [11]], [1.0] * 3 + [5.0] * 3).predict([[1], [10]])
+    array([1.4, 5. ])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ForestLearner._parameter_constraints,
+        "criterion": [StrOptions(set(REGRESSION))],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: Literal["squared_error"] = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_features: int | float | Literal["sqrt", "log2"] | None = 1.0,
+        feature_subset: Literal["split", "tree"] = "split",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        nominal_splits: Literal["multiway", "binary"] = "multiway",
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.feature_subset = feature_subset
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.random_state = random_state
+        self.nominal_splits = nominal_splits
+        self.categorical_features = categorical_features
+
+    def _grown(self, X: Any, y: Any) -> Grown:
+        X, y, weight = self._check_fit(X, y)
+        return Grown(X, y, Values(y, weight), REGRESSION[self.criterion], 1)
+
+    def _keep_test(self, answers: np.ndarray, truth: np.ndarray) -> None:
+        answers = answers[:, 0]
+        tested = ~np.isnan(answers)
+        spread = float(np.sum((truth[tested] - truth[tested].mean()) ** 2)) if tested.any() else 0.0
+        left = float(np.sum((truth[tested] - answers[tested]) ** 2))
+        self.oob_prediction_ = answers
+        self.oob_score_ = 1 - left / spread if spread > 0 else 0.0
+
+    def _answers(self, tree: Tree, X: np.ndarray) -> np.ndarray:
+        return tree.value[tree.apply(X)]
+
+    def _values(self, X: np.ndarray) -> np.ndarray:
+        return self._mean_answer(X)[:, 0]

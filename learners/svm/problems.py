@@ -1,0 +1,73 @@
+"""The binary problems of one fit: which rows count, how each problem begins, and its machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from learners.svm.abreast import ENOUGH, first_steps
+from learners.svm.dual import DualPoint
+from learners.svm.kernels import StoredGram
+from learners.svm.machine import Machine, fit_machine
+from learners.svm.space import Space
+
+PRIMAL_ROWS = 3
+"""The linear primal is solved with at least so many rows for each feature."""
+
+Problem = tuple[np.ndarray, np.ndarray]
+"""The rows of a binary problem, the negative ones first, and their signs."""
+
+
+def fit_machines(space: Space, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int) -> list[Machine]:
+    """Find the hyperplane of every problem.
+
+    Parameters
+    ----------
+    space : Space
+        Of the n rows.
+    prices : ndarray of shape (n,)
+        C of each row; all infinite for the hard margin.
+    problems : list of (rows, signs)
+        As from `binary_problems`.
+    tol : float
+    max_iter : int
+        Steps for one problem; -1 as of `SVC`.
+    """
+    starts = _starts(space, prices, problems, tol, max_iter)
+    return [
+        _fit_problem(space, prices, problem, tol, max_iter, start)
+        for problem, start in zip(problems, starts, strict=True)
+    ]
+
+
+def _starts(
+    space: Space, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int
+) -> list[DualPoint | None]:
+    """Take the first steps of many small problems together."""
+    soft = bool(np.isfinite(prices).all())
+    if len(problems) < ENOUGH or not soft or not isinstance(space.gram, StoredGram) or max_iter != -1:
+        return [None] * len(problems)
+    return [*first_steps(space.gram.values, problems, prices, tol)]
+
+
+def _fit_problem(
+    space: Space, prices: np.ndarray, problem: Problem, tol: float, max_iter: int, start: DualPoint | None
+) -> Machine:
+    members, signs = problem
+    everyone = members.size == prices.size and bool((np.diff(members) == 1).all())
+    gram = space.gram if everyone else space.gram.restricted(members)
+    rows = None
+    if space.rows is not None and members.size >= PRIMAL_ROWS * space.rows.shape[1]:
+        rows = space.rows[members]
+    steps = max(100_000, 100 * members.size) if max_iter == -1 else max_iter
+    return fit_machine(gram, signs, prices[members], tol, steps, rows, start).in_unit(space.length)
+
+
+def counted_rows(sample_weight: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions and weights of the ``count`` rows whose weight is not zero."""
+    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        return np.arange(count), np.ones(count)
+    kept = np.flatnonzero(weight > 0)
+    return kept, weight[kept]

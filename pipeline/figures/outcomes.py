@@ -1,0 +1,97 @@
+"""Test rows of any classification: the confusion matrix, and how far the probabilities can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, final
+
+import numpy as np
+
+from pipeline.experiment import Experiment
+from pipeline.figures.canvas import COLOURS, GREY, Picture, head, sheet
+from pipeline.figures.finished import FinishedRun
+from pipeline.refusal import Refusal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ConfusionMatrix(Picture):
+    """Test rows of all folds by true and predicted class."""
+
+    file: str = "confusion_matrix.png"
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    task: ClassVar[str | None] = "classification"
+
+    def draw(self, run: FinishedRun) -> Figure:
+        """Draw the counts, shaded by the fraction of their true class."""
+        from sklearn.metrics import ConfusionMatrixDisplay
+
+        truth = np.concatenate([fold.outcome.truth for fold in run.folds])
+        predicted = np.concatenate([fold.outcome.predicted for fold in run.folds])
+        classes = run.experiment.dataset.classes
+        side = 2.6 + 0.45 * len(classes)
+        figure, panels = sheet(1, width=side + 0.8, height=side)
+        axes = panels[0, 0]
+        turned = "horizontal" if max(len(str(label)) for label in classes) * len(classes) < 40 else "vertical"
+        ConfusionMatrixDisplay.from_predictions(
+            truth, predicted, labels=classes, ax=axes, cmap="Blues", colorbar=False, xticks_rotation=turned
+        )
+        axes.set(xlabel="predicted", ylabel="true")
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        right = f"{len(truth)} test rows, accuracy {np.mean(truth == predicted):.3f}"
+        head(axes, run.experiment.dataset.name, f"{type(run.experiment.learner).__name__}\n{right}")
+        return figure
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Reliability(Picture):
+    """How often the positive class came true against the probability that was given for it, on all test rows.
+
+    Parameters
+    ----------
+    bins : int
+        Of equal width.
+    """
+
+    bins: int = 10
+    file: str = "reliability.png"
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    task: ClassVar[str | None] = "classification"
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse more than two classes, and a learner without probabilities."""
+        super().check(experiment)
+        if experiment.dataset.positive is None or not hasattr(experiment.learner, "predict_proba"):
+            raise Refusal(
+                "figures: Reliability is about the probability of one of two classes; "
+                f"{experiment.dataset.name} has {len(experiment.dataset.classes)}, and the learner is "
+                f"{type(experiment.learner).__name__}."
+            )
+
+    def draw(self, run: FinishedRun) -> Figure:
+        """Draw the curve and the diagonal."""
+        from sklearn.calibration import CalibrationDisplay
+
+        dataset = run.experiment.dataset
+        column = int(np.flatnonzero(dataset.classes == dataset.positive)[0])
+        truth = np.concatenate([fold.outcome.truth for fold in run.folds])
+        tables = [fold.outcome.probabilities for fold in run.folds if fold.outcome.probabilities is not None]
+        figure, panels = sheet(1, width=4.6, height=4.2)
+        axes = panels[0, 0]
+        CalibrationDisplay.from_predictions(
+            truth == dataset.positive, np.clip(np.concatenate(tables)[:, column], 0, 1), n_bins=self.bins, ax=axes,
+            color=COLOURS[0], name="model", ref_line=False,
+        )  # fmt: skip
+        axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly reliable")
+        axes.set(xlabel=f"probability given to {dataset.positive}", ylabel="how often it was")
+        axes.legend(loc="upper left")
+        head(axes, dataset.name, f"{type(run.experiment.learner).__name__}, {len(truth)} test rows")
+        return figure

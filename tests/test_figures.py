@@ -1,0 +1,317 @@
+"""Figures: what they refuse before a run, and that what they draw is what the learners say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import Bakeoff
+from matplotlib.figure import Figure as Paper
+from sklearn.linear_model import LogisticRegression
+
+import learners
+from learners.decision_tree.export import draw
+from pipeline import figures
+from pipeline.dataset import Dataset, bundled, lecture_table, made
+from pipeline.experiment import Experiment, final_model, run
+from pipeline.figures.canvas import Picture
+from pipeline.figures.finished import FinishedRun
+from pipeline.pruning import NoPruning
+from pipeline.refusal import Refusal
+from pipeline.scoring import choose_metrics
+from pipeline.splitting import Holdout, LeaveOneOut, Splitter
+from pipeline.tuning import NoTuning
+
+HOLDOUT = Holdout()
+
+
+def experiment_on(dataset: Dataset, learner: Any, splitter: Splitter = HOLDOUT) -> Experiment:
+    return Experiment(
+        dataset=dataset,
+        preprocessing=None,
+        learner=learner,
+        tuning=NoTuning(),
+        pruning=NoPruning(),
+        splitter=splitter,
+        metrics=choose_metrics(None, dataset.task, learner),
+        seed=0,
+    )
+
+
+def finished(experiment: Experiment) -> FinishedRun:
+    folds = list(run(experiment, experiment.splits()))
+    return FinishedRun(experiment, folds, final_model(experiment, folds[-1]))
+
+
+def words(paper: Paper) -> str:
+    """Return everything that is written on a figure."""
+    from matplotlib.text import Text
+
+    return "\n".join(text.get_text() for text in paper.findobj(Text))
+
+
+COLOURS = lecture_table("colours", "colour")
+MORTGAGE = lecture_table("mortgage", "decision", positive="Approve")
+READING = lecture_table("reading", "action")
+CARS = lecture_table("cars", "distance", task="regression")
+IRIS = bundled("iris")
+MOONS = made("moons", 300, 0.4, 0)
+KNN, TREE, BAYES = learners.KNeighborsClassifier(), learners.DecisionTreeClassifier(), learners.NaiveBayesClassifier()
+
+REFUSED: dict[str, tuple[Picture, Experiment, str]] = {
+    "regions of regression": (
+        figures.DecisionRegions(variants={}), experiment_on(CARS, learners.MeanRegressor()), "is regression"
+    ),
+    "regions of four columns": (figures.DecisionRegions(variants={}), experiment_on(IRIS, KNN), "two numeric columns"),
+    "regions of a column that is not there": (
+        figures.DecisionRegions(variants={}, columns=["x1", "y2"]), experiment_on(COLOURS, KNN), "Allowed: x1, x2."
+    ),
+    "regions of nominal columns": (
+        figures.DecisionRegions(variants={}, columns=["job", "family"]), experiment_on(MORTGAGE, BAYES), "nominal"
+    ),
+    "margins between three classes": (
+        figures.Margins(variants={}), experiment_on(made("blobs", 60, 1.0, 0), KNN), "between two classes"
+    ),
+    "curves over four columns": (figures.RegressionCurves(variants={}), experiment_on(
+        bundled("diabetes"), learners.MeanRegressor()), "10 columns"),
+    "a curve of what is no parameter": (
+        figures.ValidationCurve(parameter="n_neighbours", values=[1]), experiment_on(IRIS, KNN), "__n_neighbors'?"
+    ),
+    "more neighbours than rows": (
+        figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]), experiment_on(IRIS, KNN), "has 90 rows"
+    ),
+    "a variant of what is no parameter": (
+        figures.DecisionRegions(variants={"k": {"learner__k": 3}}), experiment_on(MOONS, KNN), "learner__k is no param"
+    ),
+    "a value that the learner does not take": (
+        figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}), experiment_on(MOONS, KNN), "'n_neighbors'"
+    ),
+    "a query without a column": (
+        figures.ProbabilityTables(variants={}, queries=[{"job": "true"}]), experiment_on(MORTGAGE, BAYES), "'deposit'"
+    ),
+    "a tree of what is none": (figures.Trees(variants={}, draw_tree=draw), experiment_on(IRIS, KNN), "decision trees"),
+    "gains of what is no tree": (figures.InformationGains(), experiment_on(IRIS, KNN), "decision trees"),
+    "a tree pruned without validation rows": (
+        figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}),
+        experiment_on(IRIS, TREE, LeaveOneOut()), "evaluation.validation=0.2",
+    ),
+    "probabilities of numeric columns": (
+        figures.ProbabilityTables(variants={}), experiment_on(IRIS, BAYES), "4 numeric columns"
+    ),
+    "probabilities of a tree": (figures.ProbabilityTables(variants={}), experiment_on(MORTGAGE, TREE), "naive_bayes"),
+    "reliability of three classes": (figures.Reliability(), experiment_on(IRIS, BAYES), "has 3"),
+    "reliability without probabilities": (figures.Reliability(), experiment_on(MOONS, learners.SVC()), "SVC"),
+    "a confusion matrix of numbers": (
+        figures.ConfusionMatrix(), experiment_on(CARS, learners.MeanRegressor()), "is regression"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_drawn_is_refused_in_a_sentence(name: str) -> None:
+    figure, experiment, reason = REFUSED[name]
+    with pytest.raises(Refusal, match=r"^figures: ") as refused:
+        figure.check(experiment)
+    assert reason in str(refused.value)
+
+
+def test_a_figure_that_cannot_be_drawn_is_refused_before_anything_runs(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("dataset=iris", "learner=knn", "figures=[{_target_: pipeline.figures.Reliability}]")
+    assert answer.status == 2
+    assert "figures: Reliability" in answer.err
+    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
+
+
+def test_a_figure_can_be_added_to_any_run_from_the_command_line(bakeoff: Bakeoff) -> None:
+    wanted = "figures=[{_target_: pipeline.figures.ConfusionMatrix, file: c.png}]"
+    assert bakeoff("dataset=digits", "learner=majority", wanted).status == 0
+    run = bakeoff.runs()[0]
+    assert "c.png" in [file.path for file in bakeoff.client().list_artifacts(run.info.run_id)]
+    assert run.info.run_name == "majority digits"
+
+
+@pytest.mark.parametrize("name", figures.__all__)
+def test_every_figure_has_a_file_of_its_own_and_is_frozen(name: str) -> None:
+    kind = getattr(figures, name)
+    assert issubclass(kind, Picture)
+    files = [getattr(figures, other).file for other in figures.__all__]
+    assert kind.file.endswith(".png")
+    assert files.count(kind.file) == 1
+    assert kind.__dataclass_params__.frozen
+
+
+def saved(picture: Picture, seen: FinishedRun, folder: Path) -> bytes:
+    picture.save(folder, seen.experiment, seen.folds, seen.model)
+    return (folder / picture.file).read_bytes()
+
+
+def test_the_same_run_gives_the_same_picture_bit_for_bit(tmp_path: Path) -> None:
+    picture = figures.DecisionRegions(variants={"k = 1": {"learner__n_neighbors": 1}})
+    assert saved(picture, finished(experiment_on(MOONS, KNN)), tmp_path) == saved(
+        picture, finished(experiment_on(MOONS, KNN)), tmp_path
+    )
+
+
+def test_drawing_leaves_the_runs_own_model_as_it_was() -> None:
+    seen = finished(experiment_on(MOONS, learners.DecisionTreeClassifier()))
+    before = seen.model.pipeline[-1].get_params()
+    leaves = seen.model.pipeline[-1].tree_.n_leaves
+    picture = figures.Trees(
+        variants={"a": {"learner__max_depth": 2}, "b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}
+    )
+    picture.draw(seen)
+    assert seen.model.pipeline[-1].get_params() == before
+    assert seen.model.pipeline[-1].tree_.n_leaves == leaves
+
+
+def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
+    seen = finished(experiment_on(COLOURS, learners.KNeighborsClassifier(n_neighbors=1), LeaveOneOut()))
+    variants = {"k = 1": {"learner__n_neighbors": 1}, "k = 3": {"learner__n_neighbors": 3}}
+    paper = figures.DecisionRegions(variants=variants, query=[1, 2], scores=False).draw(seen)
+    assert "(1, 2) is Red" in words(paper)
+    assert "(1, 2) is Blue" in words(paper)
+    for axes, k in zip(paper.axes, (1, 3), strict=True):
+        shades = axes.collections[0].get_array().reshape(300, 300)
+        assert set(np.unique(shades)) == {0, 1}
+        corner = seen.fit({"learner__n_neighbors": k}, seen.split.train).predict(COLOURS.X.iloc[:1] * 0 + [-2.2, 0])
+        assert seen.experiment.dataset.classes[int(shades[0, 0])] == corner[0]
+
+
+def test_three_classes_have_the_colours_of_their_marks() -> None:
+    from matplotlib.colors import to_rgba
+
+    seen = finished(experiment_on(made("blobs", 90, 1.0, 0), KNN))
+    axes = figures.DecisionRegions(variants={"k": {}}, scores=False).draw(seen).axes[0]
+    mesh = axes.collections[0]
+    marks = [item for item in axes.collections if item.get_label() in ("A", "B", "C")]
+    for code, mark in enumerate(marks):
+        assert mesh.cmap(mesh.norm(code))[:3] == pytest.approx(to_rgba(mark.get_facecolor()[0])[:3])
+
+
+def test_scores_under_a_title_are_the_means_over_the_runs_folds() -> None:
+    seen = finished(experiment_on(MOONS, KNN))
+    train, test = seen.scores({})
+    assert train == pytest.approx(np.mean([fold.scores["train_accuracy"] for fold in seen.folds]))
+    assert test == pytest.approx(np.mean([fold.scores["test_accuracy"] for fold in seen.folds]))
+
+
+def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wider() -> None:
+    seen = finished(experiment_on(lecture_table("outlier", "side"), learners.SVC(kernel="linear"), LeaveOneOut()))
+    variants = {"hard": {"learner__C": np.inf}, "soft": {"learner__C": 0.1}}
+    hard, soft = (seen.fit(parameters, seen.split.train) for parameters in variants.values())
+    X, _ = seen.rows(seen.split.train)
+    on = X.iloc[hard[-1].support_]
+    assert np.abs(hard.decision_function(on)) == pytest.approx(1, abs=1e-5)
+    assert soft[-1].margin_[0] > 2 * hard[-1].margin_[0]
+    said = words(figures.Margins(variants=variants).draw(seen))
+    assert f"margin {hard[-1].margin_[0]:.2f}, 3 support vectors" in said
+    assert f"margin {soft[-1].margin_[0]:.2f}" in said
+
+
+def test_margins_of_a_learner_without_support_vectors_are_lines_alone() -> None:
+    seen = finished(experiment_on(lecture_table("outlier", "side"), learners.SVC(kernel="linear"), LeaveOneOut()))
+    orders: Sequence[dict[str, Any]] = [{"learner": learners.Perceptron()}, {"learner": LogisticRegression()}]
+    said = words(figures.Margins(variants={"lines": orders}).draw(seen))
+    assert "nearest row at" in said
+    assert "support vector" not in said
+
+
+def test_the_validation_curve_shows_accuracy_1_for_one_neighbour_on_its_own_rows() -> None:
+    seen = finished(experiment_on(MOONS, KNN))
+    axes = figures.ValidationCurve(parameter="n_neighbors", values=[1, 5, 100], scale="log").draw(seen).axes[0]
+    training, test = (line.get_ydata() for line in axes.lines)
+    assert training[0] == 1
+    assert test[1] == pytest.approx(seen.folds[0].scores["test_accuracy"])  # k=5 is the run's own
+    assert [line.get_label() for line in axes.lines] == ["training rows", "test rows"]
+
+
+def test_the_regression_tree_steps_at_the_means_of_its_leaves() -> None:
+    seen = finished(experiment_on(CARS, learners.DecisionTreeRegressor(), LeaveOneOut()))
+    axes = figures.RegressionCurves(variants={"depth 1": {"learner__max_depth": 1}}).draw(seen).axes[0]
+    speed, distance = CARS.X["speed"].to_numpy(), CARS.y
+    steps = np.unique(axes.lines[0].get_ydata())
+    assert steps == pytest.approx([distance[speed < 17.5].mean(), distance[speed >= 17.5].mean()])
+
+
+def test_pruned_trees_say_their_sizes_and_cost_complexity_is_best_on_validation_rows() -> None:
+    seen = finished(experiment_on(MOONS, learners.DecisionTreeClassifier()))
+    names = ("bottom_up", "best_first", "cost_complexity", "pessimistic")
+    picture = figures.Trees(
+        variants={name: {} for name in ("before", *names)}, draw_tree=draw, pruning={name: name for name in names}
+    )
+    paper = picture.draw(seen)
+    assert sum(axes.axison for axes in paper.axes) == 0
+    X, y = seen.rows(seen.split.train)
+    full = learners.DecisionTreeClassifier().fit(X, y)
+    assert f"{full.get_n_leaves()} leaves, depth {full.get_depth()}" in words(paper)
+    held_out = seen.rows(seen.split.validation)
+    alphas = full.cost_complexity_pruning_path(X, y).ccp_alphas
+    subtrees = [learners.DecisionTreeClassifier(ccp_alpha=alpha).fit(X, y) for alpha in alphas]
+    best = max(subtrees, key=lambda tree: (tree.score(*held_out), -tree.get_n_leaves()))
+    assert (
+        f"{best.get_n_leaves()} leaves, depth {best.get_depth()}\naccuracy: validation {best.score(*held_out):.3f}"
+        in (words(paper))
+    )
+
+
+def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
+    seen = finished(experiment_on(MORTGAGE, learners.DecisionTreeClassifier(), LeaveOneOut()))
+    variants = {"CART": {"learner__nominal_splits": "binary"}}
+    said = words(figures.Trees(variants=variants, draw_tree=draw).draw(seen)).splitlines()
+    assert {"family?", "couple, single", "children", "Approve", "Reject"} <= set(said)
+
+
+def test_information_gains_are_those_of_the_lectures() -> None:
+    reading = figures.InformationGains().gains(finished(experiment_on(READING, TREE, LeaveOneOut())))
+    gains = {name: round(gain, 4) for name, (gain, _) in reading.items()}
+    assert gains == {"author": 0.0441, "thread": 0.4591, "length": 0.9183, "where": 0.0}
+    points = lecture_table("two_splits", "colour")
+    splits = figures.InformationGains().gains(finished(experiment_on(points, TREE, LeaveOneOut())))
+    assert splits["first"] == pytest.approx((0.27594, 0.38223), abs=5e-6)
+    assert splits["second"] == pytest.approx((0.30137, 0.30356), abs=1e-5)
+
+
+def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the_query() -> None:
+    seen = finished(experiment_on(MORTGAGE, learners.NaiveBayesClassifier(), LeaveOneOut()))
+    query = {"job": "true", "deposit": "high", "family": "children"}
+    variants = {"plain": {"learner__alpha": 0.0}, "Laplace": {"learner__alpha": 1.0}}
+    paper = figures.ProbabilityTables(variants=variants, queries=[query]).draw(seen)
+    plain, laplace = (" ".join(text.get_text() for text in axes.texts if "/" in text.get_text()) for axes in paper.axes)
+    assert plain == "5/10 5/10 1/5 3/5 4/5 2/5 2/5 1/5 3/5 4/5 0/5 2/5 2/5 2/5 3/5 1/5"
+    assert laplace == "6/12 6/12 2/7 4/7 5/7 3/7 3/7 2/7 4/7 5/7 1/8 3/8 3/8 3/8 4/8 2/8"
+    assert "Approve 0.0000, Reject 1.0000" in words(paper)
+    assert "Approve 0.4545, Reject 0.5455" in words(paper)
+
+
+def test_the_confusion_matrix_counts_the_test_rows_of_all_folds() -> None:
+    seen = finished(experiment_on(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
+    paper = figures.ConfusionMatrix().draw(seen)
+    counts = [text.get_text() for text in paper.axes[0].texts if text.get_text().isdigit()]
+    assert sum(map(int, counts)) == 6
+    assert "6 test rows" in words(paper)
+
+
+def test_reliability_is_about_the_positive_class() -> None:
+    seen = finished(experiment_on(bundled("breast_cancer", positive="malignant"), learners.NaiveBayesClassifier()))
+    assert "probability given to malignant" in words(figures.Reliability().draw(seen))
+
+
+@pytest.mark.parametrize("name", ["moons", "circles", "blobs"])
+def test_made_rows_are_the_same_for_the_same_seed_and_as_many_as_asked(name: str) -> None:
+    dataset = made(name, 90, 0.1, 3)
+    assert dataset.X.shape == (90, 2)
+    assert dataset.digest() == made(name, 90, 0.1, 3).digest() != made(name, 90, 0.1, 4).digest()
+    assert dataset.classes.tolist() == (["A", "B", "C"] if name == "blobs" else ["A", "B"])
+
+
+def test_a_shape_that_is_not_made_is_refused_with_the_nearest() -> None:
+    with pytest.raises(Refusal, match="Did you mean 'moons'"):
+        made("moon", 10, 0.1, 0)
+
+
+def test_the_parameters_of_made_rows_are_kept_with_the_run(bakeoff: Bakeoff) -> None:
+    assert bakeoff("dataset=moons", "dataset.noise=0.2", "learner=majority").status == 0
+    assert bakeoff.runs()[0].data.params["dataset.noise"] == "0.2"
