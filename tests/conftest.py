@@ -10,9 +10,10 @@ from tempfile import mkdtemp
 from typing import Any
 
 import elsewhere
-import mlflow_server
 import pytest
 from command import Bakeoff
+
+from benchmarks import mlflow_server
 
 
 @pytest.fixture

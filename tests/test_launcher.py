@@ -14,11 +14,11 @@ import pytest
 from command import Bakeoff
 from hydra.core.utils import JobReturn, JobStatus
 
-from pipeline.cli import Task
 from pipeline.launcher.parcel import Place
 from pipeline.launcher.returns import Returns
 from pipeline.refusal import Refusal
 from pipeline.store import create_sqlite
+from pipeline.sweep.plugin import RemoteWork
 
 SWEEP = ("-m", "learner=knn,majority", "dataset=iris")
 
@@ -106,5 +106,5 @@ def test_looking_at_a_store_again_takes_no_lock_from_whoever_writes_to_it(tmp_pa
 
 
 def test_the_task_goes_by_pickle() -> None:
-    task = Task(swept=("learner",), tracebacks=False)
-    assert pickle.loads(pickle.dumps(task)) == task
+    work = RemoteWork(resume=True, timeout=60.0, varying=("learner",))
+    assert pickle.loads(pickle.dumps(work)) == work

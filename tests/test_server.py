@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import elsewhere
-import mlflow_server
 import pytest
 from conftest import no_postgres
+
+from benchmarks import mlflow_server
 
 SCRIPT = Path(mlflow_server.__file__)
 PROCESSES, EACH = 8, ("learner.n_neighbors=1,2,3,4,5", "learner=knn", "dataset=iris", "tracking.models=false")

@@ -23,7 +23,7 @@ from pipeline import config
 from pipeline.refusal import Refusal
 from pipeline.request import Request
 from pipeline.sweep import search
-from pipeline.sweep.jobs import FAILED, Draft, Job, Outcome
+from pipeline.sweep.jobs import KILLED, REFUSED, Draft, Job, Outcome
 from pipeline.sweep.options import Options
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -92,16 +92,21 @@ class Elsewhere:
         work = RemoteWork(options.resume, options.timeout, jobs[0].request.varying)
         launcher = Plugins.instance().instantiate_launcher(self.context, work, self.master)
         returned = launcher.launch([list(job.request.overrides) for job in jobs], initial_job_idx=0)
-        for job, each in zip(jobs, returned, strict=True):
-            yield replace(_returned(each), number=job.number, name=job.name)
+        try:
+            for job, each in zip(jobs, returned, strict=True):
+                yield replace(_arrived(job, each), number=job.number, name=job.name)
+        finally:  # nobody waits for what still runs
+            getattr(returned, "cancel", bool)()
 
 
-def _returned(job: JobReturn) -> Outcome:
-    """Return a job's outcome; a launcher that lost the job, or could not start it, says so by an error."""
+def _arrived(job: Job, returned: JobReturn) -> Outcome:
+    """Return the outcome of a job that ran elsewhere; one whose process died has none, and is told as killed."""
     try:
-        outcome = job.return_value
+        outcome = returned.return_value
+    except Refusal as refusal:
+        return Outcome(job.number, job.name, REFUSED, str(refusal))
     except Exception as error:
-        return Outcome(0, "", FAILED, f"{type(error).__name__}: {error}")
+        return Outcome(job.number, job.name, KILLED, str(error))
     assert isinstance(outcome, Outcome)
     return outcome
 
