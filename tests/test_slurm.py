@@ -11,7 +11,8 @@ from typing import Any
 import elsewhere
 import pytest
 import slurm_cluster
-from mlflow_server import Server
+
+from benchmarks.mlflow_server import Server
 
 pytest.importorskip("submitit", reason='no submitit: pip install "bakeoff[slurm]"')
 real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.missing())
