@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,13 @@ import pytest
 from command import Bakeoff
 
 from benchmarks import mlflow_server
+
+
+@pytest.fixture(autouse=True)
+def no_store_from_before() -> Iterator[None]:
+    """Forget the store that MLflow's ``set_tracking_uri`` writes into the environment, which later commands would take."""
+    yield
+    os.environ.pop("MLFLOW_TRACKING_URI", None)
 
 
 @pytest.fixture
