@@ -20,6 +20,10 @@ from pipeline.refusal import Refusal, did_you_mean
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+    from pipeline.experiment import Judge
+    from pipeline.job import Result
+    from pipeline.request import Request
+
 DONE, FAILED, REFUSED = 0, 1, 2
 
 
@@ -107,8 +111,8 @@ def _hydra(words: Sequence[str]) -> int:
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     swept = config.swept_keys(words)
 
-    def task(composed: DictConfig) -> float:
-        return _job(composed, swept, tally, wants_traceback)
+    def task(composed: DictConfig, *judge: Judge) -> Result:
+        return _job(composed, config.request(swept, words), tally, wants_traceback, *judge)
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
@@ -122,28 +126,27 @@ def _hydra(words: Sequence[str]) -> int:
     return tally.status
 
 
-def _job(composed: DictConfig, swept: tuple[str, ...], tally: Tally, wants_traceback: bool) -> float:
+def _job(composed: DictConfig, request: Request, tally: Tally, wants_traceback: bool, *judge: Judge) -> Result:
     """Run one job and keep its failure to itself: the sweep goes on."""
     from pipeline import config
-    from pipeline.job import execute
+    from pipeline.job import Result, execute
     from pipeline.screen import Screen
 
     gc.enable()
-    request = config.request(swept)
     name = " ".join(config.overrides()) or "default"
     try:
-        result = execute(config.resolve(composed), request, Screen())
+        result = execute(config.resolve(composed), request, Screen(), *judge)
     except Refusal as refusal:
         config.discard_folder()
         tally.refused.append((name, str(refusal)))
-        return float("nan")
+        return Result(name, None, float("nan"), error=str(refusal))
     except (Exception, SystemExit) as error:
         if wants_traceback:
             traceback.print_exc()
         tally.failed.append((name, f"{type(error).__name__}: {error}"))
-        return float("nan")
+        return Result(name, None, float("nan"), error=f"{type(error).__name__}: {error}")
     tally.done += 1
-    return result.score
+    return result
 
 
 def _complain(tally: Tally) -> None:

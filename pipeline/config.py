@@ -214,17 +214,31 @@ def overrides() -> list[str]:
     return [str(word) for word in HydraConfig.get().overrides.task]
 
 
-def request(swept: tuple[str, ...]) -> Request:
-    """Return what the command line asked of the current job."""
+def key(word: str) -> str:
+    """Return what an override sets."""
+    return word.lstrip("+~").split("=")[0]
+
+
+def request(swept: tuple[str, ...], words: Sequence[str]) -> Request:
+    """Return what the command line asked of the current job.
+
+    Parameters
+    ----------
+    swept : tuple of str
+        Keys that the command line gives several values.
+    words : sequence of str
+        The command line; what a job sets beside it was chosen by a sweeper, and varies too.
+    """
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
     current = HydraConfig.get()
     choices = {str(group): str(option) for group, option in current.runtime.choices.items()}
     if current.mode == RunMode.RUN:
-        given = [word.lstrip("+~").split("=")[0] for word in overrides()]
-        return Request(choices, varying=tuple(given))
+        return Request(choices, varying=tuple(map(key, overrides())))
     name = Path(str(current.sweep.dir)).name
+    said = {key(word) for word in words}
+    swept = tuple(dict.fromkeys([*swept, *(key(word) for word in overrides() if key(word) not in said)]))
     return Request(choices, varying=swept, sweep=name, number=int(current.job.num))
 
 

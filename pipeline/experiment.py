@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,6 +114,19 @@ class Fold:
     model: Model
     scores: Mapping[str, float]
     outcome: Outcome
+
+
+Judge = Callable[[Experiment, Sequence[Fold]], bool]
+"""Says of the folds so far whether further ones are worth their time."""
+
+
+class Stopped(Exception):
+    """A judge stopped a run between two folds."""
+
+
+def go_on(experiment: Experiment, folds: Sequence[Fold]) -> bool:
+    """Let every run come to its end: the judge that is none."""
+    return True
 
 
 def axis_seed(seed: int, axis: str) -> int:

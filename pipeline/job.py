@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline import preflight, scoring
+from pipeline import preflight, report, scoring
 from pipeline.config import as_yaml, build, settle
 from pipeline.dataset import Dataset
-from pipeline.experiment import Experiment, Fold, Model, final_model, run
+from pipeline.experiment import Experiment, Fold, Judge, Model, Stopped, final_model, go_on, run
 from pipeline.request import Request
 from pipeline.screen import Screen
 from pipeline.sweep import config_hash
@@ -29,11 +29,20 @@ class Result:
     run_id : str or None
     score : float
         The mean headline score on test rows.
+    metrics : mapping of str to float
+        The mean over folds of each metric, by its name in the store.
+    pruned : bool
+        A judge stopped the run; score and metrics are those of the folds until then.
+    error : str or None
+        Why there is no run, or a failed one.
     """
 
     name: str
     run_id: str | None
     score: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    pruned: bool = False
+    error: str | None = None
 
 
 def assemble(spec: Mapping[str, Any]) -> Experiment:
@@ -60,7 +69,7 @@ def assemble(spec: Mapping[str, Any]) -> Experiment:
     )
 
 
-def execute(spec: Mapping[str, Any], request: Request, screen: Screen) -> Result:
+def execute(spec: Mapping[str, Any], request: Request, screen: Screen, judge: Judge = go_on) -> Result:
     """Run one job.
 
     Parameters
@@ -69,6 +78,8 @@ def execute(spec: Mapping[str, Any], request: Request, screen: Screen) -> Result
         The composed configuration, resolved.
     request : Request
     screen : Screen
+    judge : callable
+        (experiment, folds so far) -> whether to go on; asked after each fold.
 
     Raises
     ------
@@ -87,19 +98,31 @@ def execute(spec: Mapping[str, Any], request: Request, screen: Screen) -> Result
     if request.sweep is None:
         screen.experiment(description.name, experiment)
     folds: list[Fold] = []
-    with tracker.run(description, experiment) as kept:
-        for fold in screen.watch(run(experiment, splits), len(splits), description.name):
-            kept.fold(fold)
-            folds.append(fold)
-        model: Model = final_model(experiment, folds[-1])
-        kept.finish(model, figures)
+    try:
+        with tracker.run(description, experiment) as kept:
+            for fold in screen.watch(run(experiment, splits), len(splits), description.name):
+                kept.fold(fold)
+                folds.append(fold)
+                if not judge(experiment, folds) and len(folds) < len(splits):
+                    raise Stopped
+            model: Model = final_model(experiment, folds[-1])
+            kept.finish(model, figures)
+    except Stopped:
+        screen.say(f"#{request.number:<4} {description.name:<36} pruned after {len(folds)} of {len(splits)} folds")
+        return _result(description, kept.run_id, experiment, folds, pruned=True)
     if request.sweep is None:
         screen.scores(experiment, folds, model)
         screen.kept(kept.run_id, tracker.store)
     else:
         screen.job(request.number, description.name, experiment, folds, kept.run_id)
-    headline = [fold.scores[f"test_{experiment.headline}"] for fold in folds]
-    return Result(description.name, kept.run_id, sum(headline) / len(headline))
+    return _result(description, kept.run_id, experiment, folds)
+
+
+def _result(
+    description: Description, run_id: str | None, experiment: Experiment, folds: list[Fold], pruned: bool = False
+) -> Result:
+    metrics = report.summary(experiment, folds)
+    return Result(description.name, run_id, metrics[f"test_{experiment.headline}"], metrics, pruned)
 
 
 def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Description:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pipeline import artefact, provenance, report
-from pipeline.experiment import Experiment, Fold, Model
+from pipeline.experiment import Experiment, Fold, Model, Stopped
 from pipeline.refusal import Refusal
 from pipeline.store import Store, open_store
 
@@ -136,13 +136,16 @@ class MLflowTracker:
 
     @contextmanager
     def run(self, description: Description, experiment: Experiment) -> Iterator[MLflowRun]:
-        """Start a run; it ends FINISHED, FAILED with its traceback, or KILLED by a signal, whatever happens inside."""
+        """Start a run; it ends FINISHED, FAILED with its traceback, or KILLED by a signal or a judge."""
         if self.store is None:
             self.open()
         assert self.store is not None
         run = MLflowRun.start(self.store, description, experiment, keep_model=self.models)
         try:
             yield run
+        except Stopped:
+            run.stop()
+            raise
         except BaseException as error:
             run.fail(error)
             raise
@@ -210,6 +213,15 @@ class MLflowRun:
             self._client.log_text(self._id, self._description.config, "config.yaml")
         finally:
             self.end("KILLED" if killed else "FAILED")
+
+    def stop(self) -> None:
+        """Keep the folds so far and end the run KILLED: it is not the whole evaluation, and must not pass for it."""
+        try:
+            self._flush()
+            self._client.set_tag(self._id, "pruned", "true")
+            self._client.log_text(self._id, self._description.config, "config.yaml")
+        finally:
+            self.end("KILLED")
 
     def end(self, status: str) -> None:
         """Set the final status."""

@@ -17,8 +17,9 @@ STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
 ONE_DOOR = {
     "mlflow": {"tracking", "store", "artefact"},
-    "hydra": {"cli", "config", "sweep"},
-    "omegaconf": {"cli", "config", "sweep"},
+    "hydra": {"cli", "config", "sweep", "study"},
+    "omegaconf": {"cli", "config", "sweep", "study"},
+    "optuna": {"study"},
     "matplotlib": {"figures"},
 }
 
