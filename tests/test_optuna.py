@@ -1,18 +1,26 @@
-"""Studies, run as a person runs them, on real SQLite files."""
+"""Studies, run as a person runs them, on real SQLite files and a real PostgreSQL server."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 from command import Answer, Bakeoff
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
+from sqlalchemy.pool import NullPool
 
 from pipeline.refusal import Refusal
 from pipeline.study.objectives import Objective, choose_objectives
@@ -20,6 +28,7 @@ from pipeline.study.objectives import Objective, choose_objectives
 optuna = pytest.importorskip("optuna")
 space = pytest.importorskip("pipeline.study.space")
 
+DOCS = Path(__file__).parents[1] / "docs" / "optuna.md"
 STUDY = ("-m", "hydra/sweeper=optuna", "dataset=iris", "tracking=none")
 THRESHOLD = "hydra.sweeper.pruner._target_=optuna.pruners.ThresholdPruner"
 GRID = "hydra.sweeper.sampler._target_=optuna.samplers.GridSampler"
@@ -27,11 +36,11 @@ BOTH = (GRID, "+hydra.sweeper.sampler.search_space.learner=[majority,knn]")
 """Takes each of the two learners once."""
 
 
-def study(bakeoff: Bakeoff, name: str | None = None) -> Any:
-    """Load the folder's study, or the named one."""
-    storage = f"sqlite:///{bakeoff.folder}/outputs/optuna.db"
-    name = name or optuna.get_all_study_names(storage)[0]
-    return optuna.load_study(study_name=name, storage=storage)
+def study(bakeoff: Bakeoff, name: str | None = None, url: str | None = None) -> Any:
+    """Load the folder's study, or the named one, without keeping connections open."""
+    url = url or f"sqlite:///{bakeoff.folder}/outputs/optuna.db"
+    storage = optuna.storages.RDBStorage(url, engine_kwargs={"poolclass": NullPool})
+    return optuna.load_study(study_name=name, storage=storage)  # of no name: the only study
 
 
 def each_target(other: str) -> tuple[str, str]:
@@ -151,7 +160,8 @@ def test_the_same_command_continues_up_to_n_trials(bakeoff: Bakeoff) -> None:
 def test_another_space_or_other_data_are_another_study(bakeoff: Bakeoff) -> None:
     for dataset, k in (("iris", "1,2"), ("iris", "1,3"), ("wine", "1,2")):
         search(bakeoff, "learner=knn", f"dataset={dataset}", f"learner.n_neighbors={k}", n_trials=1)
-    assert len(optuna.get_all_study_names(f"sqlite:///{bakeoff.folder}/outputs/optuna.db")) == 3
+    with closing(sqlite3.connect(bakeoff.folder / "outputs" / "optuna.db")) as database:
+        assert database.execute("SELECT count(*) FROM studies").fetchone() == (3,)
 
 
 @pytest.mark.parametrize(
@@ -191,18 +201,56 @@ def test_an_interrupted_trial_is_told_failed_and_finished_ones_are_kept(bakeoff:
 
 
 def test_two_processes_share_a_study_and_make_no_trial_too_many(bakeoff: Bakeoff) -> None:
-    words = [*STUDY, "learner=knn", "learner.n_neighbors=range(1,30)", "hydra.sweeper.n_trials=8"]
+    in_two_processes(bakeoff, "hydra.sweeper.n_trials=8")
+    assert states(bakeoff).count("COMPLETE") == 8
+    assert not {"RUNNING", "WAITING"} & {*states(bakeoff)}
+
+
+def test_machines_share_a_study_on_a_server(bakeoff: Bakeoff, postgresql: str) -> None:
+    in_two_processes(bakeoff, "hydra.sweeper.n_trials=6", f"hydra.sweeper.storage={postgresql}")
+    trials = study(bakeoff, url=postgresql).trials
+    assert sum(trial.state.name == "COMPLETE" for trial in trials) == 6
+    assert len({trial.user_attrs["process"][1] for trial in trials if "process" in trial.user_attrs}) == 2
+    assert not (bakeoff.folder / "outputs" / "optuna.db").exists()
+
+
+def in_two_processes(bakeoff: Bakeoff, *words: str) -> None:
+    """Give the same command twice at once, as two machines would; both end well."""
+    command = [sys.executable, "-m", "pipeline", *STUDY, "learner=knn", "learner.n_neighbors=range(1,30)", *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     both = [
-        subprocess.Popen(
-            [sys.executable, "-m", "pipeline", *words], cwd=bakeoff.folder, env=environment, stdout=subprocess.PIPE
-        )
+        subprocess.Popen(command, cwd=bakeoff.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for _ in range(2)
     ]
     told = [process.communicate(timeout=120)[0].decode() for process in both]
     assert [process.returncode for process in both] == [0, 0], told
-    assert states(bakeoff).count("COMPLETE") == 8
-    assert not {"RUNNING", "WAITING"} & {*states(bakeoff)}
+
+
+@pytest.fixture
+def postgresql() -> Iterator[str]:
+    """Start a server with an empty database, and return its URL."""
+    pytest.importorskip("psycopg")
+    programs = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+    if programs is None:
+        pytest.skip("no PostgreSQL on this machine: install Debian's postgresql")
+    folder = Path(mkdtemp(prefix="bakeoff-"))
+    become = []
+    if os.geteuid() == 0:  # which the server refuses to be
+        shutil.chown(folder, "postgres")
+        become = ["runuser", "-u", "postgres", "--"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    control = [*become, str(programs / "pg_ctl"), "-D", str(folder / "data"), "-w", "-l", str(folder / "log")]
+    where = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
+    start = [*become, str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "bakeoff"]
+    try:
+        for command in (start, [*control, "-o", where, "start"]):
+            subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL, timeout=60)
+        yield f"postgresql+psycopg://bakeoff@127.0.0.1:{port}/postgres"
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], check=False, cwd="/", stdout=subprocess.DEVNULL)
+        shutil.rmtree(folder)
 
 
 # What goes wrong, and what is stopped
@@ -254,6 +302,19 @@ def test_folds_are_reported_and_a_trial_that_ends_well_is_not_pruned_at_its_last
     assert trial.state.name == "COMPLETE"
     assert sorted(trial.intermediate_values) == [1, 2, 3]
     assert trial.intermediate_values[3] == trial.value
+
+
+@pytest.mark.parametrize("other", ["failing.Failing", "learners.MeanRegressor"])
+def test_scores_of_jobs_that_ran_elsewhere_are_told_when_they_come_back(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    monkeypatch.setattr("pipeline.study.sweeper.HERE", "elsewhere")
+    target = f"learner._target_=choice({other},learners.MajorityClassifier)"
+    words = ["learner=majority", "trust=[failing]", target, *each_target(other), "hydra.sweeper.n_jobs=2"]
+    assert search(bakeoff, *words).status == 1
+    assert sorted(states(bakeoff)) == ["COMPLETE", "FAIL"]
+    refused = search(bakeoff, "learner=knn,svm", "hydra/sweeper/pruner=median")
+    assert "stops jobs that run in this process only" in refused.err
 
 
 REFUSALS = {
@@ -357,3 +418,10 @@ def test_directions_are_the_metrics_own() -> None:
     chosen = choose_objectives(names, None, "classification", None)
     assert [objective.direction for objective in chosen] == ["maximize", "minimize", "minimize", "minimize"]
     assert choose_objectives(None, "minimize", "regression", ["mae"]) == (Objective("validation_mae", "minimize"),)
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\$ bakeoff (.*)$", DOCS.read_text(), flags=re.MULTILINE))
+def test_every_command_of_the_docs_runs(bakeoff: Bakeoff, line: str) -> None:
+    answer = bakeoff(*shlex.split(line), "hydra.sweeper.n_trials=2", "tracking=none")
+    assert (answer.status, answer.err) == (0, "")
+    assert "2 trials are finished" in answer.out

@@ -15,7 +15,13 @@ def test_the_wheel_carries_configurations_tables_and_both_packages(tmp_path: Pat
     subprocess.run([sys.executable, "-c", BUILD, str(tmp_path)], cwd=ROOT, check=True, capture_output=True, timeout=120)
     (wheel,) = tmp_path.glob("*.whl")
     carried = set(ZipFile(wheel).namelist())
-    for folder, pattern in (("conf", "*.yaml"), ("pipeline", "*.py"), ("pipeline", "*.csv"), ("learners", "*.py")):
+    for folder, pattern in (
+        ("conf", "*.yaml"),
+        ("pipeline", "*.py"),
+        ("pipeline", "*.csv"),
+        ("learners", "*.py"),
+        ("hydra_plugins", "*.py"),
+    ):
         files = {str(file.relative_to(ROOT)) for file in (ROOT / folder).rglob(pattern)}
         assert files
         assert files <= carried

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +55,9 @@ class Facts:
         return cls(f"{dataset.name}-{digest}", same, tuple(objective.direction for objective in objectives))
 
 
-def open_study(storage: str | None, name: str, facts: Facts) -> optuna.Study:
-    """Open the study of that name, or make it.
+@contextmanager
+def opened_study(given: str | None, name: str, facts: Facts) -> Iterator[optuna.Study]:
+    """Open the study of that name, or make it; its storage is closed in the end.
 
     Raises
     ------
@@ -63,24 +65,34 @@ def open_study(storage: str | None, name: str, facts: Facts) -> optuna.Study:
         The storage cannot be used, or the study is about something else.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    url = storage_url(storage)
+    url = storage_url(given)
+    storage = open_storage(url)
     try:
-        study = optuna.create_study(
-            storage=open_storage(url), study_name=name, directions=facts.directions, load_if_exists=True
-        )
-        known = study.user_attrs.get("same")
-        if known is None:
-            study.set_user_attr("same", dict(facts.same))
-    except (optuna.exceptions.StorageInternalError, SQLAlchemyError) as error:
-        shown = url.render_as_string(hide_password=True)
-        raise Refusal(f"hydra.sweeper.storage={shown!r} cannot be used: {str(error).splitlines()[0]}") from error
+        try:
+            study = optuna.create_study(
+                storage=storage, study_name=name, directions=facts.directions, load_if_exists=True
+            )
+            _require_same(study, facts)
+        except (optuna.exceptions.StorageInternalError, SQLAlchemyError) as error:
+            shown = url.render_as_string(hide_password=True)
+            raise Refusal(f"hydra.sweeper.storage={shown!r} cannot be used: {str(error).splitlines()[0]}") from error
+        yield study
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def _require_same(study: optuna.Study, facts: Facts) -> None:
+    known = study.user_attrs.get("same")
+    if known is None:
+        study.set_user_attr("same", dict(facts.same))
+        return
     for key, value in facts.same.items():
-        if known is not None and known.get(key) != value:
+        if known.get(key) != value:
             raise Refusal(
-                f"hydra.sweeper.study_name={name!r} was made with {key} {_listed(known.get(key))}, "
+                f"hydra.sweeper.study_name={study.study_name!r} was made with {key} {_listed(known.get(key))}, "
                 f"and this command has {_listed(value)}; give another study_name."
             )
-    return study
 
 
 def _listed(value: Any) -> str:

@@ -24,7 +24,7 @@ from pipeline.refusal import Refusal
 from pipeline.study import results
 from pipeline.study.composing import Composer, read_space
 from pipeline.study.objectives import Objective, choose_objectives, require_validation_rows
-from pipeline.study.opening import Facts, open_study
+from pipeline.study.opening import Facts, opened_study
 from pipeline.study.trials import Trials, signs_of_life
 
 HERE = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -86,14 +86,14 @@ def sweep(
     _require_prunable(prunes, objectives, str(master.hydra.launcher._target_))
 
     facts = Facts.of(space, objectives, dataset)
-    study = open_study(settings.storage, settings.study_name or facts.name, facts)
-    study.pruner = pruner
-    study.sampler = _sampler(settings.sampler, trust, len(study.get_trials(deepcopy=False)))
-    trials = Trials(study, space, objectives, settings.n_trials)
-    results.announce(study, trials, objectives)
-    jobs = Jobs(trials, task, prunes)
-    jobs.run(partial(Plugins.instance().instantiate_launcher, context, config=master), settings.n_jobs, master)
-    results.conclude(study, trials, objectives, Path(str(master.hydra.sweep.dir)))
+    with opened_study(settings.storage, settings.study_name or facts.name, facts) as study:
+        study.pruner = pruner
+        study.sampler = _sampler(settings.sampler, trust, len(study.get_trials(deepcopy=False)))
+        trials = Trials(study, space, objectives, settings.n_trials)
+        results.announce(study, trials, objectives)
+        launcher = partial(Plugins.instance().instantiate_launcher, context, config=master)
+        Jobs(trials, task, prunes).run(launcher, settings.n_jobs, master)
+        results.conclude(study, trials, objectives, Path(str(master.hydra.sweep.dir)))
 
 
 @dataclass

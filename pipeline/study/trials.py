@@ -64,12 +64,17 @@ class Trials:
         """Start at most so many trials; none when the study has what it shall have."""
         self._bury()
         asked: list[Asked] = []
-        while len(asked) < most and self._counted() < self.n_trials and not self._exhausted:
-            trial = self.study.ask()
-            if self._counted(before=trial.number) >= self.n_trials:  # another process was faster
-                self.fail(trial, "one more than hydra.sweeper.n_trials")
-                break
-            asked.append(self._choose(trial))
+        try:
+            while len(asked) < most and self._counted() < self.n_trials and not self._exhausted:
+                trial = self.study.ask()
+                if self._counted(before=trial.number) >= self.n_trials:  # another process was faster
+                    self.fail(trial, "one more than hydra.sweeper.n_trials")
+                    break
+                asked.append(self._choose(trial))
+        except BaseException:
+            for one in asked:
+                self.fail(one.trial, "interrupted")
+            raise
         return asked
 
     def tell(self, trial: Trial, metrics: Mapping[str, float], pruned: bool, run_id: str | None) -> None:
