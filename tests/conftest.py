@@ -19,7 +19,7 @@ from benchmarks import mlflow_server
 
 @pytest.fixture(autouse=True)
 def no_store_from_before() -> Iterator[None]:
-    """Forget the store that ``mlflow.set_tracking_uri`` writes into the environment, for later commands would take it."""
+    """Forget the store that ``mlflow.set_tracking_uri`` writes into the environment: later commands would take it."""
     yield
     os.environ.pop("MLFLOW_TRACKING_URI", None)
 
