@@ -73,7 +73,7 @@ class Terminated(KeyboardInterrupt):
 
 def main() -> None:
     """Run the command and exit."""
-    gc.disable()  # imports make many objects and no garbage: collecting meanwhile costs a fifth of a short run
+    gc.set_threshold(500_000)  # imports make many objects and no garbage: looking often costs a fifth of a short run
     signal.signal(signal.SIGTERM, _terminate)
     sys.path.append(os.getcwd())  # an installed command does not look there, and one's own learners may lie there
     words = sys.argv[1:]
@@ -115,7 +115,6 @@ class Task:
         from pipeline import config
         from pipeline.single import run_alone
 
-        gc.enable()
         try:
             outcome = run_alone(config.resolve(composed), config.request(), self.tracebacks)
         except Refusal:
