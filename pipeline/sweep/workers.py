@@ -85,6 +85,11 @@ class Workers:
         for worker in self._crew:
             worker.process.join(FAREWELL_SECONDS)
             worker.process.kill()
+            worker.process.join()
+        for job in [worker.job for worker in self._crew if worker.job is not None]:
+            store = self._bench.resources.tracker(job.spec).find()
+            if store is not None:  # a worker may have been stopped just between making its run and answering for it
+                history.after_death(store, "the sweep was stopped")
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
         """Run jobs, and yield their outcomes as they come."""
