@@ -1,0 +1,11 @@
+"""The door to MLflow's runs.
+
+``interface`` is what the loop knows, ``trackers`` choose where runs are kept, ``run`` writes one, ``models`` its model.
+MLflow is imported when the first run starts, so that a refusal costs no time.
+"""
+
+from pipeline.tracking.interface import Description, Figure, Run, Tracker
+from pipeline.tracking.models import load_model, warm_up
+from pipeline.tracking.trackers import MLflowTracker, NoTracker
+
+__all__ = ["Description", "Figure", "MLflowTracker", "NoTracker", "Run", "Tracker", "load_model", "warm_up"]
