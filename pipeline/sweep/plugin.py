@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -135,7 +135,7 @@ class Composer:
     loader: Any
     master: DictConfig
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
-    _bases: dict[tuple[str, ...], tuple[DictConfig, dict[str, str]]] = field(default_factory=dict)
+    _bases: dict[tuple[str, ...], tuple[bytes, dict[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.loader.repository = CachingConfigRepository(self.loader.repository)
@@ -150,8 +150,8 @@ class Composer:
         try:
             parsed = [self._parse(word) for word in words]
             chosen = tuple(word for word, (_, chooses) in zip(words, parsed, strict=True) if chooses)
-            base, choices = self._base(chosen)
-            composed = copy.deepcopy(base)
+            packed, choices = self._base(chosen)
+            composed = pickle.loads(packed)  # a copy, in a third of deepcopy's time
             ConfigLoaderImpl._apply_overrides_to_config([each for each, chooses in parsed if not chooses], composed)
         except Exception as error:
             raise config.explain(error) from None
@@ -176,13 +176,13 @@ class Composer:
             self._parsed[word] = override, is_group or override.package is not None
         return self._parsed[word]
 
-    def _base(self, chosen: tuple[str, ...]) -> tuple[DictConfig, dict[str, str]]:
+    def _base(self, chosen: tuple[str, ...]) -> tuple[bytes, dict[str, str]]:
         if chosen not in self._bases:
             composed = self.loader.load_sweep_config(self.master, list(chosen))
             choices = {str(group): str(option) for group, option in composed.hydra.runtime.choices.items()}
             with open_dict(composed):
                 del composed["hydra"]
-            self._bases[chosen] = composed, choices
+            self._bases[chosen] = pickle.dumps(composed), choices
         return self._bases[chosen]
 
 
