@@ -26,7 +26,8 @@ class Path(Protocol):
 
     The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
     done once.  Each estimator is equal to one fitted anew with that value (to the solver's tolerance where one
-    solution is the start of the search for the next), and stays so when the iterator goes on.
+    solution is the start of the search for the next), and stays so when the iterator goes on.  A table of numbers may
+    come as a plain array.
     """
 
     path_parameters: ClassVar[tuple[str, ...]]

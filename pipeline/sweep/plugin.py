@@ -139,6 +139,8 @@ class Composer:
 
     def __post_init__(self) -> None:
         self.loader.repository = CachingConfigRepository(self.loader.repository)
+        self._name = Path(str(self.master.hydra.sweep.dir)).name
+        self._parser = OverridesParser.create()
 
     def compose(self, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
         """Return a job's configuration, not settled, and the chosen option of each group.
@@ -160,10 +162,9 @@ class Composer:
     def draft(self, number: int, words: Sequence[str], varying: tuple[str, ...]) -> Draft:
         """Return a job of the sweep."""
         words = tuple(words)
-        name = Path(str(self.master.hydra.sweep.dir)).name
         try:
             spec, choices = self.compose(words)
-            request = Request(choices, varying=varying, sweep=name, number=number, overrides=words)
+            request = Request(choices, varying=varying, sweep=self._name, number=number, overrides=words)
             return Draft(number, words, config.settle(spec), request)
         except Refusal as refusal:
             return Draft(number, words, refusal=refusal)
@@ -171,7 +172,7 @@ class Composer:
     def _parse(self, word: str) -> tuple[Override, bool]:
         """Return an override, and whether it chooses an option of a group, on which files depend."""
         if word not in self._parsed:
-            override = OverridesParser.create().parse_override(word)
+            override = self._parser.parse_override(word)
             is_group = bool(self.loader.repository.group_exists(override.key_or_group))
             self._parsed[word] = override, is_group or override.package is not None
         return self._parsed[word]
