@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))  # they kill sweeps in the same way
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # they kill sweeps in the same way
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from killing import start, until_done
+from killing import ROOT, start, until_done
 
 from benchmarks.tables import machine, replace_part
 
