@@ -22,6 +22,9 @@ TILE = 128
 """Query rows are put through the network so many at a time, the last tile filled up: a matrix product of one fixed
 shape gives a row the same bits whatever rows stand beside it."""
 
+NOTHING = 1e-9
+"""The share of its first value by which the loss must fall: steps may be too small for the data, or too large."""
+
 
 class MultilayerPerceptron(Learner):
     """Abstract: parameters, training and the forward pass that classifier and regressor share."""
@@ -112,7 +115,7 @@ class MultilayerPerceptron(Learner):
             history = train(network, solver, X, target, schedule, random, score)
         except DivergedError as error:
             raise ValueError(
-                f"{type(self).__name__} diverged: loss or weights overflowed.  Standardise the features (for "
+                f"{type(self).__name__} diverged: loss or weights overflowed. Standardise the features (for "
                 f"regression the target too), or lower learning_rate_init={self.learning_rate_init}."
             ) from error
         self._record(history)
@@ -124,12 +127,18 @@ class MultilayerPerceptron(Learner):
         self.validation_scores_ = history.scores if self.early_stopping else None
         self.best_validation_score_ = max(history.scores) if self.early_stopping else None
         if not history.converged:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} passes while still improving; raise "
-                f"max_iter or learning_rate_init={self.learning_rate_init}, or standardise the features.",
-                ConvergenceWarning,
-                stacklevel=4,
+            self._warn(
+                f"stopped after max_iter={self.max_iter} passes while still improving; raise max_iter or "
+                f"learning_rate_init={self.learning_rate_init}, or standardise the features."
             )
+        elif history.losses[0] > 0 and min(history.losses) > (1.0 - NOTHING) * history.losses[0]:
+            self._warn(
+                f"learnt nothing: no pass had a lower loss than the first. Standardise the features (for regression "
+                f"the target too), or change learning_rate_init={self.learning_rate_init}."
+            )
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(f"{type(self).__name__} {message}", ConvergenceWarning, stacklevel=5)
 
     def _held_back(self, n: int) -> int:
         """Return how many of n rows are for validation."""
