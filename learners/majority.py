@@ -24,6 +24,11 @@ from learners.scaling import column_units
 class MajorityClassifier(ProbabilisticClassifier):
     """Predict the commonest class of training (ties: the smallest class).
 
+    Parameters
+    ----------
+    categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
+        The nominal columns, which are taken and not looked at.
+
     Attributes
     ----------
     classes_ : ndarray of shape (c,)
@@ -68,6 +73,11 @@ class MajorityClassifier(ProbabilisticClassifier):
 
 class MeanRegressor(Regressor):
     """Predict the mean of the training targets.
+
+    Parameters
+    ----------
+    categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
+        The nominal columns, which are taken and not looked at.
 
     Attributes
     ----------
