@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from command import Bakeoff
 from matplotlib.figure import Figure as Paper
@@ -275,7 +276,8 @@ def overlaps(paper: Paper) -> list[tuple[str, str]]:
     canvas = FigureCanvasAgg(paper)
     canvas.draw()
     renderer = canvas.get_renderer()
-    written = [text for axes in paper.axes for text in axes.texts if text.get_text()]
+    ticks = [tick for axes in paper.axes for tick in (*axes.get_xticklabels(), *axes.get_yticklabels()) if axes.axison]
+    written = [text for axes in paper.axes for text in axes.texts if text.get_text() and text.get_in_layout()] + ticks
     boxes = [(text.get_text(), (text.get_bbox_patch() or text).get_window_extent(renderer)) for text in written]
     return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
 
@@ -332,6 +334,19 @@ def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the
     assert laplace == "6/12 6/12 2/7 4/7 5/7 3/7 3/7 2/7 4/7 5/7 1/8 3/8 3/8 3/8 4/8 2/8"
     assert "Approve 0.0000, Reject 1.0000" in words(paper)
     assert "Approve 0.4545, Reject 0.5455" in words(paper)
+
+
+def test_tables_of_long_names_and_many_classes_do_not_lie_on_one_another() -> None:
+    place = ["by the river", "under the old bridge", "on the hill"]
+    X = pd.DataFrame(
+        {"where_it_was_found": pd.Categorical(place * 20), "leaf": pd.Categorical(["small", "broad"] * 30)}
+    )
+    y = np.array([f"the tree called {name}" for name in ("ash", "elm", "fir", "oak", "yew")] * 12)
+    seen = finished(experiment_on(Dataset("trees", X, y, "classification", "tree"), learners.NaiveBayesClassifier()))
+    query = {"where_it_was_found": "on the hill", "leaf": "small"}
+    tables = figures.ProbabilityTables(variants={"plain": {"learner__alpha": 0.0}, "Laplace": {}}, queries=[query])
+    assert not overlaps(tables.draw(seen))
+    assert not overlaps(figures.ConfusionMatrix().draw(seen))
 
 
 def test_the_confusion_matrix_counts_the_test_rows_of_all_folds() -> None:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from pipeline.experiment import Experiment
-from pipeline.figures.canvas import COLOURS, GREY, Picture, head, sheet
+from pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, sheet
 from pipeline.figures.finished import FinishedRun
 from pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+FAINT = "#b0b0b0"
+"""Of a count of 0."""
 
 
 def counted(run: FinishedRun, truth: np.ndarray) -> str:
@@ -49,10 +52,8 @@ class ConfusionMatrix(Picture):
             normalize="true", im_kw={"vmin": 0.0, "vmax": 1.0},
         )  # fmt: skip
         counts = confusion_matrix(truth, predicted, labels=classes)
-        for text, count in zip(shown.text_.ravel(), counts.ravel(), strict=True):
-            text.set_text(f"{count}")
-            if count == 0:
-                text.set_color("#b0b0b0")
+        for text, count, share in zip(shown.text_.ravel(), counts.ravel(), shown.confusion_matrix.ravel(), strict=True):
+            text.set(text=f"{count}", color="white" if share > 0.55 else INK if count else FAINT)
         axes.set(xlabel="predicted", ylabel="true")
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
