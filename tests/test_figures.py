@@ -282,8 +282,9 @@ def overlaps(paper: Paper) -> list[tuple[str, str]]:
     return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 9])
-@pytest.mark.parametrize("dataset", ["mortgage", "iris", "wine", "breast_cancer"])
+@pytest.mark.parametrize(
+    ("dataset", "depth"), [("mortgage", 9), ("iris", 2), ("iris", 3), ("wine", 2), ("wine", 3), ("breast_cancer", 2)]
+)
 def test_the_words_of_trees_do_not_lie_on_one_another(dataset: str, depth: int) -> None:
     data = MORTGAGE if dataset == "mortgage" else bundled(dataset)
     seen = finished(experiment_on(data, TREE))
@@ -293,7 +294,7 @@ def test_the_words_of_trees_do_not_lie_on_one_another(dataset: str, depth: int) 
 
 
 def test_a_leaf_says_how_many_of_its_rows_are_of_its_class() -> None:
-    seen = finished(experiment_on(IRIS, TREE, LeaveOneOut()))
+    seen = finished(experiment_on(IRIS, TREE, KFold(folds=2)))
     paper = figures.Trees(variants={"two": {"learner__max_depth": 2}}, draw_tree=draw).draw(seen)
     said = words(paper).splitlines()
     assert {"50", "49 of 54", "45 of 46", "< 1.75?", "yes", "no"} <= set(said)
