@@ -13,7 +13,6 @@ A block of a × b kernel values costs O(a b d), nearly all of it in one matrix p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -46,29 +45,38 @@ class Kernel:
 
     def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return K(a, b) for every row of A (a, d) and of B (b, d): shape (a, b)."""
-        K = np.empty((A.shape[0], B.shape[0]))
-        for _ in self._strips(A, B, K):
-            pass
+        left, right = self._factors(A, B)
+        K: np.ndarray = left @ right
+        self._map(K)
+        return K
+
+    def square(self, A: np.ndarray) -> np.ndarray:
+        """Return K between all rows of A, of shape (a, a), for little more than half the cost: it is symmetric."""
+        left, right = self._factors(A, A)
+        a = A.shape[0]
+        K = np.empty((a, a))
+        height = max(16, 2 * STRIP // max(a, 1))
+        for start in range(0, a, height):
+            stop = min(start + height, a)
+            strip = K[start:stop, start:]
+            np.matmul(left[start:stop], right[:, start:], out=strip)
+            self._map(strip)
+            K[stop:, start:stop] = strip[:, stop - start :].T
         return K
 
     def product(self, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """Return K(A, B) @ coefficients, of shape (a,) or (a, p), without holding K."""
-        out = np.empty((A.shape[0], *coefficients.shape[1:]))
-        for rows, strip in self._strips(A, B, None):
-            out[rows] = strip @ coefficients
-        return out
-
-    def _strips(self, A: np.ndarray, B: np.ndarray, K: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Compute K some rows at a time, into K if given: a strip stays in cache from the product to the map."""
+        """Return K(A, B) @ coefficients, of shape (a,) or (a, p), without holding K, of shape (a, b)."""
         left, right = self._factors(A, B)
         height = max(16, STRIP // max(B.shape[0], 1))
-        room = np.empty((min(height, A.shape[0]), B.shape[0])) if K is None else K
-        for start in range(0, A.shape[0], height):
+        room = np.empty((min(height, A.shape[0]), B.shape[0]))
+        out = np.empty((A.shape[0], *coefficients.shape[1:]))
+        for start in range(0, A.shape[0], height):  # a strip stays in cache from the product to the map
             rows = slice(start, min(start + height, A.shape[0]))
-            strip = room[: rows.stop - start] if K is None else K[rows]
+            strip = room[: rows.stop - start]
             np.matmul(left[rows], right, out=strip)
             self._map(strip)
-            yield rows, strip
+            out[rows] = strip @ coefficients
+        return out
 
     def _factors(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return two matrices whose product is what the kernel maps: γ x·z + coef0, or -γ ‖x - z‖²."""
@@ -126,6 +134,10 @@ class Gram(ABC):
         return bool(np.isfinite(self.diagonal).all())
 
     @abstractmethod
+    def lines(self, rows: np.ndarray) -> np.ndarray:
+        """Return K between the given rows and all, of shape (r, n)."""
+
+    @abstractmethod
     def block(self, rows: np.ndarray) -> np.ndarray:
         """Return K between the given rows, of shape (r, r)."""
 
@@ -146,6 +158,10 @@ class StoredGram(Gram):
         self.values, self.level = values, level
         self.diagonal = values.diagonal().copy()
 
+    def lines(self, rows: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        return self.values.take(rows, axis=0)
+
     def block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         return self.values if rows.size == self.values.shape[0] else self.values[np.ix_(rows, rows)]
@@ -154,14 +170,45 @@ class StoredGram(Gram):
         """See `Gram`."""
         return coefficients @ self.values[columns]
 
-    def restricted(self, rows: np.ndarray) -> StoredGram:
+    def restricted(self, rows: np.ndarray) -> Gram:
         """See `Gram`."""
+        return PartOfStored(self, rows)
+
+
+@final
+class PartOfStored(Gram):
+    """The matrix between some rows, of which lines are copied as they are asked for: a pair of classes needs few.
+
+    Parameters
+    ----------
+    whole : StoredGram
+    rows : ndarray of shape (n,), int
+    """
+
+    def __init__(self, whole: StoredGram, rows: np.ndarray) -> None:
+        self._whole, self._rows = whole, rows
+        self.diagonal, self.level = whole.diagonal[rows], whole.level[rows]
         runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)
-        if len(runs) > 4:
-            return StoredGram(self.values[np.ix_(rows, rows)], self.level[rows])
         # Classes are runs of rows: slices copy several times faster than indices.
-        spans = [slice(run[0], run[-1] + 1) for run in runs]
-        return StoredGram(np.block([[self.values[a, b] for b in spans] for a in spans]), self.level[rows])
+        self._spans = [slice(run[0], run[-1] + 1) for run in runs] if len(runs) <= 4 else [rows]
+
+    def lines(self, rows: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        lines = self._whole.values.take(self._rows[rows], axis=0)
+        return np.concatenate([lines[:, span] for span in self._spans], axis=1)
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        lines = self.lines(rows)
+        return lines if rows.size == self._rows.size else lines.take(rows, axis=1)
+
+    def product(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        return coefficients @ self.lines(columns)
+
+    def restricted(self, rows: np.ndarray) -> Gram:
+        """See `Gram`."""
+        return PartOfStored(self._whole, self._rows[rows])
 
 
 @final
@@ -173,9 +220,13 @@ class ComputedGram(Gram):
         self.diagonal = kernel.diagonal(X)
         self.level = np.zeros(X.shape[0])
 
+    def lines(self, rows: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        return self.kernel(self.X[rows], self.X)
+
     def block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
-        return self.kernel(self.X[rows], self.X[rows])
+        return self.kernel.square(self.X[rows])
 
     def product(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """See `Gram`."""
@@ -191,7 +242,7 @@ class ComputedGram(Gram):
 def gram_of(kernel: Kernel, X: np.ndarray) -> Gram:
     """Return the kernel matrix of the rows X (n, d), stored where it is small."""
     if X.shape[0] <= WHOLE:
-        K = kernel(X, X)
+        K = kernel.square(X)
         # Of the linear kernel the rows are centred instead; the Gaussian has values up to 1 only.
         return _centred(K) if kernel.name in ("poly", "sigmoid") else StoredGram(K, np.zeros(X.shape[0]))
     return ComputedGram(kernel, X)
