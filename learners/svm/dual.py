@@ -35,6 +35,9 @@ PATIENCE = 32
 """The fewest steps of a pair between two of Newton's."""
 
 
+LULL = 128
+"""So many steps may be taken without Newton's, while pivoting is likely to be near."""
+
 POLISHES = 3
 """How often Newton's step, at the tolerance, may be followed by more steps of a pair: rounding could go on for ever."""
 
@@ -107,21 +110,22 @@ def _minimise(
     K: np.ndarray | None = None
     while taken < budget:
         if before + taken >= max(PATIENCE, 2 * failed):
-            most = int((0.25 * (before + taken) / STEP_COST) ** (1 / 3))  # rows whose guesses cost as much
-            free = free_guess(box, beta, gradient, 0.5 * tol)
-            if np.count_nonzero(free) <= most:
-                if pivot(gram, box, beta, gradient, free, 0.5 * tol, 2 * most):
+            affordable = int((0.25 * (before + taken) / STEP_COST) ** (1 / 3))  # rows to guess for the same price
+            guess = free_guess(box, beta, gradient, 0.5 * tol)
+            count, free = int(np.count_nonzero(guess)), _free(box, beta)
+            if count <= min(affordable, 2 * free + 16):
+                if pivot(gram, box, beta, gradient, guess, 0.5 * tol, min(affordable, 2 * count + 16)):
                     return taken + 1
                 failed = before + taken
         K = gram.block(np.arange(beta.size)) if K is None else K
-        limit = min(max(PATIENCE, _worth_newton(box, beta)), budget - taken)
+        limit = min(max(PATIENCE, int(STEP_COST * _free(box, beta) ** 3)), budget - taken)
         steps = pair_steps(K, box, beta, gradient, tol, limit)
         taken += steps + 1
         met = steps < limit
         # With many free rows Newton's step must have been paid for by as much work before it.
-        if met and (_worth_newton(box, beta) > 2000 + taken or polished == POLISHES):
+        if met and (STEP_COST * _free(box, beta) ** 3 > 2000 + taken or polished == POLISHES):
             break
-        if not met and not failed:
+        if not met and not failed and taken < LULL:
             continue
         polished += met
         moved = newton_step(K, box, beta, gradient)
@@ -130,10 +134,9 @@ def _minimise(
     return taken
 
 
-def _worth_newton(box: Box, beta: np.ndarray) -> int:
-    """Return how many steps of a pair cost as much as Newton's on the free rows."""
-    free = int(np.count_nonzero((beta > box.low) & (beta < box.high)))
-    return int(STEP_COST * free**3)
+def _free(box: Box, beta: np.ndarray) -> int:
+    """Return how many rows lie between their bounds."""
+    return int(np.count_nonzero((beta > box.low) & (beta < box.high)))
 
 
 def _working_set(box: Box, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
