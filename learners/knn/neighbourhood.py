@@ -18,6 +18,7 @@ from learners.knn.brute_force import BruteForce
 from learners.knn.graph import neighbour_graph, without_themselves
 from learners.knn.kd_tree import KDTree
 from learners.knn.metrics import P_OF, NormSpace, by_columns, has_missing
+from learners.knn.nominal_search import NominalSearch
 from learners.knn.scipy_tree import SciPyTree
 from learners.knn.search import Search
 from learners.knn.shared_search import SharedSearch
@@ -186,7 +187,7 @@ class Neighbourhood(Learner):
                     "algorithm='kd_tree' takes numeric columns and a p-norm, but "
                     f"metric={self.metric!r} or X has others; take algorithm='brute'."
                 )
-            return BruteForce(space, T)
+            return NominalSearch.over(space, T)
         if self.algorithm == "kd_tree":
             return KDTree(space, T, self.leaf_size)
         e, n = T.shape
