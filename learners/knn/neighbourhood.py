@@ -14,7 +14,6 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from learners.base import Learner
-from learners.knn.brute_force import BruteForce
 from learners.knn.graph import neighbour_graph, without_themselves
 from learners.knn.kd_tree import KDTree
 from learners.knn.metrics import P_OF, NormSpace, by_columns, has_missing
@@ -168,9 +167,10 @@ class Neighbourhood(Learner):
         order = check_random_state(self.random_state).permutation(n) if random else slice(None)
         given = np.asarray(1.0 if sample_weight is None else sample_weight)
         self._given = n if given.ndim == 0 else given.size
-        self._row = np.flatnonzero(np.broadcast_to(given, n) if given.ndim == 0 else given)[order]
+        self._row = (np.arange(n) if given.ndim == 0 else np.flatnonzero(given))[order]
         self._weight = weight[order]
-        self._lightest = np.cumsum(np.sort(weight))  # (n,)
+        self._equal = bool((weight == 1.0).all())  # then k rows weigh k
+        self._lightest = np.arange(1.0, n + 1.0) if self._equal else np.cumsum(np.sort(weight))  # (n,)
         self._rows_weighing(self.n_neighbors)
         nominal = np.array([values is not None for values in self.categories_])
         columns = by_columns(X[order])  # (d, n)
@@ -180,27 +180,31 @@ class Neighbourhood(Learner):
 
     def _choose_search(self, T: np.ndarray) -> Search:
         """Return the search over coordinates T (e, n) that ``algorithm`` names, or that is likely fastest."""
-        space = self._space
-        if self.algorithm == "brute" or not isinstance(space, NormSpace) or space.nominal.any() or has_missing(T):
+        space, brute_force = self._space, NominalSearch.over(self._space, T)
+        if not isinstance(space, NormSpace) or space.nominal.any() or brute_force.missing:
             if self.algorithm == "kd_tree":
                 raise ValueError(
                     "algorithm='kd_tree' takes numeric columns and a p-norm, but "
                     f"metric={self.metric!r} or X has others; take algorithm='brute'."
                 )
-            return NominalSearch.over(space, T)
+            return brute_force
         if self.algorithm == "kd_tree":
             return KDTree(space, T, self.leaf_size)
         e, n = T.shape
-        return (
-            SciPyTree(space, T, self.leaf_size) if n >= TREE_ROWS[min(e, len(TREE_ROWS) - 1)] else BruteForce(space, T)
-        )
+        if self.algorithm == "auto" and n >= TREE_ROWS[min(e, len(TREE_ROWS) - 1)]:
+            return SciPyTree(space, T, self.leaf_size)
+        return brute_force
 
     def _blocks(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (first query, rows, distance, mass), the last three of shape (m', K), for the queries in blocks."""
         whole_ties = self.ties == "all"
         weighing = self._rows_weighing(self.n_neighbors)
         for start, rows, distance in self._search_blocks(self._placed(X), weighing, whole_ties=whole_ties):
-            yield start, rows, distance, masses(rows, distance, self._weight, self.n_neighbors, whole_ties=whole_ties)
+            if self._equal and not whole_ties:
+                yield start, rows, distance, np.ones(rows.shape)
+            else:
+                mass = masses(rows, distance, self._weight, self.n_neighbors, whole_ties=whole_ties)
+                yield start, rows, distance, mass
 
     def _placed(self, X: np.ndarray) -> np.ndarray:
         """Return the coordinates (e, m) of checked rows X (m, d)."""
