@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.neighbors import NearestNeighbors
 
 from learners import KNeighborsClassifier, KNeighborsRegressor
+from learners.knn import metrics
 from learners.knn.brute_force import BruteForce, ScoreFilter
 from learners.knn.kd_tree import KDTree
 from learners.knn.metrics import NormSpace
@@ -236,3 +237,15 @@ def test_agreement_is_not_counted_where_it_is_no_whole_number_of_columns() -> No
         assert not isinstance(NominalSearch.over(space, rows), NominalSearch)
     missing = np.array([[0.0], [np.nan], [0.0]])  # is left out of the distance
     np.testing.assert_array_equal(NominalSearch.over(equal, T).nearest(missing, 2, whole_ties=False)[1], [[0.0, 0.0]])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 20, 21, 22, 401])
+def test_a_pair_has_the_same_distance_however_many_are_asked_for(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(size)
+    T, Q = rng.normal(size=(7, 400)), rng.normal(size=(7, 30))
+    query, row = rng.integers(30, size=size), rng.integers(400, size=size)
+    space = p_space(2.0, 7)
+    expected = space.table(Q, T, missing=False)[query, row]
+    np.testing.assert_array_equal(space.pairs(Q, query, T, row, missing=False), expected)
+    monkeypatch.setattr(metrics, "PAIR_CELLS", 70)  # ten pairs at once
+    np.testing.assert_array_equal(space.pairs(Q, query, T, row, missing=False), expected)

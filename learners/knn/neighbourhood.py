@@ -1,4 +1,4 @@
-"""What classifier and regressor share: the parameters, the stored rows, the choice of a search."""
+"""What classifier and regressor share: the parameters, the stored rows, the neighbours of queries."""
 
 from __future__ import annotations
 
@@ -14,19 +14,13 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from learners.base import Learner
+from learners.knn.choosing import choose_search
 from learners.knn.graph import neighbour_graph, without_themselves
-from learners.knn.kd_tree import KDTree
-from learners.knn.metrics import P_OF, NormSpace, by_columns, has_missing
-from learners.knn.nominal_search import NominalSearch
-from learners.knn.scipy_tree import SciPyTree
-from learners.knn.search import Search
+from learners.knn.metrics import P_OF, by_columns, has_missing
 from learners.knn.shared_search import SharedSearch
 from learners.knn.spaces import learn_space
 from learners.knn.voting import masses
 from learners.paths import require_path_parameter
-
-TREE_ROWS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
-"""From how many rows on SciPy's tree finds neighbours faster than brute force, by the number of columns (measured)."""
 
 METRICS = {*P_OF, "minkowski", "mahalanobis", "hamming", "gower"}
 
@@ -175,25 +169,9 @@ class Neighbourhood(Learner):
         nominal = np.array([values is not None for values in self.categories_])
         columns = by_columns(X[order])  # (d, n)
         self._space = learn_space(columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights)
-        self._search = self._choose_search(self._space.place(columns))
+        T = self._space.place(columns)  # (e, n)
+        self._search = choose_search(self._space, T, self.algorithm, self.leaf_size, self.metric)
         return order
-
-    def _choose_search(self, T: np.ndarray) -> Search:
-        """Return the search over coordinates T (e, n) that ``algorithm`` names, or that is likely fastest."""
-        space, brute_force = self._space, NominalSearch.over(self._space, T)
-        if not isinstance(space, NormSpace) or space.nominal.any() or brute_force.missing:
-            if self.algorithm == "kd_tree":
-                raise ValueError(
-                    "algorithm='kd_tree' takes numeric columns and a p-norm, but "
-                    f"metric={self.metric!r} or X has others; take algorithm='brute'."
-                )
-            return brute_force
-        if self.algorithm == "kd_tree":
-            return KDTree(space, T, self.leaf_size)
-        e, n = T.shape
-        if self.algorithm == "auto" and n >= TREE_ROWS[min(e, len(TREE_ROWS) - 1)]:
-            return SciPyTree(space, T, self.leaf_size)
-        return brute_force
 
     def _blocks(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (first query, rows, distance, mass), the last three of shape (m', K), for the queries in blocks."""
