@@ -22,6 +22,9 @@ import numpy as np
 STRIP = 1 << 17
 """Kernel values computed at a time: 1 MiB, which stays in cache."""
 
+MOST_RUNS = 4
+"""Up to so many runs of rows are copied one by one."""
+
 WHOLE = 2000
 """Up to so many rows the kernel matrix is computed once and kept (32 MB)."""
 
@@ -182,12 +185,14 @@ class PartOfStored(Gram):
         self.diagonal, self.level = whole.diagonal[rows], whole.level[rows]
         runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)
         # Classes are runs of rows: slices copy several times faster than indices.
-        self._spans = [slice(run[0], run[-1] + 1) for run in runs] if len(runs) <= 4 else [rows]
+        self._spans = [slice(run[0], run[-1] + 1) for run in runs]
 
     def lines(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
-        lines = self._whole.values.take(self._rows[rows], axis=0)
-        return np.concatenate([lines[:, span] for span in self._spans], axis=1)
+        values, inner = self._whole.values, self._rows[rows]
+        if len(self._spans) > MOST_RUNS:
+            return values[inner[:, None], self._rows]
+        return np.concatenate([values[inner, span] for span in self._spans], axis=1)
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""

@@ -64,14 +64,14 @@ def _regularised_step(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.nd
 
 
 def solve_free(
-    K: np.ndarray, box: Box, rows: np.ndarray, slope: np.ndarray, change: np.ndarray, ridge: float
+    lines: np.ndarray, box: Box, rows: np.ndarray, slope: np.ndarray, change: np.ndarray, ridge: float
 ) -> tuple[np.ndarray, list[float]] | None:
     """Solve for the free rows, the other changes given.
 
     Parameters
     ----------
-    K : ndarray of shape (f, f)
-        Kernel values between the free rows.
+    lines : ndarray of shape (f, n)
+        Kernel values between the free rows and all.
     box : Box
     rows : ndarray of shape (f,)
         The free rows, ascending.
@@ -89,20 +89,19 @@ def solve_free(
     spans = [(group, slice(a, b)) for group, a, b in zip(box.groups, [0, *edges], edges, strict=False) if a < b]
     f = rows.size
     system = np.zeros((f + len(spans), f + len(spans)))
-    scale = float(np.abs(K.diagonal()).max()) or 1.0
-    np.divide(K, scale, out=system[:f, :f])
-    system.flat[: f * len(system) : len(system) + 1] += ridge
-    right = np.empty(len(system))
-    np.divide(slope, -scale, out=right[:f])
-    for level, (group, span) in enumerate(spans):
-        system[f + level, span] = system[span, f + level] = 1.0
-        right[f + level] = -change[group].sum()
+    system[:f, :f] = lines[:, rows]
+    diagonal = system.reshape(-1)[: f * len(system) : len(system) + 1]  # a view
+    unit = float(np.abs(diagonal).max()) or 1.0  # of the sums, so that they weigh as much as kernel values
+    diagonal += ridge * unit
+    right = np.append(-slope, [-unit * change[group].sum() for group, _ in spans])
+    for level, (_, span) in enumerate(spans):
+        system[f + level, span] = system[span, f + level] = unit
     try:
         # Σ Δ = 0 stands in the system, not worked out before: K_FF alone may be singular where the whole is not.
         solution = np.linalg.solve(system, right)
     except np.linalg.LinAlgError:
         return None
-    return (solution[:f], (-scale * solution[f:]).tolist()) if np.isfinite(solution).all() else None
+    return (solution[:f], (-unit * solution[f:]).tolist()) if np.isfinite(solution).all() else None
 
 
 def _solve_free(
@@ -114,7 +113,7 @@ def _solve_free(
     fixed = change.nonzero()[0]
     if fixed.size:
         slope += values.take(fixed, axis=1) @ change[fixed]
-    solved = solve_free(values.take(rows, axis=1), box, rows, slope, change, ridge)
+    solved = solve_free(values, box, rows, slope, change, ridge)
     if solved is not None:
         change[rows] = solved[0]
     return solved is not None

@@ -76,7 +76,7 @@ def pivot(
         change[fixed] = bound[fixed] - beta[fixed]
         slope = gradient + change[fixed] @ gram.lines(fixed) if fixed.size else gradient
         lines = gram.lines(rows)  # (f, n)
-        solved = solve_free(lines.take(rows, axis=1), box, rows, slope[rows], change, RIDGE)
+        solved = solve_free(lines, box, rows, slope[rows], change, RIDGE)
         if solved is None or len(solved[1]) < len(box.groups):
             return False
         change[rows], levels = solved
