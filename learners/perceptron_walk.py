@@ -11,10 +11,15 @@ Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) where it is a row
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 BLOCK = 256
 """Rows of a block: so many that a mistake's additions cost no more than Python's call of them."""
+
+THICK = 16
+"""Where more than one row in so many is mistaken, Python finds the next one before NumPy would."""
 
 MOST_KEPT = 2**20
 """Products kept at most: 8 MiB."""
@@ -95,22 +100,30 @@ class Block:
 
     def meet(self, rate: float) -> tuple[list[int], float]:
         """Turn the plane by each row met on its wrong side; return these rows, and their loss."""
-        state, margin, zero, wrong, lines = self._state, self._margin, self._zero, self._wrong, self._lines
-        add, less_equal, find, single = np.add, np.less_equal, self._flags.find, self._single
-        np.dot(self.rows, self._plane, out=margin)
-        less_equal(margin, zero, wrong)
+        state, single, lines, add = self._state, self._single, self._lines, np.add
+        np.dot(self.rows, self._plane, out=self._margin)
         mistaken, loss = [], 0.0
-        i = find(1)
-        while i >= 0:
+        for i in self._on_wrong_side():
             mistaken.append(i)
             loss -= single[i]
             line = lines[i]
-            if line is None:
-                line = self._line(i, rate)
-            add(state, line, state)
-            less_equal(margin, zero, wrong)
-            i = find(1, i + 1)
+            add(state, self._line(i, rate) if line is None else line, state)
         return mistaken, loss
+
+    def _on_wrong_side(self) -> Iterator[int]:
+        """Yield the rows whose margin is not positive when it is their turn: each that is yielded changes margins."""
+        margin, zero, wrong, flags, less_equal = self._margin, self._zero, self._wrong, self._flags, np.less_equal
+        less_equal(margin, zero, wrong)
+        if flags.count(1) * THICK > len(flags):
+            for i, value in enumerate(self._single):
+                if value <= 0.0:
+                    yield i
+            return
+        i = flags.find(1)
+        while i >= 0:
+            yield i
+            less_equal(margin, zero, wrong)
+            i = flags.find(1, i + 1)
 
     def _line(self, i: int, rate: float) -> np.ndarray:
         """Return what a mistake at row i adds to margins and plane, η (G_i, row i), of shape (b + d + 1,)."""
