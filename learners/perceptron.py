@@ -144,13 +144,11 @@ class Perceptron(LinearClassifier):
         start = self._start(len(signs), X.shape[1])  # (k, d + 1)
         rows = np.column_stack([X, np.full(len(X), float(self.fit_intercept))])  # (n, d + 1)
         unit = _unit(rows)
-        rows, start = rows / unit, start / unit
+        if unit != 1.0:
+            rows, start = rows / unit, start / unit
         random_state = check_random_state(self.random_state)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            walks = [
-                self._walk(rows * sign[:, None], plane, unit, random_state)
-                for sign, plane in zip(signs, start, strict=True)
-            ]
+            walks = [self._walk(rows, *problem, unit, random_state) for problem in zip(signs, start, strict=True)]
             planes = np.array([walk.plane for walk in walks]) * unit  # (k, d + 1)
             losses = np.zeros(max(len(walk.losses) for walk in walks))
             for walk in walks:
@@ -187,14 +185,16 @@ class Perceptron(LinearClassifier):
             raise ValueError("coef_init and intercept_init must be finite numbers; give others, or None for 0.")
         return start
 
-    def _walk(self, rows: np.ndarray, plane: np.ndarray, unit: float, random_state: Any) -> Walk:
+    def _walk(self, rows: np.ndarray, sign: np.ndarray, plane: np.ndarray, unit: float, random_state: Any) -> Walk:
         """Pass over the rows of one problem until none is wrong, or the loss falls no more."""
+        rows *= sign[:, None]
         walk = Walk(plane, self.eta0, averaged=self.averaged)
         blocks = walk.blocks(rows)
         enough = None if self.tol is None else self.tol * len(rows) / unit / unit
         while not walk.ended and len(walk.losses) < self.max_iter:
             walk.pass_over(walk.blocks(rows[random_state.permutation(len(rows))]) if self.shuffle else blocks)
             walk.ended = not walk.mistakes or (enough is not None and walk.idle(enough) >= self.n_iter_no_change)
+        rows *= sign[:, None]  # as they were: the next problem needs no copy either
         if self.averaged:
             walk.plane = walk.average()
         return walk

@@ -127,8 +127,11 @@ class Block:
 
     def _line(self, i: int, rate: float) -> np.ndarray:
         """Return what a mistake at row i adds to margins and plane, η (G_i, row i), of shape (b + d + 1,)."""
-        row = rate * self.rows[i]
-        line = np.append(self.rows.dot(row), row)
+        line, row, b = np.empty_like(self._state), self.rows[i], len(self.rows)
+        np.dot(self.rows, row, out=line[:b])
+        line[b:] = row
+        if rate != 1.0:
+            line *= rate
         if self._room:
             self._room -= 1
             self._lines[i] = line

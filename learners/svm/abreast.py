@@ -17,7 +17,7 @@ from learners.svm.smo import flat_curvature
 ENOUGH = 6
 """From so many problems on, steps abreast are cheaper."""
 
-STEPS = 40
+STEPS = 48
 """How many are taken."""
 
 
