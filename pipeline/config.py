@@ -242,10 +242,11 @@ def request(swept: Sequence[str] = ()) -> Request:
     current = HydraConfig.get()
     choices = {str(group): str(option) for group, option in current.runtime.choices.items()}
     given = tuple(str(word) for word in current.overrides.task)
+    keys = tuple(word.lstrip("+~").split("=")[0] for word in given)
     if current.mode != RunMode.RUN:
         sweep, number = Path(str(current.sweep.dir)).name, int(current.job.num)
-        return Request(choices, varying=tuple(swept), sweep=sweep, number=number, overrides=given)
-    keys = tuple(word.lstrip("+~").split("=")[0] for word in given)
+        varying = tuple(key for key in swept if key in keys)
+        return Request(choices, varying=varying, sweep=sweep, number=number, overrides=given)
     for key in keys:
         if key.split(".")[0] in SWEEP_KEYS:
             raise Refusal(f"{key} is a key of sweeps; add -m.")
