@@ -164,6 +164,25 @@ def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
         raise Refusal(f"{key} ({node['_target_']}): {' '.join(str(cause or error).split())}") from error
 
 
+def find(target: str, key: str, trust: list[str]) -> Any:
+    """Return the class or function of a dotted name.
+
+    Parameters
+    ----------
+    target, key : str
+        The name, and where it stands, for messages.
+    trust : list of str
+        Further packages in which it may lie.
+
+    Raises
+    ------
+    Refusal
+    """
+    node = {"_target_": target}
+    _require_trusted_target(node, f"{key}={target!r}", trust)
+    return _target(node)
+
+
 def _require_trust(node: Any, key: str, trust: list[str]) -> None:
     if isinstance(node, Mapping):
         if node.get("_target_") is not None:

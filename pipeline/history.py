@@ -129,7 +129,8 @@ def _search(store: Store, query: str, most: int | None = None) -> Iterator[Any]:
 
 def _is_dead(run: Any) -> bool:
     tags = run.data.tags
-    return is_gone(tags.get("host"), int(tags.get("pid", 0)), run.info.start_time / 1000, float(tags.get("heartbeat", 0)))
+    pid, started, heartbeat = int(tags.get("pid", 0)), run.info.start_time / 1000, float(tags.get("heartbeat", 0))
+    return is_gone(tags.get("host"), pid, started, heartbeat)
 
 
 def is_gone(host: str | None, pid: int, since: float, heartbeat: float) -> bool:
