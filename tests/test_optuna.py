@@ -188,13 +188,22 @@ def test_a_named_study_is_not_mixed_with_something_else(bakeoff: Bakeoff, words:
 
 def test_trials_of_a_process_that_died_are_told_failed_and_made_up_for(bakeoff: Bakeoff) -> None:
     search(bakeoff, *NEIGHBOURS, n_trials=1)
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    lost = study(bakeoff).ask()
-    lost.set_user_attr("process", [socket.gethostname(), ended.pid])
-    study(bakeoff).ask().set_user_attr("process", ["another machine", 1])
+    here, now, dead = socket.gethostname(), time.time(), 2**22 + 1
+    shared = study(bakeoff)
+    for name, seen in (
+        (f"{here} {dead}", now),
+        ("elsewhere 1", now),
+        ("elsewhere 2", now - 1000),
+        ("elsewhere 3", None),
+    ):
+        shared.set_user_attr(f"process {name}", seen and [seen, seen])
+        shared.ask().set_user_attr("process", name)
+    shared.ask()  # its process may have died before it said whose it is; but one elsewhere lives
+    search(bakeoff, *NEIGHBOURS, n_trials=4)
+    assert states(bakeoff) == ["COMPLETE", "FAIL", "RUNNING", "FAIL", "FAIL", "RUNNING", "COMPLETE"]
+    study(bakeoff).set_user_attr("process elsewhere 1", None)
     search(bakeoff, *NEIGHBOURS, n_trials=3)
-    assert states(bakeoff) == ["COMPLETE", "FAIL", "RUNNING", "COMPLETE"]
+    assert Counter(states(bakeoff)) == {"COMPLETE": 3, "FAIL": 5}
 
 
 def test_an_interrupted_trial_is_told_failed_and_finished_ones_are_kept(bakeoff: Bakeoff) -> None:
@@ -206,10 +215,10 @@ def test_an_interrupted_trial_is_told_failed_and_finished_ones_are_kept(bakeoff:
 def start(bakeoff: Bakeoff, *words: str) -> subprocess.Popen[bytes]:
     """Give a command in a process of its own."""
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *words], cwd=bakeoff.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}, start_new_session=True,
-    )  # fmt: skip
+    said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
+    command = [sys.executable, "-m", "pipeline", *words]
+    return subprocess.Popen(command, cwd=bakeoff.folder, env=environment, start_new_session=True, **said)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -220,9 +229,8 @@ def test_a_study_that_is_killed_goes_on_where_it_was(bakeoff: Bakeoff, workers: 
     while killed.poll() is None and finished_runs(bakeoff) < 3:
         time.sleep(0.1)
     os.killpg(killed.pid, signal.SIGKILL)
-    said = killed.communicate()[0].decode()
-    before = states(bakeoff)
-    assert before.count("RUNNING") == workers, said
+    killed.communicate()
+    assert 2 <= states(bakeoff).count("COMPLETE") < 14
     assert bakeoff(*words).status == 0
     after = Counter(states(bakeoff))
     assert (after["COMPLETE"], after["RUNNING"]) == (14, 0)
@@ -245,7 +253,7 @@ def test_a_lost_trial_whose_job_finished_takes_its_scores_from_the_store(bakeoff
     (told,) = study(bakeoff).trials
     lost = study(bakeoff).ask(fixed_distributions=told.distributions)
     lost.set_user_attr("config_hash", told.user_attrs["config_hash"])
-    lost.set_user_attr("process", [socket.gethostname(), 2**22 + 1])
+    lost.set_user_attr("process", f"{socket.gethostname()} {2**22 + 1}")
     assert bakeoff(*words, "hydra.sweeper.n_trials=2").status == 0
     assert [(trial.state.name, trial.value) for trial in study(bakeoff).trials] == [("COMPLETE", told.value)] * 2
     assert len(bakeoff.runs()) == 1
@@ -283,7 +291,7 @@ def test_machines_share_a_study_on_a_server(bakeoff: Bakeoff, postgresql: str) -
     )
     trials = study(bakeoff, url=postgresql).trials
     assert sum(trial.state.name == "COMPLETE" for trial in trials) == 6
-    assert len({trial.user_attrs["process"][1] for trial in trials}) == 2
+    assert len({trial.user_attrs["process"] for trial in trials}) == 2
     assert not (bakeoff.folder / "outputs" / "optuna.db").exists()
     secret = postgresql.split(":")[2].split("@")[0]
     written = [file for file in bakeoff.folder.rglob("*") if file.is_file()]
@@ -359,7 +367,7 @@ def test_a_study_ends_when_too_much_fails(bakeoff: Bakeoff, word: str) -> None:
 
 
 def test_a_study_does_not_start_where_an_edge_of_its_space_cannot_work(bakeoff: Bakeoff) -> None:
-    words = ("learner=knn", "learner.n_neighbors=range(90,300)")
+    words = ("learner=knn", "learner.n_neighbors=range(60,120)")
     answer = search(bakeoff, *words)
     assert answer.status == 2
     assert "1 of 2 jobs cannot work" in answer.err
@@ -455,7 +463,7 @@ REFUSALS = {
     "a sampler that does not exist": (
         ["learner=knn,svm", "hydra.sweeper.sampler._target_=optuna.samplers.TPESampel"], "Did you mean 'TPESampler'?"
     ),
-    "a grid without an end": (["learner=svm", "learner.C=interval(0,1)", GRID], "has no end of values"),
+    "a grid without an end": (["learner=svm", "learner.C=interval(1,2)", GRID], "has no end of values"),
     "a grid for each learner": (["learner=knn,svm", "search=grid", GRID], "leave out hydra/sweeper=optuna"),
     "a pruner for two objectives": (
         ["learner=knn,svm", "hydra/sweeper/pruner=median",

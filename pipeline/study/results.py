@@ -108,6 +108,6 @@ def _params(trial: FrozenTrial) -> str:
 def _range(dimension: Dimension) -> str:
     given = dimension.distribution
     if isinstance(given, CategoricalDistribution):
-        return ", ".join(dimension.words or map(str, given.choices))
+        return ", ".join(map(str, given.choices))
     steps = f", in steps of {given.step:g}" if given.step not in (None, 1) else ""
     return f"{given.low:g} to {given.high:g}{steps}{', by orders of magnitude' if given.log else ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,11 +37,14 @@ class Tools:
     pruner : optuna.pruners.BasePruner
     more : callable
         (trial, point) -> the point with what else is chosen.
+    most : float
+        How many different trials the sampler has.
     """
 
     sampler: Callable[[int], Any]
     pruner: Any
     more: Callable[[Trial, Point], Point]
+    most: float
 
     @classmethod
     def of(cls, settings: Any, question: Question, space: Space, command: Command) -> Tools:
@@ -53,17 +57,19 @@ class Tools:
         pruner = _built(settings.pruner, "hydra.sweeper.pruner", question.trust)
         if not isinstance(pruner, optuna.pruners.NopPruner):
             _require_prunable(question.objectives, command.launch is None)
-        sampler = partial(_sampler, settings.sampler, question, space)
+        node, most = dict(settings.sampler), math.inf
+        if node.get("_target_") == GRID:
+            node["search_space"] = node.get("search_space") or _grid(space)
+            most = math.prod(len(values) for values in node["search_space"].values())
+        sampler = partial(_sampler, node, question)
         sampler(0)  # refused now, or not at all
         more = _more(settings.custom_search_space, command.composer, question.trust)
-        return cls(sampler, pruner, more)
+        return cls(sampler, pruner, more, most)
 
 
-def _sampler(node: Mapping[str, Any], question: Question, space: Space, known: int) -> Any:
-    """Build the sampler; the experiment's seed serves one that has none, and a grid without a space gets this one."""
+def _sampler(node: Mapping[str, Any], question: Question, known: int) -> Any:
+    """Build the sampler; the experiment's seed serves one that has none."""
     settled, is_grid = dict(node), node.get("_target_") == GRID
-    if is_grid and settled.get("search_space") is None:
-        settled["search_space"] = _grid(space)
     if "seed" in settled:
         seed = question.seed if settled["seed"] is None else settled["seed"]
         settled["seed"] = seed if is_grid else seed + known  # a grid's seed is its order

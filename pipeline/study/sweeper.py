@@ -9,6 +9,7 @@ import optuna
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
+from pipeline import history
 from pipeline.pulse import Pulse
 from pipeline.refusal import Refusal
 from pipeline.study import results
@@ -87,10 +88,11 @@ def sweep(settings: Settings, context: HydraContext, task: Any, master: DictConf
         results.preview(space, plan)
         return
     tools = Tools.of(settings, question, space, command)
+    n_trials = int(min(settings.n_trials, tools.most))
     with opened_study(settings.storage, name, question) as study:
         study.sampler, study.pruner = tools.sampler(len(study.get_trials(deepcopy=False))), tools.pruner
         jobs = Jobs(
-            Trials(study, space, question.objectives, settings.n_trials, tools.more),
+            Trials(study, space, question.objectives, n_trials, tools.more),
             bench,
             question.spec,
             command.composer,
@@ -98,9 +100,9 @@ def sweep(settings: Settings, context: HydraContext, task: Any, master: DictConf
             options.workers,
         )
         bench.judge = None if isinstance(tools.pruner, optuna.pruners.NopPruner) else jobs.judge
-        bench.resources.tracker(question.spec).open()  # a store that cannot be written is refused now
+        _open_store(bench, question)
         command.folder.mkdir(parents=True, exist_ok=True)
-        results.announce(name, question.objectives, jobs.trials.finished(), settings.n_trials)
+        results.announce(name, question.objectives, jobs.trials.finished(), n_trials)
         _run(jobs, options, command, task)
         results.conclude(study, jobs.trials, question.objectives, command.folder)
     command.record()
@@ -111,6 +113,14 @@ def _plan_of_edges(space: Space, command: Command, bench: Bench) -> Plan:
     points = enumerate(space.edges())
     drafts = [command.composer.draft(number, point.overrides, tuple(point.values)) for number, point in points]
     return Planner(bench, resume=False).plan(drafts)
+
+
+def _open_store(bench: Bench, question: Question) -> None:
+    """Open the store, which is refused now if it cannot be written, and end there what died."""
+    tracker = bench.resources.tracker(question.spec)
+    tracker.open()
+    if tracker.store is not None:
+        history.end_orphans(tracker.store)
 
 
 def _run(jobs: Jobs, options: Options, command: Command, task: Any) -> None:
@@ -128,5 +138,5 @@ def _run(jobs: Jobs, options: Options, command: Command, task: Any) -> None:
         task.outcomes.append(Outcome(0, trials.study.study_name, FAILED, reason))
     finally:
         pulse.stop()
-        trials.give_up()
+        trials.leave()
     display.wrong(task.outcomes, len(task.outcomes))

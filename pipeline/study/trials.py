@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,9 +10,9 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from pipeline.history import is_gone
 from pipeline.refusal import Refusal
 from pipeline.study.objectives import Objective
+from pipeline.study.presence import Presence
 from pipeline.study.space import Point, Space
 
 DONE = (TrialState.COMPLETE, TrialState.PRUNED)
@@ -44,12 +41,14 @@ class Trials:
     n_trials: int
     more: Callable[[Trial, Point], Point]
     running: dict[int, Trial] = field(default_factory=dict, init=False)
+    _presence: Presence = field(init=False)
     _first: int = field(init=False)
     _next: int = field(init=False)
     _exhausted: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._first = self._next = len(self.study.get_trials(deepcopy=False))
+        self._presence = Presence(self.study)
 
     def finished(self) -> int:
         """How many trials are complete or were pruned."""
@@ -68,16 +67,15 @@ class Trials:
             return None
         trial = self.study.ask()
         self.running[trial.number] = trial
-        trial.set_user_attr("process", [socket.gethostname(), os.getpid()])
+        trial.set_user_attr("process", self._presence.name)
         if self._counted(before=trial.number) >= self.n_trials:  # another process was faster
             self.fail(trial, "one more than hydra.sweeper.n_trials")
             return None
         return trial, self._choose(trial)
 
     def beat(self) -> None:
-        """Let other processes see that these trials run."""
-        for trial in list(self.running.values()):
-            trial.set_user_attr("alive", time.time())
+        """Let other processes see that the trials of this one run."""
+        self._presence.beat()
 
     def pruned(self, job_hash: str) -> FrozenTrial | None:
         """Return the earlier trial of the same job, if there is one that was pruned."""
@@ -105,11 +103,13 @@ class Trials:
         trial.set_user_attr("error", reason)
         self._settle(trial, TrialState.FAIL)
 
-    def give_up(self) -> None:
-        """Tell that everything failed that still runs."""
+    def leave(self) -> None:
+        """Tell that everything failed that still runs, and that this process has no more to do with the study."""
         for trial in list(self.running.values()):
             with suppress(Exception):  # told just now, or the storage is what was lost
                 self.fail(trial, "interrupted")
+        with suppress(Exception):
+            self._presence.end()
 
     def values(self, metrics: Mapping[str, float]) -> list[float]:
         """Return the objectives' values; NaN for one that is not there."""
@@ -154,8 +154,9 @@ class Trials:
 
     def _bury(self, found: Callable[[str], Found | None]) -> None:
         """Tell what became of trials whose process is gone: their jobs may have finished all the same."""
-        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if trial.number not in self.running and _is_dead(trial):
+        running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        for trial in [trial for trial in running if trial.number not in self.running]:
+            if not self._presence.is_alive(trial.user_attrs.get("process")):
                 with suppress(ValueError, optuna.exceptions.UpdateFinishedTrialError):  # another process was faster
                     self._answer_for(Trial(self.study, trial._trial_id), trial.user_attrs, found)
 
@@ -166,9 +167,3 @@ class Trials:
             self.fail(trial, "its process ended without a word")
         else:
             self.tell(trial, run[1], run[0])
-
-
-def _is_dead(trial: FrozenTrial) -> bool:
-    host, pid = trial.user_attrs.get("process", (None, 0))
-    started = trial.datetime_start.timestamp() if trial.datetime_start else 0.0
-    return is_gone(host, pid, started, trial.user_attrs.get("alive", started))
