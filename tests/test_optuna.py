@@ -90,9 +90,9 @@ def test_the_better_of_two_learners_is_found_printed_and_written(bakeoff: Bakeof
 def test_the_choice_is_made_by_validation_rows_and_the_test_score_is_recorded(bakeoff: Bakeoff) -> None:
     bakeoff("-m", "hydra/sweeper=optuna", "dataset=iris", "learner=majority,knn", GRID, "hydra.sweeper.n_trials=2")
     best = study(bakeoff).best_trial
-    run = bakeoff.client().get_run(best.user_attrs["run_id"])
+    run = bakeoff.client().get_run(best.user_attrs["run"]["run_id"])
     assert run.data.metrics["validation_accuracy"] == best.value
-    assert best.user_attrs["recorded"] == {"test_accuracy": run.data.metrics["test_accuracy"]}
+    assert best.user_attrs["run"]["recorded"] == {"test_accuracy": run.data.metrics["test_accuracy"]}
     assert run.info.run_name == "knn iris"
     assert results(bakeoff)["run_id"] == run.info.run_id
 
@@ -197,7 +197,7 @@ def test_trials_of_a_process_that_died_are_told_failed_and_made_up_for(bakeoff: 
         ("elsewhere 3", None),
     ):
         shared.set_user_attr(f"process {name}", seen and [seen, seen])
-        shared.ask().set_user_attr("process", name)
+        shared.ask().set_user_attr("job", {"process": name})
     shared.ask()  # its process may have died before it said whose it is; but one elsewhere lives
     search(bakeoff, *NEIGHBOURS, n_trials=4)
     assert states(bakeoff) == ["COMPLETE", "FAIL", "RUNNING", "FAIL", "FAIL", "RUNNING", "COMPLETE"]
@@ -252,8 +252,7 @@ def test_a_lost_trial_whose_job_finished_takes_its_scores_from_the_store(bakeoff
     bakeoff(*words, "hydra.sweeper.n_trials=1")
     (told,) = study(bakeoff).trials
     lost = study(bakeoff).ask(fixed_distributions=told.distributions)
-    lost.set_user_attr("config_hash", told.user_attrs["config_hash"])
-    lost.set_user_attr("process", f"{socket.gethostname()} {2**22 + 1}")
+    lost.set_user_attr("job", {**told.user_attrs["job"], "process": f"{socket.gethostname()} {2**22 + 1}"})
     assert bakeoff(*words, "hydra.sweeper.n_trials=2").status == 0
     assert [(trial.state.name, trial.value) for trial in study(bakeoff).trials] == [("COMPLETE", told.value)] * 2
     assert len(bakeoff.runs()) == 1
@@ -266,7 +265,7 @@ def test_what_a_sweep_has_finished_is_not_run_again(bakeoff: Bakeoff) -> None:
     assert (answer.status, len(bakeoff.runs())) == (0, 4)
     assert answer.out.count("done already: validation_accuracy") == 3
     stored = {run.info.run_id: run.data.metrics["validation_accuracy"] for run in bakeoff.runs()}
-    assert {trial.user_attrs["run_id"]: trial.value for trial in study(bakeoff).trials} == stored
+    assert {trial.user_attrs["run"]["run_id"]: trial.value for trial in study(bakeoff).trials} == stored
     assert {run.data.tags.get("study") for run in bakeoff.runs()} == {None, study(bakeoff).study_name}
 
 
@@ -291,7 +290,7 @@ def test_machines_share_a_study_on_a_server(bakeoff: Bakeoff, postgresql: str) -
     )
     trials = study(bakeoff, url=postgresql).trials
     assert sum(trial.state.name == "COMPLETE" for trial in trials) == 6
-    assert len({trial.user_attrs["process"] for trial in trials}) == 2
+    assert len({trial.user_attrs["job"]["process"] for trial in trials}) == 2
     assert not (bakeoff.folder / "outputs" / "optuna.db").exists()
     secret = postgresql.split(":")[2].split("@")[0]
     written = [file for file in bakeoff.folder.rglob("*") if file.is_file()]
@@ -391,9 +390,9 @@ def test_a_plan_shows_the_space_and_runs_nothing(bakeoff: Bakeoff) -> None:
 PRUNED = (*KEPT[:-1], "learner=majority,knn", GRID, *FOLDS, THRESHOLD, "+hydra.sweeper.pruner.lower=0.6")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_trial_is_pruned_after_the_first_fold_and_its_run_is_killed(bakeoff: Bakeoff, workers: int) -> None:
-    answer = bakeoff(*PRUNED, f"workers={workers}")
+@pytest.mark.parametrize("word", ["workers=1", "workers=2", "timeout=60"])
+def test_a_trial_is_pruned_after_the_first_fold_and_its_run_is_killed(bakeoff: Bakeoff, word: str) -> None:
+    answer = bakeoff(*PRUNED, word)
     assert (answer.status, answer.err) == (0, "")
     assert re.search(r"majority iris +pruned +after 1 of 5 folds", answer.out)
     assert sorted(states(bakeoff)) == ["COMPLETE", "PRUNED"]
@@ -533,7 +532,7 @@ def test_a_function_of_ones_own_chooses_further_keys(bakeoff: Bakeoff) -> None:
     found = {trial.params["learner"]: trial.params.get("learner.C") for trial in study(bakeoff).trials}
     assert found["knn"] is None
     assert 0.5 <= found["svm"] <= 0.75
-    assert {"learner", "learner.C"} in [{*trial.user_attrs["params"]} for trial in study(bakeoff).trials]
+    assert {"learner", "learner.C"} in [{*trial.user_attrs["job"]["params"]} for trial in study(bakeoff).trials]
 
 
 # The grammar

@@ -85,16 +85,17 @@ class Jobs:
                 raise draft.refusal or Refusal(name)
             job = self.bench.identify(trial.number, draft.spec, draft.request, asked=False)
         except Refusal as refusal:
+            self.trials.sign(trial, point, None)
             self.note(Outcome(trial.number, name, REFUSED, str(refusal)))
             return None
         earlier = self.trials.pruned(job.hash) if self.bench.resume else None
-        trial.set_user_attr("config_hash", job.hash)
+        self.trials.sign(trial, point, job.hash)
         if earlier is None:
             return job
         for step, value in earlier.intermediate_values.items():
             trial.report(value, step)
         told = f"like trial #{earlier.number}, which was the same job"
-        self.note(Outcome(trial.number, job.name, PRUNED, told, run_id=earlier.user_attrs.get("run_id")))
+        self.note(Outcome(trial.number, job.name, PRUNED, told, run_id=earlier.user_attrs["run"]["run_id"]))
         return None
 
     def _measured(self, outcome: Outcome) -> dict[str, float]:

@@ -65,10 +65,10 @@ def as_mapping(study: optuna.Study, best: Sequence[FrozenTrial]) -> dict[str, An
     """Return the results under hydra-optuna-sweeper's keys, with study, runs and overrides beside them."""
     found = [
         {
-            "params": trial.user_attrs["params"],
+            "params": trial.user_attrs["job"]["params"],
             "values": list(trial.values),
-            "run_id": trial.user_attrs["run_id"],
-            "overrides": trial.user_attrs["overrides"],
+            "run_id": trial.user_attrs["run"]["run_id"],
+            "overrides": trial.user_attrs["job"]["overrides"],
         }
         for trial in best
     ]
@@ -81,28 +81,33 @@ def as_mapping(study: optuna.Study, best: Sequence[FrozenTrial]) -> dict[str, An
 
 
 def _one(trial: FrozenTrial, objective: Objective) -> None:
-    recorded = [f"{name} {value:.6g}" for name, value in trial.user_attrs["recorded"].items()]
+    recorded = [f"{name} {value:.6g}" for name, value in _recorded(trial).items()]
     print(f"Best parameters: {_params(trial)}")
     print(f"Best value: {objective.name} {trial.values[0]:.6g}" + (f"  ({', '.join(recorded)})" if recorded else ""))
-    print(f"bakeoff {shlex.join(trial.user_attrs['overrides'])}")
+    print(f"bakeoff {shlex.join(trial.user_attrs['job']['overrides'])}")
 
 
 def _front(best: Sequence[FrozenTrial], objectives: Sequence[Objective]) -> None:
     """Show the trials that no other beats in every objective, the best of the first one first."""
-    recorded = sorted({name for trial in best for name in trial.user_attrs["recorded"]} - {o.name for o in objectives})
+    recorded = sorted({name for trial in best for name in _recorded(trial)} - {o.name for o in objectives})
     table = Table(title=f"{len(best)} trials that no other beats in all of the objectives", title_justify="left")
     for name in ("trial", *(objective.name for objective in objectives), *recorded):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("parameters", overflow="fold")
     ahead = -1 if objectives[0].direction == "maximize" else 1
     for trial in sorted(best, key=lambda each: (ahead * each.values[0], each.number)):
-        others = [trial.user_attrs["recorded"].get(name, float("nan")) for name in recorded]
+        others = [_recorded(trial).get(name, float("nan")) for name in recorded]
         table.add_row(f"#{trial.number}", *(f"{value:.4g}" for value in (*trial.values, *others)), _params(trial))
     Console(highlight=False, markup=False).print(table)
 
 
 def _params(trial: FrozenTrial) -> str:
-    return " ".join(f"{key}={value}" for key, value in trial.user_attrs["params"].items())
+    return " ".join(f"{key}={value}" for key, value in trial.user_attrs["job"]["params"].items())
+
+
+def _recorded(trial: FrozenTrial) -> dict[str, float]:
+    """Return the test scores of a trial's run."""
+    return dict(trial.user_attrs["run"]["recorded"])
 
 
 def _range(dimension: Dimension) -> str:

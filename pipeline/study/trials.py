@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
@@ -67,7 +66,6 @@ class Trials:
             return None
         trial = self.study.ask()
         self.running[trial.number] = trial
-        trial.set_user_attr("process", self._presence.name)
         if self._counted(before=trial.number) >= self.n_trials:  # another process was faster
             self.fail(trial, "one more than hydra.sweeper.n_trials")
             return None
@@ -80,7 +78,12 @@ class Trials:
     def pruned(self, job_hash: str) -> FrozenTrial | None:
         """Return the earlier trial of the same job, if there is one that was pruned."""
         earlier = self.study.get_trials(deepcopy=False, states=(TrialState.PRUNED,))
-        return next((trial for trial in earlier if trial.user_attrs.get("config_hash") == job_hash), None)
+        return next((trial for trial in earlier if trial.user_attrs["job"]["config_hash"] == job_hash), None)
+
+    def sign(self, trial: Trial, point: Point, job_hash: str | None) -> None:
+        """Write down which job a trial is and who runs it, in one go: each write of a storage takes milliseconds."""
+        job = {"process": self._presence.name, "config_hash": job_hash}
+        trial.set_user_attr("job", {**job, "params": dict(point.values), "overrides": point.overrides})
 
     def tell(self, trial: Trial, metrics: Mapping[str, float], run_id: str | None) -> None:
         """Tell the scores of a trial's run."""
@@ -89,13 +92,14 @@ class Trials:
         if missing:
             self.fail(trial, f"{', '.join(missing)} is not defined for this run")
             return
-        trial.set_user_attr("run_id", run_id)
-        trial.set_user_attr("recorded", self._recorded(metrics))
+        names = [objective.test_name for objective in self.objectives]
+        recorded = {name: metrics[name] for name in names if name in metrics}
+        trial.set_user_attr("run", {"run_id": run_id, "recorded": recorded})
         self._settle(trial, TrialState.COMPLETE, values)
 
     def prune(self, trial: Trial, run_id: str | None) -> None:
         """Tell that further folds of a trial were not worth their time."""
-        trial.set_user_attr("run_id", run_id)
+        trial.set_user_attr("run", {"run_id": run_id, "recorded": {}})
         self._settle(trial, TrialState.PRUNED)
 
     def fail(self, trial: Trial, reason: str) -> None:
@@ -115,10 +119,6 @@ class Trials:
         """Return the objectives' values; NaN for one that is not there."""
         return [float(metrics.get(objective.name, float("nan"))) for objective in self.objectives]
 
-    def _recorded(self, metrics: Mapping[str, float]) -> dict[str, float]:
-        names = [objective.test_name for objective in self.objectives]
-        return {name: metrics[name] for name in names if name in metrics}
-
     def _settle(self, trial: Trial, state: TrialState, values: Sequence[float] | None = None) -> None:
         self.running.pop(trial.number, None)
         try:
@@ -133,15 +133,12 @@ class Trials:
             self.study.sampler.reseed_rng()
         self._next = trial.number + 1
         try:
-            point = self.more(trial, self.space.choose(lambda dimension: dimension.suggest(trial)))
+            return self.more(trial, self.space.choose(lambda dimension: dimension.suggest(trial)))
         except ValueError as error:
             raise Refusal(
                 f"hydra.sweeper.study_name={self.study.study_name!r} was made with another space: "
                 f"{' '.join(str(error).split())} Give another study_name."
             ) from error
-        trial.set_user_attr("params", dict(point.values))
-        trial.set_user_attr("overrides", point.overrides)
-        return point
 
     def _counted(self, before: int | None = None) -> int:
         """How many trials are finished, run, or failed since this command began."""
@@ -156,13 +153,14 @@ class Trials:
         """Tell what became of trials whose process is gone: their jobs may have finished all the same."""
         running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         for trial in [trial for trial in running if trial.number not in self.running]:
-            if not self._presence.is_alive(trial.user_attrs.get("process")):
+            if not self._presence.is_alive(trial.user_attrs.get("job", {}).get("process")):
                 with suppress(ValueError, optuna.exceptions.UpdateFinishedTrialError):  # another process was faster
-                    self._answer_for(Trial(self.study, trial._trial_id), trial.user_attrs, found)
+                    self._answer_for(Trial(self.study, trial._trial_id), found)
 
-    def _answer_for(self, trial: Trial, attributes: Mapping[str, Any], found: Callable[[str], Found | None]) -> None:
+    def _answer_for(self, trial: Trial, found: Callable[[str], Found | None]) -> None:
         """Tell a trial of a process that is gone."""
-        run = found(str(attributes["config_hash"])) if "config_hash" in attributes else None
+        job_hash = trial.user_attrs.get("job", {}).get("config_hash")
+        run = found(job_hash) if job_hash else None
         if run is None:
             self.fail(trial, "its process ended without a word")
         else:
