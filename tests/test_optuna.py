@@ -503,8 +503,6 @@ def test_without_optuna_the_refusal_says_what_to_install(bakeoff: Bakeoff, monke
 
 @pytest.mark.parametrize("sampler", ["tpe", "random", "nsgaii", "cmaes", "grid"])
 def test_each_sampler_draws(bakeoff: Bakeoff, sampler: str) -> None:
-    if sampler == "cmaes":
-        pytest.importorskip("cmaes", reason="no cmaes: pip install cmaes")
     words = (
         "learner=svm",
         "learner.C=range(1,9)",

@@ -35,6 +35,8 @@ class Tools:
     sampler : callable
         (how many trials there are) -> an Optuna sampler: a study that goes on must not repeat its first draws.
     pruner : optuna.pruners.BasePruner
+    prunes : bool
+        Whether it ever stops a trial.
     more : callable
         (trial, point) -> the point with what else is chosen.
     most : float
@@ -43,6 +45,7 @@ class Tools:
 
     sampler: Callable[[int], Any]
     pruner: Any
+    prunes: bool
     more: Callable[[Trial, Point], Point]
     most: float
 
@@ -55,7 +58,8 @@ class Tools:
         Refusal
         """
         pruner = _built(settings.pruner, "hydra.sweeper.pruner", question.trust)
-        if not isinstance(pruner, optuna.pruners.NopPruner):
+        prunes = not isinstance(pruner, optuna.pruners.NopPruner)
+        if prunes:
             _require_prunable(question.objectives, command.launch is None)
         node, most = dict(settings.sampler), math.inf
         if node.get("_target_") == GRID:
@@ -64,7 +68,7 @@ class Tools:
         sampler = partial(_sampler, node, question)
         sampler(0)  # refused now, or not at all
         more = _more(settings.custom_search_space, command.composer, question.trust)
-        return cls(sampler, pruner, more, most)
+        return cls(sampler, pruner, prunes, more, most)
 
 
 def _sampler(node: Mapping[str, Any], question: Question, known: int) -> Any:
@@ -108,10 +112,7 @@ def _more(target: str | None, composer: Composer, trust: Sequence[str]) -> Calla
 def _built(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        try:
-            return config.build(node, key, [*trust, TRUSTED])
-        except ImportError as error:
-            raise Refusal(f"{key}: {error}") from error
+        return config.build(node, key, [*trust, TRUSTED])
 
 
 def _grid(space: Space) -> dict[str, list[Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import optuna
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
@@ -23,7 +22,6 @@ from pipeline.sweep.bench import Bench
 from pipeline.sweep.display import Display
 from pipeline.sweep.engine import Course, refusals, staff
 from pipeline.sweep.jobs import FAILED, Outcome
-from pipeline.sweep.options import Options
 from pipeline.sweep.planning import Plan, Planner
 from pipeline.sweep.plugin import Command
 
@@ -81,31 +79,30 @@ def sweep(settings: Settings, context: HydraContext, task: Any, master: DictConf
         Display(0).invalid(plan)
         return
     question = Question.of(space, plan.jobs, bench, settings)
-    name = settings.study_name or question.name
     if options.dry_run:
-        finished = finished_trials(settings.storage, name)
-        results.announce(name, question.objectives, finished, settings.n_trials)
+        name = settings.study_name or question.name
+        results.announce(name, question.objectives, finished_trials(settings.storage, name), settings.n_trials)
         results.preview(space, plan)
-        return
+    else:
+        _search(settings, question, space, replace(command, options=options), bench, task)
+        command.record()
+
+
+def _search(settings: Settings, question: Question, space: Space, command: Command, bench: Bench, task: Any) -> None:
+    """Open the study, run its trials, and say which is the best."""
     tools = Tools.of(settings, question, space, command)
     n_trials = int(min(settings.n_trials, tools.most))
-    with opened_study(settings.storage, name, question) as study:
+    with opened_study(settings.storage, settings.study_name or question.name, question) as study:
         study.sampler, study.pruner = tools.sampler(len(study.get_trials(deepcopy=False))), tools.pruner
-        jobs = Jobs(
-            Trials(study, space, question.objectives, n_trials, tools.more),
-            bench,
-            question.spec,
-            command.composer,
-            settings.max_failure_rate,
-            options.workers,
-        )
-        bench.judge = None if isinstance(tools.pruner, optuna.pruners.NopPruner) else jobs.judge
+        trials = Trials(study, space, question.objectives, n_trials, tools.more)
+        at_once = command.options.workers
+        jobs = Jobs(trials, bench, question.spec, command.composer, settings.max_failure_rate, at_once)
+        bench.judge = jobs.judge if tools.prunes else None
         _open_store(bench, question)
         command.folder.mkdir(parents=True, exist_ok=True)
-        results.announce(name, question.objectives, jobs.trials.finished(), n_trials)
-        _run(jobs, options, command, task)
-        results.conclude(study, jobs.trials, question.objectives, command.folder)
-    command.record()
+        results.announce(study.study_name, question.objectives, trials.finished(), n_trials)
+        _run(jobs, command, task)
+        results.conclude(study, trials, question.objectives, command.folder)
 
 
 def _plan_of_edges(space: Space, command: Command, bench: Bench) -> Plan:
@@ -123,9 +120,9 @@ def _open_store(bench: Bench, question: Question) -> None:
         history.end_orphans(tracker.store)
 
 
-def _run(jobs: Jobs, options: Options, command: Command, task: Any) -> None:
+def _run(jobs: Jobs, command: Command, task: Any) -> None:
     """Run jobs until the study has what it shall have; no trial is left without an answer."""
-    trials = jobs.trials
+    trials, options = jobs.trials, command.options
     display = Display(trials.n_trials - trials.finished())
     course = Course(options, display, task.outcomes, jobs.heed)
     jobs.note = course.note
