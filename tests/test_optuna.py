@@ -491,13 +491,6 @@ def test_refused_with_a_sentence_before_anything_ran(bakeoff: Bakeoff, words: li
     assert not (bakeoff.folder / "outputs").exists()
 
 
-def test_without_optuna_the_refusal_says_what_to_install(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    answer = search(bakeoff, "learner=knn,svm")
-    assert answer.status == 2
-    assert 'pip install "bakeoff[optuna]"' in answer.err
-
-
 # The keys of hydra-optuna-sweeper
 
 
