@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import shlex
@@ -462,6 +463,7 @@ REFUSALS = {
     "a sampler that does not exist": (
         ["learner=knn,svm", "hydra.sweeper.sampler._target_=optuna.samplers.TPESampel"], "Did you mean 'TPESampler'?"
     ),
+    "a seed that is none": (["learner=knn,svm", "hydra.sweeper.sampler.seed=x"], "must be a whole number, or null"),
     "a grid without an end": (["learner=svm", "learner.C=interval(1,2)", GRID], "has no end of values"),
     "a grid for each learner": (["learner=knn,svm", "search=grid", GRID], "leave out hydra/sweeper=optuna"),
     "a pruner for two objectives": (
@@ -562,6 +564,34 @@ def test_a_space_may_be_written_in_the_grammar_of_overrides() -> None:
     assert dimension.distribution.log
     with pytest.raises(Refusal, match=r"space.C=3 must be a list of values"):
         space.branch_of("svm", {"C": 3}, [], parse)
+
+
+def test_a_space_of_several_grids_is_one_choice_more() -> None:
+    parse = OverridesParser.create().parse_override
+    branch = space.branch_of("svm", [{"kernel": ["linear"]}, {"C": [1, 2], "gamma": [3]}], ["learner.gamma"], parse)
+    everything = space.Space(("learner=svm",), (), lambda overrides: branch)
+    assert list(everything.all_dimensions()) == ["svm.grid", "svm.0.kernel", "svm.1.C"]
+    assert {point.overrides[1:] for point in everything.edges()} == {
+        ('learner.kernel="linear"',),
+        ("learner.C=1",),
+        ("learner.C=2",),
+    }
+
+
+def test_edges_hold_each_option_each_value_and_both_ends() -> None:
+    parse = OverridesParser.create().parse_override
+    learner, seed = (space.read(parse(word)) for word in ("learner=knn,svm", "seed=range(1,9)"))
+    both = (dataclasses.replace(learner, is_group=True), seed)
+    own = {
+        "learner=knn": space.branch_of("knn", {"weights": ["a", "b", "c"]}, [], parse),
+        "learner=svm": space.Branch(),
+    }
+    points = [point.values for point in space.Space((), both, lambda overrides: own[overrides[0]]).edges()]
+    assert points == [
+        *({"learner": "knn", "seed": 1, "learner.weights": each} for each in "abc"),
+        {"learner": "svm", "seed": 1},
+        {"learner": "knn", "seed": 9, "learner.weights": "a"},
+    ]
 
 
 def test_directions_are_the_metrics_own() -> None:

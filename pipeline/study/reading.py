@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -46,22 +47,29 @@ def read_space(overrides: Sequence[Override], composer: Composer, method: str, h
         )
     latest = {override.key_or_group: override for override in overrides}
     searched = [override for override in latest.values() if override.is_sweep_override()]
-    for key in (override.key_or_group for override in searched):
-        if key == "dataset":
-            raise Refusal("dataset is searched, but scores on different data do not compare; run a study for each.")
-        if key.startswith("space."):
-            raise Refusal(f"{key} is searched, but it is itself a space; search learner.{key[6:]}.")
+    for override in searched:
+        _require_searchable(override.key_or_group)
     given = tuple(str(override.input_line) for override in latest.values() if not override.is_sweep_override())
     about_spaces = tuple(each for each in given if each.lstrip("+~").startswith("space"))
     fixed = tuple(each for each in given if each not in about_spaces)
+    dimensions = tuple(
+        replace(read(override), is_group=composer.chooses(str(override.input_line))) for override in searched
+    )
     branches = _Branches(composer, (*fixed, *about_spaces), len(fixed), tuple(latest))
-    space = Space(fixed, tuple(read(override) for override in searched), branches if method == "grid" else _none)
+    space = Space(fixed, dimensions, branches if method == "grid" else _none)
     if not has_more and not space.all_dimensions():
         raise Refusal(
             "there is nothing to search: give 'learner.PARAMETER=interval(0,1)', range(1,9) or a,b,c, "
             "or search=grid for a learner of conf/space."
         )
     return space
+
+
+def _require_searchable(key: str) -> None:
+    if key == "dataset":
+        raise Refusal("dataset is searched, but scores on different data do not compare; run a study for each.")
+    if key.startswith("space."):
+        raise Refusal(f"{key} is searched, but it is itself a space; search learner.{key[6:]}.")
 
 
 def _none(overrides: tuple[str, ...]) -> Branch:
@@ -90,7 +98,7 @@ class _Branches:
         self._known: dict[tuple[str, ...], Branch] = {}
 
     def __call__(self, overrides: tuple[str, ...]) -> Branch:
-        groups = tuple(each for each in overrides[self._fixed :] if "." not in each.split("=")[0])
+        groups = tuple(each for each in overrides[self._fixed :] if self._composer.chooses(each))
         if groups not in self._known:
             self._known[groups] = self._found(groups)
         return self._known[groups]

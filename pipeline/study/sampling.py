@@ -76,6 +76,8 @@ def _sampler(node: Mapping[str, Any], question: Question, known: int) -> Any:
     settled, is_grid = dict(node), node.get("_target_") == GRID
     if "seed" in settled:
         seed = question.seed if settled["seed"] is None else settled["seed"]
+        if not isinstance(seed, int):
+            raise Refusal(f"hydra.sweeper.sampler.seed={seed!r} must be a whole number, or null.")
         settled["seed"] = seed if is_grid else seed + known  # a grid's seed is its order
     return _built(settled, "hydra.sweeper.sampler", question.trust)
 

@@ -32,12 +32,15 @@ class Dimension:
     distribution : Distribution
     words : tuple of str
         Of a choice: each value as it stands in an override.
+    is_group : bool
+        Whether it chooses an option of a group, such as ``learner``, on which files depend.
     """
 
     key: str
     name: str
     distribution: Distribution
     words: tuple[str, ...] = ()
+    is_group: bool = False
 
     def suggest(self, trial: Trial) -> Any:
         """Let a trial choose."""
@@ -53,11 +56,6 @@ class Dimension:
         """All choices, or the lowest and the highest number."""
         given = self.distribution
         return given.choices if isinstance(given, CategoricalDistribution) else (given.low, given.high)
-
-    @property
-    def is_group(self) -> bool:
-        """Whether it chooses an option of a group, such as ``learner``."""
-        return "." not in self.key
 
     def override(self, value: Any) -> str:
         """Return ``key=value`` as Hydra reads it."""

@@ -63,6 +63,10 @@ class Composer:
         except Refusal as refusal:
             return Draft(number, words, refusal=refusal)
 
+    def chooses(self, word: str) -> bool:
+        """Whether an override chooses an option of a group, on which files depend."""
+        return self._parse(word)[1]
+
     def _parse(self, word: str) -> tuple[Override, bool]:
         """Return an override, and whether it chooses an option of a group, on which files depend."""
         if word not in self._parsed:
