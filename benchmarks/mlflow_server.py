@@ -121,6 +121,22 @@ def start_postgres(data: Path) -> str:
     return f"postgresql://{USER}:{secret.read_text()}@127.0.0.1:{port}/postgres"
 
 
+@contextmanager
+def running_postgres(data: Path) -> Iterator[str]:
+    """Run a PostgreSQL of its own for as long as the block lasts; gives the URI of its database.
+
+    Parameters
+    ----------
+    data : Path
+        Where the database will lie, in a folder that is there.
+    """
+    uri = start_postgres(data)
+    try:
+        yield uri
+    finally:
+        _control(data, "stop", "--mode=fast")
+
+
 def _start_mlflow(folder: Path, uri: str, host: str, port: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "mlflow", "server", "--host", host, "--port", str(port), "--workers", "1"]
     settings = {

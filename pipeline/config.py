@@ -164,6 +164,25 @@ def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
         raise Refusal(f"{key} ({node['_target_']}): {' '.join(str(cause or error).split())}") from error
 
 
+def find(target: str, key: str, trust: list[str]) -> Any:
+    """Return the class or function of a dotted name.
+
+    Parameters
+    ----------
+    target, key : str
+        The name, and where it stands, for messages.
+    trust : list of str
+        Further packages in which it may lie.
+
+    Raises
+    ------
+    Refusal
+    """
+    node = {"_target_": target}
+    _require_trusted_target(node, f"{key}={target!r}", trust)
+    return _target(node)
+
+
 def _require_trust(node: Any, key: str, trust: list[str]) -> None:
     if isinstance(node, Mapping):
         if node.get("_target_") is not None:
@@ -242,10 +261,11 @@ def request(swept: Sequence[str] = ()) -> Request:
     current = HydraConfig.get()
     choices = {str(group): str(option) for group, option in current.runtime.choices.items()}
     given = tuple(str(word) for word in current.overrides.task)
+    keys = tuple(word.lstrip("+~").split("=")[0] for word in given)
     if current.mode != RunMode.RUN:
         sweep, number = Path(str(current.sweep.dir)).name, int(current.job.num)
-        return Request(choices, varying=tuple(swept), sweep=sweep, number=number, overrides=given)
-    keys = tuple(word.lstrip("+~").split("=")[0] for word in given)
+        varying = tuple(key for key in swept if key in keys)
+        return Request(choices, varying=varying, sweep=sweep, number=number, overrides=given)
     for key in keys:
         if key.split(".")[0] in SWEEP_KEYS:
             raise Refusal(f"{key} is a key of sweeps; add -m.")

@@ -43,6 +43,11 @@ def finished(store: Store, hashes: Collection[str]) -> dict[str, str]:
     return found | {each: str(run.info.run_id) for each, query in queries for run in _search(store, query, most=1)}
 
 
+def metrics(store: Store, run_id: str) -> dict[str, float]:
+    """Return what a run measured: means over folds, by name."""
+    return dict(store.client.get_run(run_id).data.metrics)
+
+
 def running_elsewhere(store: Store, job_hash: str) -> bool:
     """Whether a living process runs the job, as far as the store knows."""
     query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"
@@ -79,6 +84,8 @@ def after_death(store: Store, reason: str) -> list[str]:
 def failed(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
     """Return the overrides of the jobs that ended FAILED or KILLED, and were never FINISHED, the oldest first.
 
+    A run that a study stopped because further folds were not worth their time is none of them.
+
     Parameters
     ----------
     store : Store
@@ -89,7 +96,7 @@ def failed(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
     for status in ("FAILED", "KILLED"):
         for run in _search(store, f"status = '{status}'" + (f" and tags.sweep = '{sweep}'" if sweep else "")):
             tags = run.data.tags
-            if "config_hash" in tags and "overrides" in tags:
+            if "config_hash" in tags and "overrides" in tags and "pruned" not in tags:
                 lost[tags["config_hash"]] = tuple(json.loads(tags["overrides"]))
     done = finished(store, lost)
     return [overrides for key, overrides in lost.items() if key not in done]
@@ -137,9 +144,23 @@ def _search(store: Store, query: str, most: int | None = None) -> Iterator[Any]:
 
 def _is_dead(run: Any) -> bool:
     tags = run.data.tags
-    if tags.get("host") == socket.gethostname():
-        return not is_alive(int(tags.get("pid", 0)), run.info.start_time / 1000)
-    return time.time() - float(tags.get("heartbeat", 0)) > SILENT_SECONDS
+    pid, started, heartbeat = int(tags.get("pid", 0)), run.info.start_time / 1000, float(tags.get("heartbeat", 0))
+    return is_gone(tags.get("host"), pid, started, heartbeat)
+
+
+def is_gone(host: str | None, pid: int, since: float, heartbeat: float) -> bool:
+    """Whether a process is gone: of this machine by its number, of another one if it was silent for long.
+
+    Parameters
+    ----------
+    host : str or None
+    pid : int
+    since, heartbeat : float
+        When it was seen first and last, in seconds since 1970.
+    """
+    if host == socket.gethostname():
+        return not is_alive(pid, since)
+    return time.time() - heartbeat > SILENT_SECONDS
 
 
 def is_alive(pid: int, since: float) -> bool:

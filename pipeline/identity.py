@@ -37,9 +37,13 @@ def config_hash(spec: Mapping[str, Any], dataset_digest: str) -> str:
     dataset_digest : str
         Stands for the data, wherever the file lies.
     """
-    decisive = {key: spec[key] for key in DECISIVE} | {"dataset": dataset_digest}
-    decisive["code"] = code_digest(frozenset(_targets(decisive)))
+    decisive = {key: spec[key] for key in DECISIVE} | {"dataset": dataset_digest, "code": code_of(spec)}
     return _digest(json.dumps(decisive, sort_keys=True, default=str))
+
+
+def code_of(spec: Mapping[str, Any]) -> str:
+    """Fingerprint the code that decides a run's result; the data's own does not, since the data stand for it."""
+    return code_digest(frozenset(_targets([spec[key] for key in DECISIVE])))
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,8 +14,10 @@ from pipeline.experiment import Experiment, Fold, Model, final_model, run
 from pipeline.identity import config_hash
 from pipeline.request import Request
 from pipeline.splitting import Split
-from pipeline.tracking import Description, Figure, Tracker
+from pipeline.tracking import Description, Figure, Stopped, Tracker
 
+Judge = Callable[[Experiment, Sequence[Fold]], bool]
+"""Says of the folds so far whether further ones are worth their time."""
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
 
 
@@ -79,12 +81,15 @@ class Result:
     model : Model
         The run's model.
     run_id : str or None
+    pruned : str
+        After how many folds a judge stopped it; empty if it came to its end.
     """
 
     experiment: Experiment
     folds: list[Fold]
     model: Model
     run_id: str | None
+    pruned: str = ""
 
     @property
     def score(self) -> float:
@@ -149,8 +154,21 @@ def prepare(spec: Mapping[str, Any], request: Request, resources: Resources) -> 
     return Prepared(spec, experiment, splits, figures, describe(spec, request, experiment.dataset))
 
 
-def execute(prepared: Prepared, tracker: Tracker, watch: Watch) -> Result:
+def go_on(experiment: Experiment, folds: Sequence[Fold]) -> bool:
+    """Let every run come to its end: the judge that is none."""
+    return True
+
+
+def execute(prepared: Prepared, tracker: Tracker, watch: Watch, judge: Judge = go_on) -> Result:
     """Fit, score and keep.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    tracker : Tracker
+    watch : Watch
+    judge : callable
+        (experiment, folds so far) -> whether to go on; asked after each fold.
 
     Raises
     ------
@@ -161,12 +179,17 @@ def execute(prepared: Prepared, tracker: Tracker, watch: Watch) -> Result:
     """
     experiment, splits, title = prepared.experiment, prepared.splits, prepared.description.name
     folds: list[Fold] = []
-    with tracker.run(prepared.description, experiment) as kept:
-        for fold in watch(run(experiment, splits), len(splits), title):
-            kept.fold(fold)
-            folds.append(fold)
-        model = final_model(experiment, folds[-1])
-        kept.finish(model, prepared.figures)
+    try:
+        with tracker.run(prepared.description, experiment) as kept:
+            for fold in watch(run(experiment, splits), len(splits), title):
+                kept.fold(fold)
+                folds.append(fold)
+                if not judge(experiment, folds) and len(folds) < len(splits):
+                    raise Stopped(f"after {len(folds)} of {len(splits)} folds")
+            model = final_model(experiment, folds[-1])
+            kept.finish(model, prepared.figures)
+    except Stopped as stopped:
+        return Result(experiment, folds, folds[-1].model, kept.run_id, str(stopped))
     return Result(experiment, folds, model, kept.run_id)
 
 
@@ -183,6 +206,7 @@ def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Des
     digest = dataset.digest()
     tags = {"config_hash": config_hash(spec, digest), "dataset_digest": digest}
     tags |= {"overrides": json.dumps(request.overrides)} | ({"sweep": request.sweep} if request.sweep else {})
+    tags |= {"study": request.study} if request.study else {}
     return Description(
         name=run_name(choices | {"experiment": experiment}, spec, request.varying),
         params=params,

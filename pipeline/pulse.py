@@ -16,13 +16,16 @@ class Pulse:
     ----------
     beat : callable
         What it raises is forgotten: a store that cannot be reached for a minute does not end a run.
-    first, seconds : float
-        Until the first call, and between two.
+    seconds : float
+    first : float, optional
+        Until the first call, where that is another time.
     """
 
-    def __init__(self, beat: Callable[[], None], first: float, seconds: float = HEARTBEAT_SECONDS) -> None:
+    def __init__(
+        self, beat: Callable[[], None], seconds: float = HEARTBEAT_SECONDS, first: float | None = None
+    ) -> None:
         self._beat = beat
-        self._first = first
+        self._first = seconds if first is None else first
         self._seconds = seconds
         self._stopped = threading.Event()
         threading.Thread(target=self._go, name="pulse", daemon=True).start()

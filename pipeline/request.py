@@ -22,6 +22,8 @@ class Request:
         Of the job in its sweep.
     overrides : tuple of str
         With which the job can be composed again.
+    study : str or None
+        The study's name, of a job that Optuna chose.
     """
 
     choices: Mapping[str, str]
@@ -29,3 +31,4 @@ class Request:
     sweep: str | None = None
     number: int = 0
     overrides: tuple[str, ...] = ()
+    study: str | None = None

@@ -17,8 +17,9 @@ STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
 ONE_DOOR = {
     "mlflow": {"tracking", "store", "artefact"},
-    "hydra": {"cli", "config", "sweep", "launcher"},
-    "omegaconf": {"cli", "config", "sweep", "launcher"},
+    "hydra": {"cli", "config", "sweep", "study", "launcher"},
+    "omegaconf": {"cli", "config", "sweep", "study", "launcher"},
+    "optuna": {"study"},
     "matplotlib": {"figures"},
     "ray": {"launcher"},
     "submitit": {"launcher"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
@@ -305,3 +306,10 @@ def test_a_sweep_that_is_all_done_says_so(bakeoff: Bakeoff) -> None:
     for _ in range(2):
         answer: Any = bakeoff(*IRIS, "seed=0")
     assert (answer.status, "0 to run, 1 done already" in answer.out) == (0, True)
+
+
+def test_without_optuna_the_refusal_says_what_to_install(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    answer = bakeoff("-m", "hydra/sweeper=optuna", "learner=knn,svm")
+    assert answer.status == 2
+    assert 'pip install "bakeoff[optuna]"' in answer.err

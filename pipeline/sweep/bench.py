@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline import history
-from pipeline.experiment import Fold
+from pipeline.experiment import Experiment, Fold
 from pipeline.identity import config_hash
-from pipeline.job import Prepared, Resources, Result, execute, prepare, run_name
+from pipeline.job import Judge, Prepared, Resources, Result, execute, go_on, prepare, run_name
 from pipeline.refusal import Refusal
 from pipeline.report import mean_and_deviation, summary
 from pipeline.request import Request
 from pipeline.store import SQLITE, Store
 from pipeline.sweep.claims import Claims
-from pipeline.sweep.jobs import BUSY, FAILED, FINISHED, KILLED, REFUSED, SKIPPED, Job, Outcome
+from pipeline.sweep.jobs import BUSY, FAILED, FINISHED, KILLED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
 
 PREPARED_BYTES = 1 << 26
 """So much memory may be taken by the splits of jobs that were checked and wait."""
@@ -42,12 +42,15 @@ class Bench:
         Print them.
     began : callable
         Is told when the time of a job begins.
+    judge : callable or None
+        Says of a job's standing after each fold whether to go on.
     """
 
     resume: bool = True
     timeout: float | None = None
     tracebacks: bool = False
     began: Callable[[], None] = lambda: None
+    judge: Callable[[Standing], bool] | None = None
     resources: Resources = field(default_factory=Resources)
     _claims: dict[str, Claims] = field(default_factory=dict)
     _prepared: dict[int, Prepared] = field(default_factory=dict)
@@ -132,7 +135,7 @@ class Bench:
         try:
             with _limited(self.timeout):
                 prepared = self._prepared.pop(job.number, None) or prepare(job.spec, job.request, self.resources)
-                result = execute(prepared, self.resources.tracker(job.spec), _unwatched)
+                result = execute(prepared, self.resources.tracker(job.spec), _unwatched, self._judge_of(job))
         except Refusal as refusal:
             return Outcome(job.number, job.name, REFUSED, str(refusal))
         except KeyboardInterrupt:
@@ -143,20 +146,33 @@ class Bench:
             return Outcome(job.number, job.name, FAILED, f"{type(error).__name__}: {error}")
         return outcome_of(job, result)
 
+    def _judge_of(self, job: Job) -> Judge:
+        """Return who is asked after each fold of a job."""
+        ask = self.judge
+        if ask is None:
+            return go_on
+
+        def judge(experiment: Experiment, folds: Sequence[Fold]) -> bool:
+            return ask(Standing(job.number, len(folds), summary(experiment, folds)))
+
+        return judge
+
 
 def outcome_of(job: Job, result: Result) -> Outcome:
-    """Return what is told of a finished job."""
-    headline = result.experiment.headline
+    """Return what is told of a job that ran."""
+    headline, metrics = result.experiment.headline, summary(result.experiment, result.folds)
     return Outcome(
         job.number,
         job.name,
-        FINISHED,
+        PRUNED if result.pruned else FINISHED,
+        reason=result.pruned,
         headline=f"test_{headline}",
-        value=mean_and_deviation(summary(result.experiment, result.folds), f"test_{headline}"),
+        value=mean_and_deviation(metrics, f"test_{headline}"),
         score=result.score,
         more_is_better=result.experiment.metrics[headline].more_is_better,
         seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
         run_id=result.run_id,
+        metrics=metrics,
     )
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Outcome
+from pipeline.sweep.jobs import FINISHED, PRUNED, REFUSED, SKIPPED, Outcome
 from pipeline.sweep.planning import DONE, INVALID, TO_DO, TWICE, Plan
 
 SHOWN = 40
@@ -49,7 +49,7 @@ class Display:
     def tell(self, outcome: Outcome) -> None:
         """Show the outcome of a job."""
         self._failed += outcome.went_wrong
-        if outcome.kind == FINISHED and outcome.value and _is_better(outcome, self._best):
+        if outcome.kind in (FINISHED, SKIPPED) and outcome.value and _is_better(outcome, self._best):
             self._best = outcome
         best = f"best {self._best.value} {escape(self._best.name)}" if self._best else ""
         self._bar.update(self._task, advance=1, failed=f"{self._failed} failed" if self._failed else "", best=best)
@@ -66,7 +66,11 @@ class Display:
             self._out.print(
                 f"best  {escape(self._best.name)}  {self._best.headline} {self._best.value}", soft_wrap=True
             )
-        wrong = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED)]
+        self.wrong(outcomes, planned)
+
+    def wrong(self, outcomes: Sequence[Outcome], planned: int) -> None:
+        """Show a table of what did not finish, and why."""
+        wrong = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, PRUNED)]
         if wrong:
             self._err.print(f"{len(wrong)} of {_count(planned)} did not finish:")
             self._wrong(wrong)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.refusal import Refusal
 from pipeline.request import Request
 
-FINISHED, SKIPPED, FAILED, KILLED, REFUSED, BUSY = "finished", "skipped", "failed", "killed", "refused", "busy"
+FINISHED, SKIPPED, PRUNED = "finished", "skipped", "pruned"
+FAILED, KILLED, REFUSED, BUSY = "failed", "killed", "refused", "busy"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,25 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """How a job stands after some of its folds.
+
+    Attributes
+    ----------
+    number : int
+        The job's.
+    folds : int
+        How many.
+    metrics : mapping of str to float
+        The mean over them of everything that was measured.
+    """
+
+    number: int
+    folds: int
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What became of a job.
 
@@ -69,7 +89,8 @@ class Outcome:
     number : int
     name : str
     kind : str
-        ``finished``, ``skipped`` (was done already), ``failed``, ``killed``, ``refused``, or ``busy`` (runs elsewhere).
+        ``finished``, ``skipped`` (was done already), ``pruned`` (a study stopped it), ``failed``, ``killed``,
+        ``refused``, or ``busy`` (runs elsewhere).
     reason : str
         Of what did not finish.
     headline, value : str
@@ -80,6 +101,8 @@ class Outcome:
     seconds : float
         Wall time of the learner: fitting, tuning, pruning.
     run_id : str or None
+    metrics : mapping of str to float
+        The mean over folds of everything that was measured; empty where the job did not run now.
     """
 
     number: int
@@ -92,6 +115,7 @@ class Outcome:
     more_is_better: bool = True
     seconds: float = 0.0
     run_id: str | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def went_wrong(self) -> bool:
@@ -104,12 +128,12 @@ def exit_code(outcomes: Iterable[Outcome]) -> int:
 
     Examples
     --------
-    >>> [exit_code([Outcome(0, "a", kind)]) for kind in ("finished", "skipped", "failed", "killed", "refused")]
-    [0, 0, 1, 1, 2]
+    >>> [exit_code([Outcome(0, "a", kind)]) for kind in ("finished", "skipped", "pruned", "failed", "refused")]
+    [0, 0, 0, 1, 2]
     """
     kinds = {outcome.kind for outcome in outcomes}
     if kinds & {FAILED, KILLED, BUSY}:
         return 1
     if REFUSED in kinds:
-        return 1 if FINISHED in kinds else 2
+        return 1 if kinds & {FINISHED, PRUNED} else 2
     return 0

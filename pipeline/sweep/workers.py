@@ -12,12 +12,13 @@ import signal
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Self
 
 from pipeline import history
 from pipeline.sweep.bench import Bench, killed
-from pipeline.sweep.jobs import FINISHED, Job, Outcome
+from pipeline.sweep.jobs import FINISHED, Job, Outcome, Standing
 
 GRACE_SECONDS = 5.0
 """A job that outlives its time by so much is deaf to signals, and its process is killed."""
@@ -25,17 +26,31 @@ FAREWELL_SECONDS = 20.0
 """So long a worker may take to end its run before it is killed."""
 
 
-def serve(connection: Connection, resume: bool, timeout: float | None, tracebacks: bool) -> None:
+def serve(connection: Connection, resume: bool, timeout: float | None, tracebacks: bool, judged: bool) -> None:
     """Run jobs until there are no more: what a worker does."""
     signal.signal(signal.SIGTERM, _once)
     signal.signal(signal.SIGINT, _once)
     gc.freeze()
-    bench = Bench(resume, timeout, tracebacks, began=lambda: connection.send(None))
+    judge = partial(_ask, connection) if judged else None
+    bench = Bench(resume, timeout, tracebacks, began=lambda: connection.send(None), judge=judge)
     try:
         while True:
             connection.send(bench.run(connection.recv()))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         return  # the sweep is over, or its process is gone; the run, if there was one, ended KILLED
+
+
+def _ask(connection: Connection, standing: Standing) -> bool:
+    """Ask the sweep's process whether to go on; meanwhile no alarm rings, which would cut a message in two."""
+    left, since = signal.setitimer(signal.ITIMER_REAL, 0)[0], time.monotonic()
+    try:
+        connection.send(standing)
+        return bool(connection.recv())
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # that process is gone, and the sweep with it
+        raise KeyboardInterrupt from None
+    finally:
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - since), 0.001))
 
 
 def _once(number: int, frame: Any) -> None:
@@ -113,7 +128,7 @@ class Workers:
 
     def _hire(self) -> Worker:
         mine, theirs = self._context.Pipe()
-        settings = (self._bench.resume, self._bench.timeout, self._bench.tracebacks)
+        settings = (self._bench.resume, self._bench.timeout, self._bench.tracebacks, self._bench.judge is not None)
         process = self._context.Process(target=serve, args=(theirs, *settings), daemon=True)
         process.start()
         theirs.close()
@@ -128,20 +143,23 @@ class Workers:
         self._crew[position].job, self._crew[position].since = job, None
 
     def _hear(self, position: int) -> Outcome | None:
-        """Return a job's outcome; None for the word that its time began."""
+        """Return a job's outcome; None for the word that its time began, and for a question, which is answered."""
         worker = self._crew[position]
         try:
-            outcome: Outcome | None = worker.connection.recv()
-        except (EOFError, ConnectionResetError):
+            heard: Outcome | Standing | None = worker.connection.recv()
+            if isinstance(heard, Standing) and self._bench.judge is not None:
+                worker.connection.send(self._bench.judge(heard))
+        except (EOFError, BrokenPipeError, ConnectionResetError):
             worker.process.join()
             code = worker.process.exitcode
             told = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
             return self._lost(position, f"its process ended by {told}")
-        if outcome is None:
+        if heard is None:
             worker.since = time.monotonic()
-        else:
-            worker.job = None
-        return outcome
+        if not isinstance(heard, Outcome):
+            return None
+        worker.job = None
+        return heard
 
     def _lost(self, position: int, reason: str) -> Outcome:
         """Put a fresh worker in the place of a dead one, and end its run."""

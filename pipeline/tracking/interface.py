@@ -33,6 +33,10 @@ class Description:
     trust: tuple[str, ...] = ()
 
 
+class Stopped(Exception):
+    """Somebody saw after a fold that the others are not worth their time; says after which."""
+
+
 class Figure(Protocol):
     """A picture of a finished run."""
 

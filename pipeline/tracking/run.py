@@ -101,6 +101,15 @@ class MLflowRun:
             self._client.log_text(self._id, text, "traceback.txt")
             self._client.log_text(self._id, self._description.config, "config.yaml")
 
+    def stop(self, where: str) -> None:
+        """Keep the folds so far and end the run KILLED: it is not the whole evaluation, and must not pass for it."""
+        try:
+            self._client.set_tag(self._id, "pruned", where)
+            self._batch(self._scores())
+            self._client.log_text(self._id, self._description.config, "config.yaml")
+        finally:
+            self.end("KILLED")
+
     def end(self, status: str) -> None:
         """Set the final status."""
         self._pulse.stop()

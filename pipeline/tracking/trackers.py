@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pipeline.experiment import Experiment, Fold, Model
 from pipeline.store import Store, exists, open_store, store_uri
-from pipeline.tracking.interface import Description, Figure
+from pipeline.tracking.interface import Description, Figure, Stopped
 from pipeline.tracking.run import MLflowRun
 
 
@@ -76,13 +76,16 @@ class MLflowTracker:
 
     @contextmanager
     def run(self, description: Description, experiment: Experiment) -> Iterator[MLflowRun]:
-        """Start a run; it ends FINISHED, FAILED with its traceback, or KILLED by a signal, whatever happens inside."""
+        """Start a run; it ends FINISHED, FAILED with its traceback, or KILLED by a signal or a judge."""
         self.open()
         assert self.store is not None
         run = MLflowRun.create(self.store, description, experiment, keep_model=self.models)
         try:
             run.begin()
             yield run
+        except Stopped as stopped:
+            run.stop(str(stopped))
+            raise
         except BaseException as error:
             run.fail(error)
             raise

@@ -1,0 +1,63 @@
+"""Hydra looks for its plugins in this folder alone; what the sweeper does is in `pipeline.study`.
+
+Hydra runs this file before it is a module: annotations must not be postponed, for dataclasses would look them up there.
+"""
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+from pipeline.refusal import Refusal
+
+
+@dataclass
+class StudySchema:
+    """Types of the keys of conf/hydra/sweeper/optuna.yaml."""
+
+    _target_: str = "hydra_plugins.bakeoff_optuna.OptunaSweeper"
+    _recursive_: bool = False
+    _convert_: str = "all"
+    sampler: dict[str, Any] = field(default_factory=dict)
+    pruner: dict[str, Any] = field(default_factory=dict)
+    n_trials: int = 20
+    n_jobs: int | None = None
+    objectives: Any = None
+    direction: Any = None
+    study_name: str | None = None
+    storage: str | None = None
+    max_failure_rate: float | None = None
+    custom_search_space: str | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+ConfigStore.instance().store(group="schema", name="study", node=StudySchema, provider="bakeoff")
+
+
+class OptunaSweeper(Sweeper):
+    """Lets Optuna choose the jobs of a sweep.
+
+    Parameters
+    ----------
+    **settings
+        As of `pipeline.study.sweeper.Settings`.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        self._settings = settings
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """Take what Hydra gives."""
+        self._given = hydra_context, task_function, config
+
+    def sweep(self, arguments: list[str]) -> None:
+        """Run a study; the task holds the arguments of its jobs, and is told what became of them."""
+        if find_spec("optuna") is None:
+            raise Refusal('hydra/sweeper=optuna needs Optuna, which is not installed: pip install "bakeoff[optuna]".')
+        from pipeline.study.sweeper import Settings, sweep
+
+        sweep(Settings(**self._settings), *self._given)

@@ -1,0 +1,139 @@
+"""A sweep whose jobs Optuna chooses: ask for a trial, let the engine of sweeps run its job, tell its scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hydra.types import HydraContext
+from omegaconf import DictConfig
+
+from pipeline import history
+from pipeline.pulse import Pulse
+from pipeline.refusal import Refusal
+from pipeline.study import results
+from pipeline.study.jobs import Jobs
+from pipeline.study.opening import LOST, Question, finished_trials, opened_study
+from pipeline.study.reading import read_space, words_of
+from pipeline.study.sampling import Tools
+from pipeline.study.space import Space
+from pipeline.study.trials import Trials
+from pipeline.sweep.bench import Bench
+from pipeline.sweep.display import Display
+from pipeline.sweep.engine import Course, refusals, staff
+from pipeline.sweep.jobs import FAILED, Outcome
+from pipeline.sweep.planning import Plan, Planner
+from pipeline.sweep.plugin import Command
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The keys of ``hydra.sweeper``; conf/hydra/sweeper/optuna.yaml says what they are."""
+
+    sampler: dict[str, Any]
+    pruner: dict[str, Any]
+    params: dict[str, Any]
+    n_trials: int
+    n_jobs: int | None
+    objectives: list[str] | str | None
+    direction: list[str] | str | None
+    study_name: str | None
+    storage: str | None
+    max_failure_rate: float | None
+    custom_search_space: str | None
+
+    def __post_init__(self) -> None:
+        for key in ("n_trials", "n_jobs"):
+            value = getattr(self, key)
+            if value is not None and value < 1:
+                raise Refusal(f"hydra.sweeper.{key}={value!r} must be a whole number from 1.")
+        if self.max_failure_rate is not None and not 0 <= self.max_failure_rate <= 1:
+            raise Refusal(f"hydra.sweeper.max_failure_rate={self.max_failure_rate!r} must lie between 0 and 1.")
+
+
+def sweep(settings: Settings, context: HydraContext, task: Any, master: DictConfig) -> None:
+    """Run trials until the study has ``n_trials`` finished ones, and write down the best.
+
+    Parameters
+    ----------
+    settings : Settings
+    context, task, master
+        As for `pipeline.sweep.plugin.sweep`.
+
+    Raises
+    ------
+    Refusal
+        Nothing was run.
+    """
+    if task.jobs is not None:
+        raise Refusal("rerun knows its jobs, and a study chooses them; leave out hydra/sweeper=optuna.")
+    command = Command.read([*words_of(settings.params), *task.arguments], context, master)
+    options = replace(command.options, workers=settings.n_jobs or command.options.workers)
+    bench = Bench(options.resume, options.timeout, task.tracebacks)
+    method, has_more = str(options.search["method"]), settings.custom_search_space is not None
+    space = read_space(command.overrides, command.composer, method, has_more)
+    plan = _plan_of_edges(space, command, bench)
+    refused = refusals(plan)
+    if refused and (options.on_invalid == "stop" or not plan.jobs):
+        task.outcomes += refused
+        Display(0).invalid(plan)
+        return
+    question = Question.of(space, plan.jobs, bench, settings)
+    if options.dry_run:
+        name = settings.study_name or question.name
+        results.announce(name, question.objectives, finished_trials(settings.storage, name), settings.n_trials)
+        results.preview(space, plan)
+    else:
+        _search(settings, question, space, replace(command, options=options), bench, task)
+        command.record()
+
+
+def _search(settings: Settings, question: Question, space: Space, command: Command, bench: Bench, task: Any) -> None:
+    """Open the study, run its trials, and say which is the best."""
+    tools = Tools.of(settings, question, space, command)
+    n_trials = int(min(settings.n_trials, tools.most))
+    with opened_study(settings.storage, settings.study_name or question.name, question) as study:
+        study.sampler, study.pruner = tools.sampler(len(study.get_trials(deepcopy=False))), tools.pruner
+        trials = Trials(study, space, question.objectives, n_trials, tools.more)
+        at_once = command.options.workers
+        jobs = Jobs(trials, bench, question.spec, command.composer, settings.max_failure_rate, at_once)
+        bench.judge = jobs.judge if tools.prunes else None
+        _open_store(bench, question)
+        command.folder.mkdir(parents=True, exist_ok=True)
+        results.announce(study.study_name, question.objectives, trials.finished(), n_trials)
+        _run(jobs, command, task)
+        results.conclude(study, trials, question.objectives, command.folder)
+
+
+def _plan_of_edges(space: Space, command: Command, bench: Bench) -> Plan:
+    """Check, before the first trial, jobs in which each option and each end of a range occurs."""
+    points = enumerate(space.edges())
+    drafts = [command.composer.draft(number, point.overrides, tuple(point.values)) for number, point in points]
+    return Planner(bench, resume=False).plan(drafts)
+
+
+def _open_store(bench: Bench, question: Question) -> None:
+    """Open the store, which is refused now if it cannot be written, and end there what died."""
+    tracker = bench.resources.tracker(question.spec)
+    tracker.open()
+    if tracker.store is not None:
+        history.end_orphans(tracker.store)
+
+
+def _run(jobs: Jobs, command: Command, task: Any) -> None:
+    """Run jobs until the study has what it shall have; no trial is left without an answer."""
+    trials, options = jobs.trials, command.options
+    display = Display(trials.n_trials - trials.finished())
+    course = Course(options, display, task.outcomes, jobs.heed)
+    jobs.note = course.note
+    pulse = Pulse(trials.beat)
+    try:
+        with staff(jobs.bench, options, command.launch, options.workers) as run:
+            course.through(jobs, run)
+    except LOST as error:
+        reason = f"hydra.sweeper.storage cannot be used any more: {str(error).splitlines()[0]}"
+        task.outcomes.append(Outcome(0, trials.study.study_name, FAILED, reason))
+    finally:
+        pulse.stop()
+        trials.leave()
+    display.wrong(task.outcomes, len(task.outcomes))
