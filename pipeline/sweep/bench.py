@@ -53,7 +53,7 @@ class Bench:
     judge: Callable[[Standing], bool] | None = None
     resources: Resources = field(default_factory=Resources)
     _claims: dict[str, Claims] = field(default_factory=dict)
-    _prepared: dict[int, Prepared] = field(default_factory=dict)
+    _prepared: dict[int, tuple[Job, Prepared]] = field(default_factory=dict)
     _room: int = PREPARED_BYTES
 
     def claims(self, store: Store) -> Claims:
@@ -95,7 +95,11 @@ class Bench:
         size = sum(part.nbytes for split in prepared.splits for part in (split.train, split.validation, split.test))
         if size <= self._room:
             self._room -= size
-            self._prepared[job.number] = prepared
+            self._prepared[job.number] = job, prepared
+
+    def _prepare(self, job: Job) -> Prepared:
+        of, prepared = self._prepared.pop(job.number, (None, None))
+        return prepared if prepared and of is job else prepare(job.spec, job.request, self.resources)
 
     def run(self, job: Job) -> Outcome:
         """Run a job, unless it is done or runs elsewhere.
@@ -134,8 +138,7 @@ class Bench:
         self.began()
         try:
             with _limited(self.timeout):
-                prepared = self._prepared.pop(job.number, None) or prepare(job.spec, job.request, self.resources)
-                result = execute(prepared, self.resources.tracker(job.spec), _unwatched, self._judge_of(job))
+                result = execute(self._prepare(job), self.resources.tracker(job.spec), _unwatched, self._judge_of(job))
         except Refusal as refusal:
             return Outcome(job.number, job.name, REFUSED, str(refusal))
         except KeyboardInterrupt:
