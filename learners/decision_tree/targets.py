@@ -7,7 +7,8 @@ order of rows and no neighbouring node can change the last bit of a gain, and eq
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from copy import copy
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -47,14 +48,18 @@ class Target(ABC):
     whole: np.ndarray | None  # (n0,) int64 weights in fixed point; None if every weight is 1
     grain: float  # how many whole units make a weight of 1
 
-    def _weigh(self, weight: np.ndarray) -> None:
-        self.weight = weight
-        self.whole = None if np.all(weight == 1.0) else fixed_point(weight)
+    def _weigh(self, weight: np.ndarray, mass: float | None) -> None:
+        self.weight, self.heaviest = weight, float(weight.max())
+        self.whole = None if np.all(weight == 1.0) else fixed_point(weight, mass)
         self.grain = 1.0 if self.whole is None else float(self.whole.sum() / weight.sum())
 
-    @abstractmethod
-    def of(self, rows: np.ndarray) -> Target:
-        """Return the target of the given rows, which may repeat."""
+    def of(self, rows: np.ndarray) -> Self:
+        """Return the target of the given rows, which may repeat; the units of the sums stay the same."""
+        part = copy(self)
+        for name, column in vars(self).items():
+            if isinstance(column, np.ndarray):
+                setattr(part, name, column[rows])
+        return part
 
     @abstractmethod
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
@@ -70,15 +75,12 @@ class Target(ABC):
 
 
 class Labels(Target):
-    """Class codes 0..c-1."""
+    """Class codes 0..c-1; ``mass`` is how much weight a tree's rows have, if not all of it."""
 
-    def __init__(self, codes: np.ndarray, weight: np.ndarray, c: int, impurity: str) -> None:
+    def __init__(self, codes: np.ndarray, weight: np.ndarray, c: int, impurity: str, mass: float | None = None) -> None:
         self.codes, self.c, self.impurity = codes, c, impurity
         self.narrow = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
-        self._weigh(weight)
-
-    def of(self, rows: np.ndarray) -> Labels:
-        return Labels(self.codes[rows], self.weight[rows], self.c, self.impurity)
+        self._weigh(weight, mass)
 
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         key = node * self.c + self.codes.take(rows)
@@ -123,9 +125,9 @@ class Labels(Target):
 
 
 class Values(Target):
-    """Real targets, in any unit and of any scale."""
+    """Real targets, in any unit and of any scale; ``mass`` as for `Labels`."""
 
-    def __init__(self, y: np.ndarray, weight: np.ndarray) -> None:
+    def __init__(self, y: np.ndarray, weight: np.ndarray, mass: float | None = None) -> None:
         largest = float(np.abs(y).max())
         if largest > LARGEST:
             raise ValueError(
@@ -133,12 +135,9 @@ class Values(Target):
                 f"divide y so that it stays within {LARGEST:.0e}."
             )
         self.y = y
-        self._weigh(weight)
+        self._weigh(weight, mass)
         self._exact = self.whole is None or bool(np.all(self.whole == self.weight))
         self.whole_deviation = np.zeros(y.shape[0], dtype=np.int64)  # (n0,), relative to the row's present node
-
-    def of(self, rows: np.ndarray) -> Values:
-        return Values(self.y[rows], self.weight[rows])
 
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         y = self.y.take(rows)
@@ -176,7 +175,7 @@ class Values(Target):
         counted = total if self._exact else in_node
         steps = np.exp2(np.clip(52 - np.ceil(2 * np.log2(counted)), 32, 52))
         deviation = deviation * steps.take(node)
-        largest = 1.0 if self._exact else self.weight.max()
+        largest = 1.0 if self._exact else self.heaviest
         if whole is None:
             deviation = np.rint(deviation)
         elif self._exact:
@@ -196,9 +195,12 @@ class Values(Target):
         return None
 
 
-def fixed_point(weight: np.ndarray) -> np.ndarray:
-    """Return positive weights (n,) as whole numbers: as they are if whole, else scaled so that they sum to 2^52."""
-    total = weight.sum()
-    if total < 2.0**52 and np.all(weight == np.rint(weight)):
+def fixed_point(weight: np.ndarray, mass: float | None = None) -> np.ndarray:
+    """Return positive weights (n,) as whole numbers: as they are if whole, else scaled so that ``mass`` is 2^52.
+
+    Without ``mass`` it is their sum.
+    """
+    total = weight.sum() if mass is None else mass
+    if max(total, weight.max()) < 2.0**52 and np.all(weight == np.rint(weight)):
         return weight.astype(np.int64)
     return np.maximum(np.rint(weight / total * 2.0**52), 1.0).astype(np.int64)

@@ -16,59 +16,62 @@ from learners.decision_tree.front import Front, sorting
 from learners.decision_tree.growing import Growth, grow
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
+from learners.random_forest.drawing import Pool
 
 
 @dataclass
 class Plan:
-    """How a tree is grown: rows drawn with replacement or without, features drawn for each tree or for each node."""
+    """How a tree is grown: how many rows it draws (None: it has all) and how, features drawn by tree or by node."""
 
-    size: int
+    size: int | None
     replacement: bool
     by_tree: bool
     growth: Growth
 
 
 def grow_trees(
-    X: np.ndarray, target: Target, n_values: np.ndarray, plan: Plan, generators: list[np.random.Generator]
+    pool: Pool, target: Target, n_values: np.ndarray, plan: Plan, generators: list[np.random.Generator]
 ) -> Iterator[tuple[Tree, np.ndarray]]:
     """Grow a tree with each generator; yield it and the mask (n,) of the rows that it has seen.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    pool : Pool
+        n rows.
     target : Target
-        Of the n rows.
+        Of these rows.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
     plan : Plan
     generators : list of Generator
     """
-    n = X.shape[0]
-    columns = np.ascontiguousarray(X.T)
+    n, d = pool.X.shape
+    columns = np.ascontiguousarray(pool.X.T)
     missing = np.isnan(columns)
     columns = np.where(missing, np.inf, columns)  # (d, n)
     order, has_missing = sorting(columns), bool(missing.any())
-    together = max(1, random_forest.BATCH // plan.size)
+    size = n if plan.size is None else plan.size
+    together = max(1, random_forest.BATCH // size)
     for first in range(0, len(generators), together):
         batch = generators[first : first + together]
-        drawn = np.stack([_draw(generator, n, plan) for generator in batch])  # (trees, n)
+        drawn = np.stack([_draw(pool, plan, generator) for generator in batch])  # (trees, n)
         trees = len(batch)
         front = Front(
             columns=np.tile(columns, trees),
             nominal=n_values > 0,
             order=_repeated(order, drawn),
-            rows_in_node=np.full(trees, plan.size),
+            rows_in_node=np.full(trees, size),
             target=target.of(np.tile(np.arange(n), trees)),
             has_missing=has_missing,
             sums=np.empty((0, trees)),
         )
-        yield from zip(grow(front, n_values, _drawing(plan, X.shape[1], batch)), drawn > 0, strict=True)
+        yield from zip(grow(front, n_values, _drawing(plan, d, batch)), drawn > 0, strict=True)
 
 
-def _draw(generator: np.random.Generator, n: int, plan: Plan) -> np.ndarray:
-    """Return how often each row is drawn, shape (n,)."""
-    rows = generator.integers(0, n, plan.size) if plan.replacement else generator.permutation(n)[: plan.size]
-    return np.bincount(rows, minlength=n)
+def _draw(pool: Pool, plan: Plan, generator: np.random.Generator) -> np.ndarray:
+    if plan.size is None:
+        return np.ones(pool.weight.size, dtype=np.intp)
+    return pool.draw(generator, plan.size, replacement=plan.replacement)
 
 
 def _repeated(order: np.ndarray, drawn: np.ndarray) -> np.ndarray:
