@@ -79,7 +79,7 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
             branch = np.where(np.append(open_nodes, False).take(child), branch, -1)
             level = level.take(np.flatnonzero(open_nodes))
         content = level.content
-        front = front.descend(branch, content.rows, content.sums.T)
+        front = front.descend(branch, content.places, level.tree, content.sums.T)
         splits = _search(front, level, growth)
         _reject(splits, front, level, growth, book)
         decision = decide(front, splits, growth.criterion, _limits(front, growth), multiway=growth.multiway)
@@ -102,7 +102,8 @@ def _may_split(level: Level, growth: Growth, depth: int) -> np.ndarray:
 
 
 def _limits(front: Front, growth: Growth) -> Limits:
-    return Limits(growth.min_samples_leaf, growth.min_weight_leaf * front.target.grain)
+    rows, weight = growth.min_samples_leaf, growth.min_weight_leaf * front.target.grain
+    return Limits(1, max(weight, rows if rows > 1 else 0)) if front.target.counted else Limits(rows, weight)
 
 
 def _search(front: Front, level: Level, growth: Growth) -> Splits:

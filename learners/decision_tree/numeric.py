@@ -29,7 +29,7 @@ def numeric_splits(
     labels = _labels_of_many_classes(block, criterion, limits)
     if labels is not None and at.size > block.changes.size // 4:  # for few candidates, counting them alone is cheaper
         rows, left_squares, right_squares = branch_squares(block, labels, at, node, pair)
-        rest = block.front.rows_in_node.take(node) - rows
+        rest = block.front.weight.astype(np.int64).take(node) - rows
         merit = (left_squares * rest + right_squares * rows) / (rows * rest)
         best = _first_of_each_node(merit, node, block.m)
         cut = (part.take(best) for part in (rows, left_squares, right_squares, node))
@@ -45,7 +45,8 @@ def numeric_splits(
     if criterion.by_ratio:
         best = first_best(gain, pair)
         merit = gain[best] / share_entropy(left[0, best] / total[0, best])
-        return best_of_features(block, pair[best], merit, gain[best], _thresholds(block, at[best]), missing_left)
+        thresholds = _thresholds(block, at[best], node[best])
+        return best_of_features(block, pair[best], merit, gain[best], thresholds, missing_left)
     best = _first_of_each_node(gain, node, block.m)
     gain = gain.take(best)
     return _splits(block, at.take(best), node.take(best), gain, missing_left)
@@ -54,7 +55,7 @@ def numeric_splits(
 def _labels_of_many_classes(block: Block, criterion: Criterion, limits: Limits) -> Labels | None:
     """Return the labels if sums of squares serve: Gini, more than a few classes, no weights, nothing special."""
     target, front = block.front.target, block.front
-    plain = block.unit and limits.weight == 0 and not (front.has_missing or front.has_nominal)
+    plain = (block.unit or target.counted) and limits.weight == 0 and not (front.has_missing or front.has_nominal)
     if plain and isinstance(criterion, SquaredDistance) and isinstance(target, Labels) and target.c > FEW_CLASSES:
         return target
     return None
@@ -73,7 +74,7 @@ def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarra
 
 def _splits(block: Block, at: np.ndarray, node: np.ndarray, gain: np.ndarray, missing_left: bool) -> Splits:
     feature = block.feature[at // block.n, node if block.feature.shape[1] > 1 else 0]
-    found = Splits(gain, gain.copy(), feature, _thresholds(block, at), np.full(node.size, missing_left))
+    found = Splits(gain, gain.copy(), feature, _thresholds(block, at, node), np.full(node.size, missing_left))
     if node.size == block.m:
         return found
     splits = Splits.none(block.m)
@@ -81,9 +82,9 @@ def _splits(block: Block, at: np.ndarray, node: np.ndarray, gain: np.ndarray, mi
     return splits
 
 
-def _thresholds(block: Block, at: np.ndarray) -> np.ndarray:
-    values = block.values.ravel()
-    return midpoint(values.take(at), values.take(at + 1))
+def _thresholds(block: Block, at: np.ndarray, node: np.ndarray) -> np.ndarray:
+    slot = at // block.n
+    return midpoint(block.cells(at, slot, node), block.cells(at + 1, slot, node))
 
 
 def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:

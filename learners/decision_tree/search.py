@@ -66,7 +66,7 @@ def decide(front: Front, splits: Splits, criterion: Criterion, limits: Limits, *
     """Carry out the splits: nodes with feature -1 are done."""
     node, rows, used = front.node_of_place, front.order[0], splits.feature >= 0
     feature = np.maximum(splits.feature, 0)
-    values = front.columns.ravel().take(rows + (feature * front.columns.shape[1]).take(node))  # (n,)
+    values = front.columns.ravel().take(rows + front.cell_of_row_zero(feature).take(node))  # (n,)
     right = values >= splits.threshold.take(node)
     if front.has_missing:
         missing = np.isinf(values)
@@ -85,8 +85,9 @@ def decide(front: Front, splits: Splits, criterion: Criterion, limits: Limits, *
     if front.has_nominal and nominal.any():
         block = Block(front, feature[None, :])
         groups, group_branch = branches_of(block, nominal[None, :], criterion, limits, multiway=multiway)
-        routes = (groups.node, block.values[0, groups.place], group_branch)
-        by_row = np.full(front.columns.shape[1], -1)
+        codes = block.cells(groups.place, np.zeros_like(groups.place), groups.node)
+        routes = (groups.node, codes, group_branch)
+        by_row = np.full(front.target.weight.size, -1)
         by_row[block.order[0, nominal.take(node)]] = np.repeat(group_branch, groups.rows)
         branch = np.where(nominal.take(node), by_row.take(rows), branch)
         n_branches[nominal] = np.maximum.reduceat(group_branch, groups.begin) + 1

@@ -20,19 +20,22 @@ IMPURITY = {"gini": gini, "misclassification": misclassification, "entropy": ent
 FEW_CLASSES = 3
 """Up to so many, a running sum for each class is cheaper than counting."""
 
+WORD = 63
+
 LARGEST = 1e152
 
 
 class Content(NamedTuple):
     """What the nodes of one level hold.
 
-    rows : (m,) int; weight : (m,); value : (m, c) class weights as fractions, or (m, 1) means;
+    rows : (m,) int, each as often as it counts; places : (m,) int, how many stand in the front; weight : (m,); value : (m, c) class weights as fractions, or (m, 1) means;
     impurity : (m,); pure : (m,) bool;
     unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the impurity;
     sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y.
     """
 
     rows: np.ndarray
+    places: np.ndarray
     weight: np.ndarray
     value: np.ndarray
     impurity: np.ndarray
@@ -46,6 +49,7 @@ class Target(ABC):
 
     weight: np.ndarray  # (n0,)
     whole: np.ndarray | None  # (n0,) int64 weights in fixed point; None if every weight is 1
+    counted: bool = False  # whether a weight says how many rows a row is
     grain: float  # how many whole units make a weight of 1
 
     def _weigh(self, weight: np.ndarray, mass: float | None) -> None:
@@ -61,13 +65,27 @@ class Target(ABC):
                 setattr(part, name, column[rows])
         return part
 
+    def repeated(self, times: np.ndarray) -> Self:
+        """Return the target in which a row of weight 1 counts as so many rows (n0,)."""
+        part = copy(self)
+        part.weight, part.whole, part.counted = times.astype(np.float64), times.astype(np.int64), True
+        return part
+
     @abstractmethod
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         """Describe m nodes, given rows (n,) and the node of each (n,)."""
 
     @abstractmethod
-    def sums_upto(self, order: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """Return the same sums (p, q) over rows order[0], …, order[at], for ascending places at (q,)."""
+    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
+        """Return running sums over rows order[0], …, order[at], for ascending places at (q,), packed or not: each (q,)."""
+
+    def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
+        """Return the sums (p, m) of nodes with so many places (m,) as `runs` has them: each (m,)."""
+        return list(sums)
+
+    def unpacked(self, runs: list[np.ndarray]) -> np.ndarray:
+        """Return differences of runs as sums (p, q)."""
+        return np.array(runs, dtype=np.float64)
 
     @abstractmethod
     def alike(self, order: np.ndarray) -> np.ndarray | None:
@@ -81,6 +99,19 @@ class Labels(Target):
         self.codes, self.c, self.impurity = codes, c, impurity
         self.narrow = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
         self._weigh(weight, mass)
+        self._pack()
+
+    def repeated(self, times: np.ndarray) -> Self:
+        part = super().repeated(times)
+        part._pack()
+        return part
+
+    def _pack(self) -> None:
+        """Put weight and classes 1, 2, … side by side into one word for each row, if they are few."""
+        whole = np.ones(self.codes.size, dtype=np.int64) if self.whole is None else self.whole
+        self.bits, self.word = WORD // self.c, None
+        if self.c <= FEW_CLASSES and float(whole.sum()) < 1 << self.bits:
+            self.word = whole + np.where(self.codes > 0, whole << self.bits * self.codes, 0)
 
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         key = node * self.c + self.codes.take(rows)
@@ -92,32 +123,51 @@ class Labels(Target):
         impurity = IMPURITY[self.impurity](counts)
         impurity[pure] = 0.0
         if self.whole is None:
-            return Content(total, total.astype(np.float64), value, impurity, pure, np.ones(m), counts[:, 1:])
+            return Content(total, total, total.astype(np.float64), value, impurity, pure, np.ones(m), counts[:, 1:])
+        places = np.bincount(node, minlength=m)
+        if self.counted:
+            sums = np.column_stack([total, counts[:, 1:]]).astype(np.int64)
+            return Content(sums[:, 0], places, total, value, impurity, pure, np.ones(m), sums)
         whole = np.bincount(key, weights=self.whole.take(rows), minlength=m * self.c).reshape(m, self.c)
         sums = np.column_stack([whole.sum(axis=1), whole[:, 1:]]).astype(np.int64)
-        return Content(np.bincount(node, minlength=m), total, value, impurity, pure, np.ones(m), sums)
+        return Content(places, places, total, value, impurity, pure, np.ones(m), sums)
 
     def codes_of(self, order: np.ndarray) -> np.ndarray:
         """Return the codes of rows, of any shape, in few bytes."""
         return self.narrow.take(order)
 
-    def sums_upto(self, order: np.ndarray, at: np.ndarray) -> np.ndarray:
+    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
+        if self.word is not None:
+            return [np.cumsum(self.word.take(order)).take(at)]
         codes = self.narrow.take(order)
-        if self.whole is None and self.c <= 2:
-            return np.cumsum(codes, dtype=np.int64).take(at)[None, : at.size * (self.c - 1)].reshape(self.c - 1, -1)
-        if self.whole is None and self.c <= FEW_CLASSES:
-            return np.array([np.cumsum(codes == k, dtype=np.int32).take(at) for k in range(1, self.c)], dtype=np.int64)
-        if self.whole is None:  # count between places, then add up the places
-            passed = np.zeros(order.size, dtype=np.intp)
-            passed[at + 1 if at[-1] + 1 < order.size else at[:-1] + 1] = 1
-            key = np.cumsum(passed)
-            key *= self.c
-            key += codes
-            counts = np.bincount(key, minlength=(at.size + 1) * self.c).reshape(-1, self.c)
-            return np.cumsum(counts[: at.size, 1:], axis=0).T
-        weight = self.whole.take(order)
-        parts = [np.cumsum(np.where(codes == k, weight, 0)).take(at) for k in range(1, self.c)]
-        return np.array([np.cumsum(weight).take(at), *parts])
+        weight = None if self.whole is None else self.whole.take(order)
+        if self.c <= FEW_CLASSES or not (weight is None or self.counted):
+            weight = np.ones(order.size, dtype=np.int64) if weight is None else weight
+            parts = [np.cumsum(np.where(codes == k, weight, 0)).take(at) for k in range(1, self.c)]
+            return parts if self.whole is None else [np.cumsum(weight).take(at), *parts]
+        # Count between places, then add up the places.
+        passed = np.zeros(order.size, dtype=np.intp)
+        passed[at + 1 if at[-1] + 1 < order.size else at[:-1] + 1] = 1
+        key = np.cumsum(passed)
+        key *= self.c
+        key += codes
+        counts = np.bincount(key, weights=weight, minlength=(at.size + 1) * self.c).reshape(-1, self.c)[: at.size]
+        upto = np.cumsum(counts, axis=0).astype(np.int64, copy=False)
+        return list(upto[:, 1:].T) if weight is None else [upto.sum(axis=1), *upto[:, 1:].T]
+
+    def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
+        if self.word is None:
+            return list(sums)
+        columns = [places, *sums] if self.whole is None else list(sums)
+        return [np.sum([column << self.bits * k for k, column in enumerate(columns)], axis=0)]
+
+    def unpacked(self, runs: list[np.ndarray]) -> np.ndarray:
+        if self.word is None:
+            return np.array(runs, dtype=np.float64)
+        sums = np.empty((self.c, runs[0].size))
+        for k, row in enumerate(sums):
+            np.bitwise_and(runs[0] >> self.bits * k, (1 << self.bits) - 1, out=row, casting="unsafe")
+        return sums
 
     def alike(self, order: np.ndarray) -> np.ndarray:
         codes = self.narrow.take(order)
@@ -160,7 +210,8 @@ class Values(Target):
         with np.errstate(over="ignore", under="ignore"):  # squares of targets beyond 1e±154 leave the range of floats
             impurity = np.where(pure, 0.0, spread * size * size)
             unit = np.square(size * step)
-        return Content(in_node, weight, mean[:, None], impurity, pure, unit, sums)
+        rows_counted = sums[:, 0] if self.counted else in_node
+        return Content(rows_counted, in_node, weight, mean[:, None], impurity, pure, unit, sums)
 
     def _write_deviations(
         self, deviation: np.ndarray, rows: np.ndarray, node: np.ndarray, in_node: np.ndarray
@@ -187,9 +238,9 @@ class Values(Target):
         step = (1.0 if self._exact else self.grain * largest) / steps
         return step, (sums[:, None] if whole is None else np.column_stack([total, sums])).astype(np.int64)
 
-    def sums_upto(self, order: np.ndarray, at: np.ndarray) -> np.ndarray:
+    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
         columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]
-        return np.array([np.cumsum(column.take(order)).take(at) for column in columns])
+        return [np.cumsum(column.take(order)).take(at) for column in columns]
 
     def alike(self, order: np.ndarray) -> None:
         return None

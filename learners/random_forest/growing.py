@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from learners import random_forest
-from learners.decision_tree.front import Front, sorting
+from learners.decision_tree.front import Front, by_features, ranks, sorting
 from learners.decision_tree.growing import Growth, grow
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
@@ -46,22 +46,25 @@ def grow_trees(
     generators : list of Generator
     """
     n, d = pool.X.shape
-    columns = np.ascontiguousarray(pool.X.T)
-    missing = np.isnan(columns)
-    columns = np.where(missing, np.inf, columns)  # (d, n)
-    order, has_missing = sorting(columns), bool(missing.any())
-    size = n if plan.size is None else plan.size
-    together = max(1, random_forest.BATCH // size)
+    columns, has_missing = by_features(pool.X)
+    order = sorting(columns)
+    rank = ranks(columns, order) if plan.growth.max_features < d else None
+    counted = plan.size is not None and plan.replacement and target.whole is None
+    together = max(1, random_forest.BATCH // (n if plan.size is None else plan.size))
     for first in range(0, len(generators), together):
         batch = generators[first : first + together]
         drawn = np.stack([_draw(pool, plan, generator) for generator in batch])  # (trees, n)
+        places = np.minimum(drawn, 1) if counted else drawn
         trees = len(batch)
+        targets = target.of(np.tile(np.arange(n), trees))
         front = Front(
-            columns=np.tile(columns, trees),
+            columns=columns,
+            rank=rank,
             nominal=n_values > 0,
-            order=_repeated(order, drawn),
-            rows_in_node=np.full(trees, size),
-            target=target.of(np.tile(np.arange(n), trees)),
+            order=_repeated(order, places) if rank is None else np.repeat(np.arange(trees * n), places.ravel())[None, :],
+            rows_in_node=places.sum(axis=1),
+            tree=np.arange(trees),
+            target=targets.repeated(drawn.ravel()) if counted else targets,
             has_missing=has_missing,
             sums=np.empty((0, trees)),
         )
