@@ -14,7 +14,7 @@ import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.criteria import Criterion, SquaredDistance
-from learners.decision_tree.squares import branch_squares, gain_of_squares
+from learners.decision_tree.squares import counted_squares, gain_of_squares, running_squares
 from learners.decision_tree.targets import FEW_CLASSES, Labels
 
 
@@ -27,12 +27,13 @@ def numeric_splits(
         return Splits.none(block.m)
     node, pair = block.pairs(at)
     labels = _labels_of_many_classes(block, criterion, limits)
-    if labels is not None and at.size > block.changes.size // 4:  # for few candidates, counting them alone is cheaper
-        rows, left_squares, right_squares = branch_squares(block, labels, at, node, pair)
-        rest = block.front.weight.astype(np.int64).take(node) - rows
-        merit = (left_squares * rest + right_squares * rows) / (rows * rest)
+    if labels is not None:
+        squares = running_squares if at.size > block.changes.size // 4 else counted_squares  # few places, few counts
+        weight, left_squares, right_squares = squares(block, labels, at, node, pair)
+        rest = block.total[0].take(node) - weight
+        merit = (left_squares * rest + right_squares * weight) / (weight * rest)
         best = _first_of_each_node(merit, node, block.m)
-        cut = (part.take(best) for part in (rows, left_squares, right_squares, node))
+        cut = (part.take(best) for part in (weight, left_squares, right_squares, node))
         gain = gain_of_squares(block, *cut)
         return _splits(block, at.take(best), node.take(best), gain, missing_left)
     left = block.left_sums(at, pair)

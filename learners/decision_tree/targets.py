@@ -139,21 +139,23 @@ class Labels(Target):
     def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
         if self.word is not None:
             return [np.cumsum(self.word.take(order)).take(at)]
-        codes = self.narrow.take(order)
         weight = None if self.whole is None else self.whole.take(order)
         if self.c <= FEW_CLASSES or not (weight is None or self.counted):
-            weight = np.ones(order.size, dtype=np.int64) if weight is None else weight
+            codes, weight = self.narrow.take(order), np.ones(order.size, dtype=np.int64) if weight is None else weight
             parts = [np.cumsum(np.where(codes == k, weight, 0)).take(at) for k in range(1, self.c)]
             return parts if self.whole is None else [np.cumsum(weight).take(at), *parts]
-        # Count between places, then add up the places.
-        passed = np.zeros(order.size, dtype=np.intp)
-        passed[at + 1 if at[-1] + 1 < order.size else at[:-1] + 1] = 1
-        key = np.cumsum(passed)
-        key *= self.c
-        key += codes
-        counts = np.bincount(key, weights=weight, minlength=(at.size + 1) * self.c).reshape(-1, self.c)[: at.size]
-        upto = np.cumsum(counts, axis=0).astype(np.int64, copy=False)
+        upto = self.counts_upto(order, at)
         return list(upto[:, 1:].T) if weight is None else [upto.sum(axis=1), *upto[:, 1:].T]
+
+    def counts_upto(self, order: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """Count classes between ascending places (q,) along ``order``, then add up the places: (q, c)."""
+        passed = np.zeros(order.size, dtype=np.intp)
+        passed[at + 1 if at[-1] + 1 < order.size else at[:-1] + 1] = self.c
+        key = np.cumsum(passed)
+        key += self.narrow.take(order)
+        weight = None if self.whole is None else self.whole.take(order)
+        counts = np.bincount(key, weights=weight, minlength=(at.size + 1) * self.c).reshape(-1, self.c)[: at.size]
+        return np.cumsum(counts.astype(np.int64, copy=False), axis=0)
 
     def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
         if self.word is None:
