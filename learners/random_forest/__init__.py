@@ -3,7 +3,7 @@
 from learners.random_forest.classifier import RandomForestClassifier
 from learners.random_forest.regressor import RandomForestRegressor
 
-BATCH = 1 << 16
+BATCH = 1 << 15
 """Rows of all trees that grow together."""
 
 __all__ = ["BATCH", "RandomForestClassifier", "RandomForestRegressor"]

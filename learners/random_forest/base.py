@@ -37,6 +37,8 @@ from learners.decision_tree.tree import Tree
 from learners.random_forest.bag import OutOfBag, places_given
 from learners.random_forest.drawing import Pool, mass_of_tree, rows_to_draw
 from learners.random_forest.growing import Plan, grow_trees
+from learners.random_forest.walking import coded, woods
+from learners.random_forest.workers import in_parallel, workers
 
 
 class Aim(NamedTuple):
@@ -67,6 +69,7 @@ class ForestLearner(Learner):
         "bootstrap": ["boolean"],
         "max_samples": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
         "oob_score": ["boolean"],
+        "n_jobs": [Integral, None],
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -149,8 +152,8 @@ class ForestLearner(Learner):
         """
 
     @abstractmethod
-    def _answers(self, tree: Tree, X: np.ndarray) -> np.ndarray:
-        """What one tree says of each row: shape (m, c) or (m, 1)."""
+    def _answers(self, value: np.ndarray) -> np.ndarray:
+        """Return what nodes with these values (k, c) or (k, 1) say: same shape."""
 
     def _fit_sizes(self, X: Any, y: Any, sample_weight: Any, sizes: set[int]) -> Iterator[int]:
         """Grow ``trees_``; stop at each of the sizes, when the forest is fitted as one of that size."""
@@ -164,10 +167,10 @@ class ForestLearner(Learner):
         plan = Plan(size, self.bootstrap, self.feature_subset == "tree", self._growth(pool, aim, size))
         outside = OutOfBag(pool.weight.size, aim.width)
         self.trees_: list[Tree] = []
-        for tree, seen in grow_trees(pool, aim.target, n_values, plan, generators):
+        for tree, seen in grow_trees(pool, aim.target, n_values, plan, generators, self.n_jobs):
             self.trees_.append(cut_to_cost(tree, self.ccp_alpha))
             if self.oob_score:
-                outside.add(~seen, self._answers(tree, pool.X[~seen]))
+                outside.add(~seen, self._answers(tree.value)[tree.apply(pool.X[~seen])])
             if len(self.trees_) in sizes:
                 if self.oob_score:
                     self._keep_test(outside.answers, pool, places_given(pool, sample_weight))
@@ -189,9 +192,19 @@ class ForestLearner(Learner):
         )
 
     def _mean_answer(self, X: np.ndarray) -> np.ndarray:
-        total = self._answers(self.trees_[0], X).copy()
-        for tree in self.trees_[1:]:
-            total += self._answers(tree, X)
+        """Return the mean over trees of what they say of rows X (m, d): shape (m, c) or (m, 1)."""
+        table = coded(X, self.trees_[0].n_values)
+        parts = [(wood, self._answers(wood.value)) for wood in woods(self.trees_)]
+        total = np.zeros((X.shape[0], parts[0][1].shape[1]))
+
+        def add_up(rows: slice) -> None:
+            for wood, answers in parts:
+                wood.add_up(table[rows], answers, total[rows])
+
+        step = max(1, -(-X.shape[0] // workers(self.n_jobs)))
+        tasks = [slice(first, first + step) for first in range(0, X.shape[0], step)]
+        for _ in in_parallel(add_up, tasks, self.n_jobs):
+            pass
         return total / len(self.trees_)
 
     @property

@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import StrOptions
 from learners.base import ProbabilisticClassifier
 from learners.decision_tree.criteria import CLASSIFICATION
 from learners.decision_tree.targets import Labels
-from learners.decision_tree.tree import Tree
 from learners.random_forest.bag import spread
 from learners.random_forest.base import Aim, ForestLearner
 from learners.random_forest.drawing import Pool, mass_of_tree
@@ -40,6 +39,8 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         Whether to measure accuracy on rows out of the bag.
     class_weight : dict, "balanced", optional
         Weighs classes in the criterion and in the leaves; what is drawn does not depend on it.
+    n_jobs : int, optional
+        Threads that grow trees and predict; -1 for all cores, -2 for all but one.  It does not change the result.
     random_state : int, RandomState, optional
 
     Attributes
@@ -85,6 +86,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         voting: Literal["average", "majority"] = "average",
         oob_score: bool = False,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         ccp_alpha: float = 0.0,
         nominal_splits: Literal["multiway", "binary"] = "multiway",
@@ -105,6 +107,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         self.voting = voting
         self.oob_score = oob_score
         self.class_weight = class_weight
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ccp_alpha = ccp_alpha
         self.nominal_splits = nominal_splits
@@ -127,12 +130,12 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         self.oob_decision_function_ = spread(answers, place)
         self.oob_score_ = float(np.average(right, weights=pool.weight[tested])) if tested.any() else 0.0
 
-    def _answers(self, tree: Tree, X: np.ndarray) -> np.ndarray:
-        if self.voting == "majority":
-            votes = np.zeros_like(tree.value)
-            votes[np.arange(tree.node_count), np.argmax(tree.value, axis=1)] = 1
-            return votes[tree.apply(X)]
-        return tree.value[tree.apply(X)]
+    def _answers(self, value: np.ndarray) -> np.ndarray:
+        if self.voting == "average":
+            return value
+        votes = np.zeros_like(value)
+        votes[np.arange(value.shape[0]), np.argmax(value, axis=1)] = 1
+        return votes
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         return self._mean_answer(X)

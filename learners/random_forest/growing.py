@@ -17,6 +17,7 @@ from learners.decision_tree.growing import Growth, grow
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
 from learners.random_forest.drawing import Pool
+from learners.random_forest.workers import in_parallel
 
 
 @dataclass
@@ -30,7 +31,12 @@ class Plan:
 
 
 def grow_trees(
-    pool: Pool, target: Target, n_values: np.ndarray, plan: Plan, generators: list[np.random.Generator]
+    pool: Pool,
+    target: Target,
+    n_values: np.ndarray,
+    plan: Plan,
+    generators: list[np.random.Generator],
+    n_jobs: int | None,
 ) -> Iterator[tuple[Tree, np.ndarray]]:
     """Grow a tree with each generator; yield it and the mask (n,) of the rows that it has seen.
 
@@ -51,7 +57,8 @@ def grow_trees(
     rank = ranks(columns, order) if plan.growth.max_features < d else None
     counted = plan.size is not None and plan.replacement and target.whole is None
     together = max(1, random_forest.BATCH // (n if plan.size is None else plan.size))
-    for first in range(0, len(generators), together):
+
+    def batch_of_trees(first: int) -> list[tuple[Tree, np.ndarray]]:
         batch = generators[first : first + together]
         drawn = np.stack([_draw(pool, plan, generator) for generator in batch])  # (trees, n)
         places = np.minimum(drawn, 1) if counted else drawn
@@ -68,7 +75,10 @@ def grow_trees(
             has_missing=has_missing,
             sums=np.empty((0, trees)),
         )
-        yield from zip(grow(front, n_values, _drawing(plan, d, batch)), drawn > 0, strict=True)
+        return list(zip(grow(front, n_values, _drawing(plan, d, batch)), drawn > 0, strict=True))
+
+    for batch in in_parallel(batch_of_trees, range(0, len(generators), together), n_jobs):
+        yield from batch
 
 
 def _draw(pool: Pool, plan: Plan, generator: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import StrOptions
 from learners.base import Regressor
 from learners.decision_tree.criteria import REGRESSION
 from learners.decision_tree.targets import Values
-from learners.decision_tree.tree import Tree
 from learners.random_forest.bag import spread
 from learners.random_forest.base import Aim, ForestLearner
 from learners.random_forest.drawing import Pool, mass_of_tree
@@ -22,7 +21,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
     Parameters
     ----------
     n_estimators, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease,
-    max_leaf_nodes, ccp_alpha, feature_subset, bootstrap, max_samples, random_state, nominal_splits,
+    max_leaf_nodes, ccp_alpha, feature_subset, bootstrap, max_samples, n_jobs, random_state, nominal_splits,
     categorical_features
         As in `RandomForestClassifier`.
     criterion : {"squared_error"}
@@ -68,6 +67,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         ccp_alpha: float = 0.0,
         nominal_splits: Literal["multiway", "binary"] = "multiway",
@@ -86,6 +86,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ccp_alpha = ccp_alpha
         self.nominal_splits = nominal_splits
@@ -106,8 +107,8 @@ class RandomForestRegressor(Regressor, ForestLearner):
         self.oob_prediction_ = spread(answers, place)[:, 0]
         self.oob_score_ = 1 - left / spread_out if spread_out > 0 else 0.0
 
-    def _answers(self, tree: Tree, X: np.ndarray) -> np.ndarray:
-        return tree.value[tree.apply(X)]
+    def _answers(self, value: np.ndarray) -> np.ndarray:
+        return value
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         return self._mean_answer(X)[:, 0]
