@@ -260,3 +260,39 @@ def test_leaves_are_limited_and_trees_cut_back_as_those_of_a_tree() -> None:
         np.testing.assert_array_equal(forest.trees_[0].threshold, tree.tree_.threshold)
     forest = RandomForestClassifier(10, max_leaf_nodes=5, random_state=0).fit(X, y)
     assert {tree.n_leaves for tree in forest.trees_} == {5}
+
+
+# Threads
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_any_number_of_threads_gives_the_same_forest_and_answers(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("learners.random_forest.BATCH", 500)  # a few trees at a time
+    X, y, weight = _mixed_table()
+    y = y if kind is RandomForestRegressor else (y > 1).astype(int)
+    one = _forest(kind, {"oob_score": True}).fit(X, y, sample_weight=weight)
+    for n_jobs in (2, 3, -1):
+        many = _forest(kind, {"oob_score": True, "n_jobs": n_jobs}).fit(X, y, sample_weight=weight)
+        assert _fitted_bits(one) == _fitted_bits(many)
+        assert one.predict(X).tobytes() == many.predict(X).tobytes()
+
+
+def test_no_threads_at_all_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_jobs is 0; it can be"):
+        RandomForestClassifier(2, n_jobs=0).fit([[0.0], [1.0]], [0, 1])
+
+
+# Predicting with all trees at once
+
+
+@pytest.mark.parametrize("nominal", [None, [3], [0, 1, 2, 3]])
+@pytest.mark.parametrize("missing", [False, True])
+def test_rows_stop_where_they_stop_in_each_tree(nominal: Any, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("learners.random_forest.walking.NODES", 300)
+    X, y, _ = _mixed_table()
+    X = X if missing else np.nan_to_num(X)
+    forest = RandomForestRegressor(9, categorical_features=nominal, max_features=2, random_state=0).fit(X, y)
+    query = np.vstack([X, X[:, ::-1], np.full((1, 4), 99.0)])
+    table = forest._check_query(query)
+    expected = np.sum([tree.value[tree.apply(table), 0] for tree in forest.trees_], axis=0) / 9
+    np.testing.assert_allclose(forest.predict(query), expected, rtol=1e-12)

@@ -108,7 +108,7 @@ class Wood:
         states, node, first_cell = np.arange(stop.size), stop, np.tile(np.arange(0, m * width, width), self.root.size)
         for depth in range(1, self.max_depth + 1):
             node = step(node, cells.take(first_cell + self.feature.take(node)))
-            if node.size > FEW and depth % 3 == 0:  # let go of those that have arrived
+            if node.size > FEW and depth % 4 == 0:  # let go of those that have arrived
                 stop[states] = node
                 on = np.flatnonzero(~self.leaf.take(node))
                 states, first_cell, node = states.take(on), first_cell.take(on), node.take(on)
