@@ -69,10 +69,6 @@ class Block:
     Attributes
     ----------
     feature : ndarray of shape (b, m) or (b, 1), int
-    order : ndarray of shape (b, n)
-        Rows, by node and value.
-    changes : ndarray of shape (b, n), bool
-        Whether the next place holds another value.
     total : ndarray of shape (p, m)
         The sums of each node, the weight first.
     """
@@ -81,10 +77,23 @@ class Block:
         self.front, self.m = front, front.rows_in_node.size
         self.feature = feature
         self.node, self.start, self.n = front.node_of_place, front.start, front.order.shape[1]
-        self.order, self.changes = front.sorted_by(feature)
         self.unit = front.target.whole is None
         self.total = np.vstack([front.rows_in_node, front.sums]) if self.unit else front.sums
         self.total = self.total.astype(np.float64)
+
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.front.sorted_by(self.feature)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Rows, by node and value, shape (b, n)."""
+        return self._sorted[0]
+
+    @property
+    def changes(self) -> np.ndarray:
+        """Whether the next place holds another value, shape (b, n), bool."""
+        return self._sorted[1]
 
     @cached_property
     def missing(self) -> np.ndarray:

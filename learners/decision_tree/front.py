@@ -44,6 +44,8 @@ class Front:
     tree : ndarray of shape (m,), int
     target : Target
         Of all rows of all trees.
+    nominal_values : int
+        The most values that a nominal column has, if there are ranks; else 0.
     has_missing : bool
         Whether any cell of the table is missing.
     sums : ndarray of shape (p, m)
@@ -57,6 +59,7 @@ class Front:
     rows_in_node: np.ndarray
     tree: np.ndarray
     target: Target
+    nominal_values: int
     has_missing: bool
     sums: np.ndarray
 
@@ -68,7 +71,8 @@ class Front:
         rank = ranks(columns, order) if drawing else None
         order = np.arange(X.shape[0])[None, :] if drawing else order
         rows, root, no_sums = np.array([X.shape[0]]), np.array([0]), np.empty((0, 1))
-        return cls(columns, rank, nominal, order, rows, root, target, has_missing, no_sums)
+        values = most_values(rank, nominal)
+        return cls(columns, rank, nominal, order, rows, root, target, values, has_missing, no_sums)
 
     @cached_property
     def has_nominal(self) -> bool:
@@ -101,8 +105,7 @@ class Front:
         ``feature`` is (b, 1), or (b, m) if nodes look at features of their own.
         """
         b, n = feature.shape[0], self.order.shape[1]
-        zero = self.cell_of_row_zero(feature)
-        zero = zero.take(self.node_of_place, axis=1) if zero.shape[1] > 1 else zero
+        zero = self._cell_of_row_zero_at_places(feature)
         if self.rank is not None:
             key, largest = self._keys(zero + self.order)
             places = argsort_whole(key, largest)
@@ -120,6 +123,16 @@ class Front:
         changes[:, -1] = True
         np.not_equal(cells[:, 1:], cells[:, :-1], out=changes[:, :-1])
         return order, changes
+
+    def _cell_of_row_zero_at_places(self, feature: np.ndarray) -> np.ndarray:
+        zero = self.cell_of_row_zero(feature)
+        return zero.take(self.node_of_place, axis=1) if zero.shape[1] > 1 else zero
+
+    def ranks_of(self, feature: np.ndarray) -> np.ndarray:
+        """Return the ranks of the cells of features (b, 1) or (b, m), rows by node, if there are ranks: (b, n)."""
+        assert self.rank is not None
+        at = self._cell_of_row_zero_at_places(feature) + self.order
+        return self.rank.ravel().take(at).astype(np.intp)
 
     def _keys(self, at: np.ndarray) -> tuple[np.ndarray, int]:
         """Return node and rank as one whole number, given cells of the flat table (b, n), and the largest possible."""
@@ -195,6 +208,11 @@ def ranks(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
     rank = np.empty(cells.shape, dtype=np.min_scalar_type(int(upto[:, -1].max())))
     np.put_along_axis(rank, order, upto.astype(rank.dtype), axis=1)
     return rank
+
+
+def most_values(rank: np.ndarray | None, nominal: np.ndarray) -> int:
+    """Return the most values that a nominal column has, given `ranks` (d, n); 0 without."""
+    return 0 if rank is None or not nominal.any() else int(rank[nominal].max()) + 1
 
 
 def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:

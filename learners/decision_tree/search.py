@@ -85,11 +85,8 @@ def decide(front: Front, splits: Splits, criterion: Criterion, limits: Limits, *
     if front.has_nominal and nominal.any():
         block = Block(front, feature[None, :])
         groups, group_branch = branches_of(block, nominal[None, :], criterion, limits, multiway=multiway)
-        codes = block.cells(groups.place, np.zeros_like(groups.place), groups.node)
-        routes = (groups.node, codes, group_branch)
-        by_row = np.full(front.target.weight.size, -1)
-        by_row[block.order[0, nominal.take(node)]] = np.repeat(group_branch, groups.rows)
-        branch = np.where(nominal.take(node), by_row.take(rows), branch)
+        routes = (groups.node, groups.codes(), group_branch)
+        branch = np.where(nominal.take(node), groups.spread(group_branch), branch)
         n_branches[nominal] = np.maximum.reduceat(group_branch, groups.begin) + 1
         splits.threshold[nominal] = np.nan
     return Decision(branch, n_branches, splits.threshold, missing_branch, routes)

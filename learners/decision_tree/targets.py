@@ -79,6 +79,13 @@ class Target(ABC):
     def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
         """Return running sums over rows order[0], …, order[at], for ascending places at (q,), packed or not: each (q,)."""
 
+    @abstractmethod
+    def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
+        """Return the sums, the weight first, over the rows (n,) that have each key 0, …, size - 1.
+
+        Each of b features gives a row a key of its own, (b, n); shape (p, size).
+        """
+
     def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
         """Return the sums (p, m) of nodes with so many places (m,) as `runs` has them: each (m,)."""
         return list(sums)
@@ -171,6 +178,15 @@ class Labels(Target):
             np.bitwise_and(runs[0] >> self.bits * k, (1 << self.bits) - 1, out=row, casting="unsafe")
         return sums
 
+    def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
+        codes = self.codes.take(rows) + key * self.c
+        weight = None if self.whole is None else np.tile(self.whole.take(rows).astype(np.float64), key.shape[0])
+        counts = np.bincount(codes.ravel(), weights=weight, minlength=size * self.c).reshape(size, self.c)
+        sums = np.empty((self.c, size))
+        sums[1:] = counts[:, 1:].T
+        np.add(counts[:, 0], sums[1:].sum(axis=0), out=sums[0])
+        return sums
+
     def alike(self, order: np.ndarray) -> np.ndarray:
         codes = self.narrow.take(order)
         return codes[:, 1:] == codes[:, :-1]
@@ -243,6 +259,13 @@ class Values(Target):
     def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
         columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]
         return [np.cumsum(column.take(order)).take(at) for column in columns]
+
+    def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
+        b, keys = key.shape[0], key.ravel()
+        weight = None if self.whole is None else np.tile(self.whole.take(rows).astype(np.float64), b)
+        deviation = np.tile(self.whole_deviation.take(rows).astype(np.float64), b)
+        weights = np.bincount(keys, weights=weight, minlength=size)
+        return np.array([weights, np.bincount(keys, weights=deviation, minlength=size)])
 
     def alike(self, order: np.ndarray) -> None:
         return None

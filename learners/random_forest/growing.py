@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from learners import random_forest
-from learners.decision_tree.front import Front, by_features, ranks, sorting
+from learners.decision_tree.front import Front, by_features, most_values, ranks, sorting
 from learners.decision_tree.growing import Growth, grow
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
@@ -72,6 +72,7 @@ def grow_trees(
             rows_in_node=places.sum(axis=1),
             tree=np.arange(trees),
             target=targets.repeated(drawn.ravel()) if counted else targets,
+            nominal_values=most_values(rank, n_values > 0),
             has_missing=has_missing,
             sums=np.empty((0, trees)),
         )
