@@ -156,7 +156,7 @@ class Front:
         """
         widest = int(branch.max()) + 1
         if self.order.shape[0] == 1:
-            order = _select(self.order, branch[None, :], widest)
+            order = _select(self.order, branch[None, :].astype(np.int8 if widest < 127 else np.int32), widest)
             return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
         by_row = np.empty(self.target.weight.size, dtype=np.int8 if widest < 127 else np.int32)
         by_row[self.order[0]] = branch

@@ -114,22 +114,37 @@ def _search(front: Front, level: Level, growth: Growth) -> Splits:
         return best_splits(front, features, growth.criterion, limits, multiway=growth.multiway)
     if not growth.generators:
         return best_splits(front, np.arange(d)[:, None], growth.criterion, limits, multiway=growth.multiway)
-    drawn = np.empty((m, d))
-    for tree in np.unique(level.tree):
-        mine = level.tree == tree
-        drawn[mine] = growth.generators[tree].random((np.count_nonzero(mine), d))
-    permutation = np.argsort(drawn, axis=1).T  # (d, m)
+    drawn = _lots(level, growth, d)
     splits = Splits.none(m)
     pending = np.arange(m)
     for first in range(0, d, growth.max_features):
         here = front if pending.size == m else front.only(pending)
-        features = np.sort(permutation[first : first + growth.max_features, pending], axis=0)
+        features = _next_features(drawn[pending], first, growth.max_features)
         found = best_splits(here, features, growth.criterion, limits, multiway=growth.multiway)
         splits.put(pending, found)
         pending = np.flatnonzero(splits.feature < 0)
         if pending.size == 0:
             break
     return splits
+
+
+def _lots(level: Level, growth: Growth, d: int) -> np.ndarray:
+    """Draw a number for each node and feature (m, d), every tree with its own generator: the lowest are looked at."""
+    by_tree = np.argsort(level.tree, kind="stable")
+    nodes = np.bincount(level.tree, minlength=len(growth.generators)).tolist()
+    drawn = np.empty((level.tree.size, d))
+    drawn[by_tree] = np.concatenate([g.random((m, d)) for g, m in zip(growth.generators, nodes, strict=True)])
+    return drawn
+
+
+def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
+    """Return the features whose lots (m, d) are the lowest but ``first``, up to ``count`` of them, ascending: (b, m)."""
+    last = min(first + count, drawn.shape[1])
+    if first == 0 and last < drawn.shape[1]:
+        chosen = np.argpartition(drawn, last - 1, axis=1)[:, :last]
+    else:
+        chosen = np.argsort(drawn, axis=1)[:, first:last]
+    return np.ascontiguousarray(np.sort(chosen, axis=1).T)
 
 
 def _reject(splits: Splits, front: Front, level: Level, growth: Growth, book: Book) -> None:
