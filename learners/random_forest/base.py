@@ -193,13 +193,13 @@ class ForestLearner(Learner):
 
     def _mean_answer(self, X: np.ndarray) -> np.ndarray:
         """Return the mean over trees of what they say of rows X (m, d): shape (m, c) or (m, 1)."""
-        table = coded(X, self.trees_[0].n_values)
-        parts = [(wood, self._answers(wood.value)) for wood in woods(self.trees_)]
-        total = np.zeros((X.shape[0], parts[0][1].shape[1]))
+        table, answers = coded(X, self.trees_[0].n_values), [self._answers(tree.value) for tree in self.trees_]
+        total = np.zeros((X.shape[0], answers[0].shape[1]))
+        parts = list(woods(self.trees_))
 
         def add_up(rows: slice) -> None:
-            for wood, answers in parts:
-                wood.add_up(table[rows], answers, total[rows])
+            for trees, wood in parts:
+                wood.add_up(table[rows], answers[trees], total[rows])
 
         step = max(1, -(-X.shape[0] // workers(self.n_jobs)))
         tasks = [slice(first, first + step) for first in range(0, X.shape[0], step)]

@@ -1,13 +1,15 @@
 """Many rows down many trees at once: nodes of several trees in one table, and states (tree, row) that step together.
 
-A question has an answer, a small whole number, and the table tells for each node and answer where to go: for a numeric
-one 0 below the threshold, 1 from there on, 2 if the cell is missing; for a nominal one the code of the value, or the
-next two numbers for a missing and for an unknown value.  Who has nowhere to go stays.
+A numeric question sends a row to the first child or the next; a nominal one by the route of its value's code, and the
+code of a missing cell is the number of values.  A leaf is a node whose question leads to itself.
 
 Cost: O(T m depth) for T trees and m rows.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from learners.decision_tree.tree import Tree
 STATES = 1 << 15
 """States that step together: what is known of them stays in cache."""
 
+UNKNOWN = -1.0
+"""The code of a value without a branch."""
+
 NODES = 1 << 14
 """Trees stand in one table up to so many nodes, which stay in cache too."""
 
@@ -23,25 +28,26 @@ FEW = 256
 """So many states go on to the end of the longest path."""
 
 
-def woods(trees: list[Tree]) -> list[Wood]:
-    """Return the trees in their order, as many together as are small enough."""
+def woods(trees: list[Tree]) -> Iterator[tuple[slice, Wood]]:
+    """Yield the trees in their order, as many together as are small enough, and which these are."""
     upto = np.cumsum([tree.node_count for tree in trees])
-    groups = np.split(np.arange(len(trees)), np.flatnonzero(np.diff(upto // NODES)) + 1)
-    return [Wood([trees[t] for t in group]) for group in groups]
+    ends = [*(np.flatnonzero(np.diff(upto // NODES)) + 1).tolist(), len(trees)]
+    for first, last in pairwise([0, *ends]):
+        yield slice(first, last), Wood(trees[first:last])
 
 
 def coded(X: np.ndarray, n_values: np.ndarray) -> np.ndarray:
-    """Return X (m, d) with answers in nominal cells and a last column of zeros, for leaves; X if no cell is nominal."""
+    """Return X (m, d) with missing nominal cells as codes and unknown values as -1; whole numbers if all are nominal."""
     if not n_values.any():
         return np.ascontiguousarray(X)
-    table = np.zeros((X.shape[0], X.shape[1] + 1))
-    table[:, :-1] = X
-    for column, v in zip(table.T, n_values.tolist(), strict=False):
-        if v > 0:
-            missing = np.isnan(column)
-            column[(column < 0) | (column >= v)] = v + 1
-            column[missing] = v
-    return table.astype(np.intp) if n_values.all() else table
+    nominal = n_values > 0
+    table = np.where(nominal & np.isnan(X), n_values, X)
+    table[nominal & (table > n_values)] = UNKNOWN
+    return table.astype(np.intp) if nominal.all() else table
+
+
+def _joined(trees: list[Tree], name: str) -> np.ndarray:
+    return np.concatenate([getattr(tree, name) for tree in trees])
 
 
 class Wood:
@@ -53,54 +59,46 @@ class Wood:
     """
 
     def __init__(self, trees: list[Tree]) -> None:
-        sizes = np.array([tree.node_count for tree in trees])
-        self.root = np.cumsum(sizes) - sizes  # (T,)
+        self.sizes = np.array([tree.node_count for tree in trees])
+        self.root = np.cumsum(self.sizes) - self.sizes  # (T,)
         self.max_depth = max(tree.max_depth for tree in trees)
         self.n_values = trees[0].n_values
-        names = ("feature", "threshold", "first_child", "missing_branch", "route_start")
-        joined = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in names}
-        self.value = np.concatenate([tree.value for tree in trees])  # (k, c) or (k, 1)
-        self.leaf = joined["feature"] < 0  # (k,)
-        self.feature = np.where(self.leaf, 0, joined["feature"])
-        own, offset = np.arange(self.leaf.size), np.repeat(self.root, sizes)
-        self.first_child = np.where(self.leaf, own, joined["first_child"] + offset)
-        self.nominal = joined["route_start"] >= 0
-        self.threshold = np.where(self.leaf | self.nominal, np.inf, joined["threshold"])
-        self.missing_child = self.first_child + joined["missing_branch"]
+        offset = np.repeat(self.root, self.sizes)
+        self.feature = _joined(trees, "feature")  # (k,)
+        self.leaf = self.feature < 0
+        self.feature[self.leaf] = 0
+        self.first_child = _joined(trees, "first_child") + offset
+        self.first_child[self.leaf] = np.flatnonzero(self.leaf)
         if self.n_values.any():
-            self._lay_out_answers(trees, joined["route_start"])
+            self._join_routes(trees)
+        if not self.n_values.all():
+            self.threshold = _joined(trees, "threshold")
+            self.threshold[np.isnan(self.threshold)] = np.inf  # no numeric question leads to the first child
+            self.missing_child = self.first_child + _joined(trees, "missing_branch")
 
-    def _lay_out_answers(self, trees: list[Tree], route_start: np.ndarray) -> None:
-        """Write ``child``, where each answer leads, and ``start``, where a node's answers begin in it."""
-        k = self.leaf.size
-        width = np.where(self.nominal, self.n_values[self.feature] + 2, 3)
-        self.feature[self.leaf] = self.n_values.size  # a column of zeros, so that the answer is 0
-        self.start = np.cumsum(width) - width
-        self.child = np.repeat(np.arange(k), width)  # nowhere to go
-        numeric = np.flatnonzero(~self.nominal & ~self.leaf)
-        for answer, child in enumerate((self.first_child, self.first_child + 1, self.missing_child)):
-            self.child[self.start[numeric] + answer] = child[numeric]
-        nominal = np.flatnonzero(self.nominal)
-        length = width[nominal] - 1  # routes have no entry for an unknown value
-        node = np.repeat(nominal, length)
-        answer = np.arange(node.size) - np.repeat(np.cumsum(length) - length, length)
-        routes = np.array([tree.route.size for tree in trees])
-        before = np.repeat(np.cumsum(routes) - routes, [tree.node_count for tree in trees])
-        branch = np.concatenate([tree.route for tree in trees])[(before + route_start)[node] + answer]
-        self.child[self.start[node] + answer] = np.where(branch >= 0, self.first_child[node] + branch, node)
+    def _join_routes(self, trees: list[Tree]) -> None:
+        route_start, routes = _joined(trees, "route_start"), np.array([tree.route.size for tree in trees])
+        self.nominal = route_start >= 0
+        route_start += np.repeat(np.cumsum(routes) - routes, self.sizes)
+        route_start[~self.nominal] = routes.sum() + 1  # by these zeros any code leads to the first child
+        zeros = np.zeros(int(self.n_values.max()) + 2, dtype=np.intp)
+        self.route = np.concatenate([tree.route for tree in trees] + [zeros])
+        self.route_start = route_start
+        self.complete = bool((self.route >= 0).all())
 
-    def add_up(self, table: np.ndarray, answers: np.ndarray, total: np.ndarray) -> None:
-        """Add to the total (m, c), for rows of a coded table (m, ·), the answers (k, c) of the nodes where they stop."""
+    def add_up(self, table: np.ndarray, answers: list[np.ndarray], total: np.ndarray) -> None:
+        """Add to the total (m, c), for rows of a coded table (m, ·), what each tree's nodes answer: (nodes, c)."""
         step = max(1, STATES // self.root.size)
         for first in range(0, table.shape[0], step):
             part = slice(first, first + step)
-            for said in answers.take(self.stops(table[part]), axis=0):  # tree by tree, so that sums are always the same
-                total[part] += said
+            stops = self.stops(table[part]) - self.root[:, None]
+            for stop, answer in zip(stops, answers, strict=True):  # tree by tree: the sum is always the same
+                total[part] += answer.take(stop, axis=0)
 
     def stops(self, X: np.ndarray) -> np.ndarray:
         """Return the node where each row of a coded table (m, ·) stops in each tree: shape (T, m)."""
         if self.n_values.any():
-            step = self._step_by_answers
+            step = self._step_by_routes
         else:
             step = self._step_with_missing if np.isnan(X).any() else self._step_by_numbers
         m, width = X.shape
@@ -125,10 +123,13 @@ class Wood:
     def _step_with_missing(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
         return np.where(np.isnan(cell), self.missing_child.take(node), self._step_by_numbers(node, cell))
 
-    def _step_by_answers(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        if cell.dtype.kind == "f":
-            answer = np.where(self.nominal.take(node), cell, cell >= self.threshold.take(node))
-            answer[np.isnan(cell)] = 2
-            cell = answer.astype(np.intp)
-        child: np.ndarray = self.child.take(self.start.take(node) + cell)
-        return child
+    def _step_by_routes(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
+        """Who has no branch for its value stays where it is."""
+        mixed = cell.dtype.kind == "f"
+        code = np.where(self.nominal.take(node), cell, 0.0).astype(np.intp) if mixed else cell
+        branch = self.route.take(self.route_start.take(node) + code)
+        child: np.ndarray = self.first_child.take(node)
+        child += branch
+        if not self.complete or code.min() < 0:
+            child = np.where((branch < 0) | ((code < 0) & ~self.leaf.take(node)), node, child)
+        return np.where(self.nominal.take(node), child, self._step_with_missing(node, cell)) if mixed else child
