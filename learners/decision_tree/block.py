@@ -103,35 +103,38 @@ class Block:
         cells = self.front.columns.ravel().take(self.order + zero)
         return np.add.reduceat(np.isinf(cells), self.start, axis=1, dtype=np.intp)
 
-    def cells(self, at: np.ndarray, slot: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return the cells at places (q,), which are in these slots and nodes: shape (q,)."""
-        feature = self.feature[slot, node if self.feature.shape[1] > 1 else 0]
+    def feature_at(self, at: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the feature at places (q,) in these nodes: shape (q,)."""
+        return self.feature[at // self.n, node if self.feature.shape[1] > 1 else 0]
+
+    def cells(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the cells at places (..., q), which are of these features and nodes (q,): shape (..., q)."""
         n0 = self.front.columns.shape[1]
-        row = self.order.ravel().take(at) - self.front.tree.take(node) * n0
-        return self.front.columns.ravel().take(row + feature * n0)
+        row_zero = (feature - self.front.tree.take(node)) * n0
+        return self.front.columns.ravel().take(self.order.ravel().take(at) + row_zero)
 
     def pairs(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the node of each of ascending places (q,), and its (feature, node) pair."""
-        b = self.feature.shape[0]
-        slot = np.repeat(np.arange(b), np.diff(np.searchsorted(at, np.arange(b + 1) * self.n)))
+        """Return the node of each place (q,), and its (feature, node) pair."""
+        slot = at // self.n
         node = self.node.take(at - slot * self.n)
         return node, slot * self.m + node
 
     def before(self, own: np.ndarray) -> np.ndarray:
         """Sum what nodes (m,) hold over all that stand before each of the b m pairs: every feature has all the rows."""
-        repeated = np.tile(own, self.feature.shape[0])
-        return np.cumsum(repeated) - repeated
+        upto = np.cumsum(own)
+        before: np.ndarray = np.arange(self.feature.shape[0], dtype=own.dtype)[:, None] * upto[-1] + (upto - own)
+        return before.ravel()
 
     def left_sums(self, at: np.ndarray, pair: np.ndarray) -> np.ndarray:
         """Return the sums of the node's rows up to and including each place (q,), for ascending places: (p, q)."""
-        target = self.front.target
+        target, left = self.front.target, np.empty((self.total.shape[0], at.size))
         runs = target.runs(self.order.ravel(), at)
         for run, own in zip(runs, target.packed(self.front.sums, self.front.rows_in_node), strict=True):
             run -= self.before(own).take(pair)
-        left = target.unpacked(runs)
-        if left.shape[0] == self.total.shape[0]:
-            return left
-        return np.vstack([at + 1 - self.before(self.front.rows_in_node).take(pair), left])
+        target.unpack(runs, left)
+        if self.unit and not target.packs:  # places are rows
+            np.subtract(at + 1, self.before(self.front.rows_in_node).take(pair), out=left[0])
+        return left
 
 
 def first_best(gain: np.ndarray, pair: np.ndarray) -> np.ndarray:

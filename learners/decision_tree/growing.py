@@ -138,7 +138,7 @@ def _lots(level: Level, growth: Growth, d: int) -> np.ndarray:
 
 
 def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
-    """Return the features whose lots (m, d) are the lowest but ``first``, up to ``count`` of them, ascending: (b, m)."""
+    """Return the features of the lowest lots (m, d) but ``first``, up to ``count`` of them, ascending: (b, m)."""
     last = min(first + count, drawn.shape[1])
     if first == 0 and last < drawn.shape[1]:
         chosen = np.argpartition(drawn, last - 1, axis=1)[:, :last]

@@ -14,7 +14,7 @@ import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.criteria import Criterion, class_weights
-from learners.decision_tree.targets import Labels
+from learners.decision_tree.labels import Labels
 
 FEW_PLACES = 4
 """Values are counted in a table that has no more than so many places for each row."""
@@ -78,7 +78,7 @@ class SortedGroups(Groups):
         self.total = block.total[:, self.node]
 
     def codes(self) -> np.ndarray:
-        return self.block.cells(self.place, np.zeros_like(self.place), self.node)
+        return self.block.cells(self.place, self.block.feature_at(self.place, self.node), self.node)
 
     def spread(self, of_group: np.ndarray) -> np.ndarray:
         front = self.block.front

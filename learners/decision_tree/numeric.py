@@ -14,8 +14,8 @@ import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.criteria import Criterion, SquaredDistance
+from learners.decision_tree.labels import FEW_CLASSES, Labels
 from learners.decision_tree.squares import counted_squares, gain_of_squares, running_squares
-from learners.decision_tree.targets import FEW_CLASSES, Labels
 
 
 def numeric_splits(
@@ -46,7 +46,8 @@ def numeric_splits(
     if criterion.by_ratio:
         best = first_best(gain, pair)
         merit = gain[best] / share_entropy(left[0, best] / total[0, best])
-        thresholds = _thresholds(block, at[best], node[best])
+        at, node = at[best], node[best]
+        thresholds = midpoint(*block.cells(np.stack([at, at + 1]), block.feature_at(at, node), node))
         return best_of_features(block, pair[best], merit, gain[best], thresholds, missing_left)
     best = _first_of_each_node(gain, node, block.m)
     gain = gain.take(best)
@@ -74,18 +75,14 @@ def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarra
 
 
 def _splits(block: Block, at: np.ndarray, node: np.ndarray, gain: np.ndarray, missing_left: bool) -> Splits:
-    feature = block.feature[at // block.n, node if block.feature.shape[1] > 1 else 0]
-    found = Splits(gain, gain.copy(), feature, _thresholds(block, at, node), np.full(node.size, missing_left))
+    feature = block.feature_at(at, node)
+    threshold = midpoint(*block.cells(np.stack([at, at + 1]), feature, node))
+    found = Splits(gain, gain.copy(), feature, threshold, np.full(node.size, missing_left))
     if node.size == block.m:
         return found
     splits = Splits.none(block.m)
     splits.put(node, found)
     return splits
-
-
-def _thresholds(block: Block, at: np.ndarray, node: np.ndarray) -> np.ndarray:
-    slot = at // block.n
-    return midpoint(block.cells(at, slot, node), block.cells(at + 1, slot, node))
 
 
 def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from learners.decision_tree.criteria import class_weights
 
 if TYPE_CHECKING:
     from learners.decision_tree.block import Block
-    from learners.decision_tree.targets import Labels
+    from learners.decision_tree.labels import Labels
 
 WORD = 64
 

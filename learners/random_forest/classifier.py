@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from learners.base import ProbabilisticClassifier
 from learners.decision_tree.criteria import CLASSIFICATION
-from learners.decision_tree.targets import Labels
+from learners.decision_tree.labels import Labels
 from learners.random_forest.bag import spread
 from learners.random_forest.base import Aim, ForestLearner
 from learners.random_forest.drawing import Pool, mass_of_tree

@@ -68,7 +68,9 @@ def grow_trees(
             columns=columns,
             rank=rank,
             nominal=n_values > 0,
-            order=_repeated(order, places) if rank is None else np.repeat(np.arange(trees * n), places.ravel())[None, :],
+            order=_repeated(order, places)
+            if rank is None
+            else np.repeat(np.arange(trees * n), places.ravel())[None, :],
             rows_in_node=places.sum(axis=1),
             tree=np.arange(trees),
             target=targets.repeated(drawn.ravel()) if counted else targets,

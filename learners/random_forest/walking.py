@@ -37,7 +37,7 @@ def woods(trees: list[Tree]) -> Iterator[tuple[slice, Wood]]:
 
 
 def coded(X: np.ndarray, n_values: np.ndarray) -> np.ndarray:
-    """Return X (m, d) with missing nominal cells as codes and unknown values as -1; whole numbers if all are nominal."""
+    """Return X (m, d) with codes for missing nominal cells, -1 for unknown ones; whole numbers if all are nominal."""
     if not n_values.any():
         return np.ascontiguousarray(X)
     nominal = n_values > 0
