@@ -109,8 +109,9 @@ class Front:
         if self.rank is not None:
             key, largest = self._keys(zero + self.order)
             places = argsort_whole(key, largest)
+            order = self.order[0].take(places)
             places += np.arange(0, b * n, n)[:, None]
-            order, cells = self.order[0].take(places - np.arange(0, b * n, n)[:, None]), key.ravel().take(places)
+            cells = key.ravel().take(places)
         else:
             if feature.shape[1] > 1:
                 mine = feature.take(self.node_of_place, axis=1)
@@ -217,8 +218,13 @@ def most_values(rank: np.ndarray | None, nominal: np.ndarray) -> int:
 
 def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:
     """Sort the rows of a table of whole numbers (b, n) up to ``largest`` by their digits, last digit first: (b, n)."""
+    b, n = numbers.shape
     places = np.argsort(numbers.astype(np.uint16), axis=1, kind="stable")
     for shift in range(DIGIT, largest.bit_length(), DIGIT):
-        digit = np.take_along_axis((numbers >> shift).astype(np.uint16), places, axis=1)
-        places = np.take_along_axis(places, np.argsort(digit, axis=1, kind="stable"), axis=1)
+        places += np.arange(0, b * n, n)[:, None]
+        digit = (numbers >> shift).astype(np.uint16).ravel().take(places)
+        again = np.argsort(digit, axis=1, kind="stable")
+        again += np.arange(0, b * n, n)[:, None]
+        places = places.ravel().take(again)
+        places -= np.arange(0, b * n, n)[:, None]
     return places

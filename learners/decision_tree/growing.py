@@ -132,8 +132,9 @@ def _lots(level: Level, growth: Growth, d: int) -> np.ndarray:
     """Draw a number for each node and feature (m, d), every tree with its own generator: the lowest are looked at."""
     by_tree = np.argsort(level.tree, kind="stable")
     nodes = np.bincount(level.tree, minlength=len(growth.generators)).tolist()
-    drawn = np.empty((level.tree.size, d))
-    drawn[by_tree] = np.concatenate([g.random((m, d)) for g, m in zip(growth.generators, nodes, strict=True)])
+    lots = [g.random((m, d), np.float32) for g, m in zip(growth.generators, nodes, strict=True)]
+    drawn = np.empty((level.tree.size, d), dtype=np.float32)
+    drawn[by_tree] = np.concatenate(lots)
     return drawn
 
 

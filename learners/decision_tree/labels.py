@@ -78,8 +78,8 @@ class Labels(Target):
         passed = np.zeros(order.size, dtype=np.intp)
         passed[at + 1 if at[-1] + 1 < order.size else at[:-1] + 1] = self.c
         key = np.cumsum(passed)
-        key += self.narrow.take(order)
-        weight = None if self.whole is None else self.whole.take(order)
+        key += self.codes.take(order)
+        weight = None if self.whole is None else self.weight.take(order)
         counts = np.bincount(key, weights=weight, minlength=(at.size + 1) * self.c).reshape(-1, self.c)[: at.size]
         return np.cumsum(counts.astype(np.int64, copy=False), axis=0)
 

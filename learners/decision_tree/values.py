@@ -1,4 +1,4 @@
-"""Real numbers as a target: their deviations from the mean of the node, as whole numbers, are summed along sorted rows."""
+"""Real numbers as a target: deviations from the mean of the node, as whole numbers, are summed along sorted rows."""
 
 from __future__ import annotations
 
