@@ -131,9 +131,9 @@ class Block:
         runs = target.runs(self.order.ravel(), at)
         for run, own in zip(runs, target.packed(self.front.sums, self.front.rows_in_node), strict=True):
             run -= self.before(own).take(pair)
-        target.unpack(runs, left)
-        if self.unit and not target.packs:  # places are rows
+        if self.unit:  # places are rows
             np.subtract(at + 1, self.before(self.front.rows_in_node).take(pair), out=left[0])
+        target.unpack(runs, left)
         return left
 
 

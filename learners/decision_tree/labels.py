@@ -1,4 +1,9 @@
-"""Classes as a target: their weights are summed along sorted rows, several in one word where they are few."""
+"""Classes as a target: their weights are summed along sorted rows, several classes in one word.
+
+A sum needs no more bits than the weight of a tree's rows has, so 64 bits hold the running sums of several classes side
+by side: ten classes of a thousand rows take two words.  Differences of such sums are right even when sums along the
+whole table overflow.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,8 @@ from learners.decision_tree.targets import Content, Target
 
 IMPURITY = {"gini": gini, "misclassification": misclassification, "entropy": entropy, "gain_ratio": entropy}
 
-FEW_CLASSES = 3
-"""Up to so many, a running sum for each class is cheaper than counting."""
-
 WORD = 63
-"""Bits that running sums of several classes share; differences are right even when a sum along the table overflows."""
+"""Bits of a word that sums may fill."""
 
 
 class Labels(Target):
@@ -25,19 +27,30 @@ class Labels(Target):
         self.codes, self.c, self.impurity = codes, c, impurity
         self.narrow = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
         self._weigh(weight, mass)
-        self._pack()
+        self._pack(codes.size if self.whole is None else int(self.whole.sum()))
 
-    def repeated(self, times: np.ndarray) -> Self:
-        part = super().repeated(times)
-        part._pack()
+    def of(self, rows: np.ndarray) -> Self:
+        part = super().of(rows)
+        part._pack(rows.size if part.whole is None else int(part.whole.sum()))
         return part
 
-    def _pack(self) -> None:
-        """Put weight and classes 1, 2, … side by side into one word for each row, if they are few."""
-        whole = np.ones(self.codes.size, dtype=np.int64) if self.whole is None else self.whole
-        self.bits, self.word = WORD // self.c, None
-        if self.c <= FEW_CLASSES and float(whole.sum()) < 1 << self.bits:
-            self.word = whole + np.where(self.codes > 0, whole << self.bits * self.codes, 0)
+    def repeated(self, times: np.ndarray, largest: int) -> Self:
+        part = super().repeated(times, largest)
+        part._pack(largest)
+        return part
+
+    def _pack(self, largest: int) -> None:
+        """Lay out weight and classes 1, 2, … as fields of words, for nodes of up to this weight."""
+        self.bits = min(WORD, largest.bit_length())
+        self.fields = WORD // self.bits  # of a word
+        shift = self.bits * (np.arange(self.c) % self.fields)
+        word = np.arange(self.c) // self.fields
+        self.words = []
+        for w in range(int(word[-1]) + 1):
+            unit = np.where(word == w, np.int64(1) << shift, 0)
+            unit[0], always = 0, unit[0]  # the place of class 0 is the weight's, to which all classes add
+            added = (unit + always).take(self.codes)
+            self.words.append(added if self.whole is None else added * self.whole)
 
     def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
         key = node * self.c + self.codes.take(rows)
@@ -63,43 +76,18 @@ class Labels(Target):
         return self.narrow.take(order)
 
     def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
-        if self.word is not None:
-            return [np.cumsum(self.word.take(order)).take(at)]
-        weight = None if self.whole is None else self.whole.take(order)
-        if self.c <= FEW_CLASSES or not (weight is None or self.counted):
-            codes, weight = self.narrow.take(order), np.ones(order.size, dtype=np.int64) if weight is None else weight
-            parts = [np.cumsum(np.where(codes == k, weight, 0)).take(at) for k in range(1, self.c)]
-            return parts if self.whole is None else [np.cumsum(weight).take(at), *parts]
-        upto = self.counts_upto(order, at)
-        return list(upto[:, 1:].T) if weight is None else [upto.sum(axis=1), *upto[:, 1:].T]
-
-    def counts_upto(self, order: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """Count classes between ascending places (q,) along ``order``, then add up the places: (q, c)."""
-        passed = np.zeros(order.size, dtype=np.intp)
-        passed[at + 1 if at[-1] + 1 < order.size else at[:-1] + 1] = self.c
-        key = np.cumsum(passed)
-        key += self.codes.take(order)
-        weight = None if self.whole is None else self.weight.take(order)
-        counts = np.bincount(key, weights=weight, minlength=(at.size + 1) * self.c).reshape(-1, self.c)[: at.size]
-        return np.cumsum(counts.astype(np.int64, copy=False), axis=0)
+        return [np.cumsum(word.take(order)).take(at) for word in self.words]
 
     def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
-        if self.word is None:
-            return list(sums)
-        word, *classes = [places, *sums] if self.whole is None else list(sums)
-        for k, column in enumerate(classes, start=1):
-            word = word + (column << self.bits * k)
-        return [word]
-
-    @property
-    def packs(self) -> bool:
-        return self.word is not None
+        words = [np.zeros(places.size, dtype=np.int64) for _ in self.words]
+        for k, column in enumerate([places, *sums] if self.whole is None else sums):
+            words[k // self.fields] += column << self.bits * (k % self.fields)
+        return words
 
     def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
-        if self.word is None:
-            return super().unpack(runs, out)
         for k, row in enumerate(out):
-            row[:] = (runs[0] >> self.bits * k) & ((1 << self.bits) - 1)
+            run, shift = runs[k // self.fields], self.bits * (k % self.fields)
+            row[:] = run if self.fields == 1 else (run >> shift) & ((1 << self.bits) - 1)
 
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
         codes = self.codes.take(rows) + key * self.c

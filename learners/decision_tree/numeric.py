@@ -14,8 +14,8 @@ import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.criteria import Criterion, SquaredDistance
-from learners.decision_tree.labels import FEW_CLASSES, Labels
-from learners.decision_tree.squares import counted_squares, gain_of_squares, running_squares
+from learners.decision_tree.labels import Labels
+from learners.decision_tree.squares import FEW_CLASSES, gain_of_squares, running_squares
 
 
 def numeric_splits(
@@ -27,9 +27,8 @@ def numeric_splits(
         return Splits.none(block.m)
     node, pair = block.pairs(at)
     labels = _labels_of_many_classes(block, criterion, limits)
-    if labels is not None:
-        squares = running_squares if at.size > block.changes.size // 4 else counted_squares  # few places, few counts
-        weight, left_squares, right_squares = squares(block, labels, at, node, pair)
+    if labels is not None and at.size > block.changes.size // 4:  # at few places, a sum for each class is cheaper
+        weight, left_squares, right_squares = running_squares(block, labels, at, node, pair)
         rest = block.total[0].take(node) - weight
         merit = (left_squares * rest + right_squares * weight) / (weight * rest)
         best = _first_of_each_node(merit, node, block.m)

@@ -10,8 +10,6 @@ for each class.  The o themselves come from
 running counts of several classes packed into one 64-bit word: its fields need hold no more than the largest node,
 since differences are right even when sums along the whole table overflow.
 
-Where there are few places to cut, classes are counted at these instead.
-
 Cost: O(n) a feature and level, times one word for every 64 / log2(rows of the largest node) classes.
 """
 
@@ -26,6 +24,9 @@ from learners.decision_tree.criteria import class_weights
 if TYPE_CHECKING:
     from learners.decision_tree.block import Block
     from learners.decision_tree.labels import Labels
+
+FEW_CLASSES = 3
+"""Up to so many, a running sum for each class is cheaper."""
 
 WORD = 64
 
@@ -53,21 +54,6 @@ def running_squares(
     left = np.cumsum(steps).take(at) - before
     right = squares.take(node) - 2 * (np.cumsum(passed).take(at) - before) + left
     return upto - block.before(all_weight).take(pair), left, right
-
-
-def counted_squares(
-    block: Block, labels: Labels, at: np.ndarray, node: np.ndarray, pair: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what `running_squares` does, by counting the classes up to each place."""
-    counts = _class_counts(block)
-    repeated = np.tile(counts, (block.feature.shape[0], 1))  # (b m, c)
-    before = np.cumsum(repeated, axis=0) - repeated
-    left = (labels.counts_upto(block.order.ravel(), at) - before.take(pair, axis=0)).astype(np.float64)  # (q, c)
-    here = counts.astype(np.float64)
-    left_squares = np.einsum("qk,qk->q", left, left)
-    both = np.einsum("qk,qk->q", left, here.take(node, axis=0))
-    right_squares = (here * here).sum(axis=1).take(node) - 2 * both + left_squares
-    return left @ np.ones(labels.c), left_squares, right_squares
 
 
 def _class_counts(block: Block) -> np.ndarray:
@@ -106,7 +92,6 @@ def gain_of_squares(
     """Return the gains, times the square of the node's rows, of cuts with given rows and squares: shape (q,)."""
     counts = _class_counts(block)
     whole, squares = counts.sum(axis=1).take(node), (counts * counts).sum(axis=1).take(node)
-    rows, left, right = rows.astype(np.int64), left.astype(np.int64), right.astype(np.int64)
     if counts.sum(axis=1).max() > SAFE:
         rows, whole = rows.astype(np.float64), whole.astype(np.float64)
     rest = whole - rows

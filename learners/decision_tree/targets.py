@@ -53,8 +53,8 @@ class Target(ABC):
                 setattr(part, name, column[rows])
         return part
 
-    def repeated(self, times: np.ndarray) -> Self:
-        """Return the target in which a row of weight 1 counts as so many rows (n0,)."""
+    def repeated(self, times: np.ndarray, largest: int) -> Self:
+        """Return the target in which a row of weight 1 counts as so many rows (n0,), at most ``largest`` in a node."""
         part = copy(self)
         part.weight, part.whole, part.counted = times.astype(np.float64), times.astype(np.int64), True
         return part
@@ -78,15 +78,9 @@ class Target(ABC):
         """Return the sums (p, m) of nodes with so many places (m,) as `runs` has them: each (m,)."""
         return list(sums)
 
-    @property
-    def packs(self) -> bool:
-        """Whether a run holds several sums."""
-        return False
-
+    @abstractmethod
     def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
-        """Write differences of runs as sums into the last rows of an array (p, q)."""
-        for row, run in zip(out[-len(runs) :], runs, strict=True):
-            row[:] = run
+        """Write differences of runs as sums into an array (p, q); where places are rows, these may be left out."""
 
     @abstractmethod
     def alike(self, order: np.ndarray) -> np.ndarray | None:

@@ -77,6 +77,10 @@ class Values(Target):
         columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]
         return [np.cumsum(column.take(order)).take(at) for column in columns]
 
+    def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
+        for row, run in zip(out[-len(runs) :], runs, strict=True):
+            row[:] = run
+
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
         b, keys = key.shape[0], key.ravel()
         weight = None if self.whole is None else np.tile(self.whole.take(rows).astype(np.float64), b)

@@ -73,7 +73,7 @@ def grow_trees(
             else np.repeat(np.arange(trees * n), places.ravel())[None, :],
             rows_in_node=places.sum(axis=1),
             tree=np.arange(trees),
-            target=targets.repeated(drawn.ravel()) if counted else targets,
+            target=targets.repeated(drawn.ravel(), int(drawn.sum(axis=1).max())) if counted else targets,
             nominal_values=most_values(rank, n_values > 0),
             has_missing=has_missing,
             sums=np.empty((0, trees)),
