@@ -8,7 +8,7 @@ of the tree, at a random subset of the features.  Rows that a tree has not seen 
 the forest does on new ones.  Weights are how often a row is there: the chance to draw it, and in all the number of
 draws (see ``drawing``).
 
-Cost, T trees: O(T n max_features c depth) to fit besides O(T n d depth) to keep rows sorted; O(T m depth) to predict.
+Cost, T trees: O(T n max_features c depth) to fit, O(T m depth) to predict.
 
 Reference: L. Breiman, "Random forests", Machine Learning 45, 2001; subsets by tree: T. K. Ho, "The random subspace
 method for constructing decision forests", 1998.

@@ -1,7 +1,7 @@
 """Growing the trees of a forest: each draws its rows, and those of a batch grow side by side, as one front.
 
 Trees differ in their rows alone, so columns are sorted once for all: a tree's rows in the order of a feature are that
-order with every row repeated as often as the tree has drawn it, which may be never.
+order without those that the tree has not drawn.  Rows drawn several times stand there once, and count as often.
 """
 
 from __future__ import annotations
