@@ -11,6 +11,11 @@ from sklearn.ensemble import RandomForestRegressor as ScikitLearnRegressor
 from sklearn.model_selection import KFold, cross_val_score
 
 from learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from learners.decision_tree.criteria import SquaredDistance
+from learners.decision_tree.front import Front
+from learners.decision_tree.growing import Growth, grow
+from learners.decision_tree.labels import Labels
+from learners.decision_tree.values import Values
 
 
 def _mean_score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -296,3 +301,40 @@ def test_rows_stop_where_they_stop_in_each_tree(nominal: Any, missing: bool, mon
     table = forest._check_query(query)
     expected = np.sum([tree.value[tree.apply(table), 0] for tree in forest.trees_], axis=0) / 9
     np.testing.assert_allclose(forest.predict(query), expected, rtol=1e-12)
+
+
+# Ways of sorting and counting
+
+
+@pytest.mark.parametrize("kind", ["labels", "many labels", "values"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_sorted_at_each_level_give_the_tree_of_rows_kept_sorted(kind: str, weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(1500, 3)), rng.integers(0, 4, (1500, 2))])
+    X[rng.random(1500) < 0.1, 0] = np.nan
+    weight = rng.uniform(0.5, 2, 1500) if weighted else np.ones(1500)
+    y = X[:, 1] + X[:, 3] + rng.normal(size=1500)
+    c = {"labels": 3, "many labels": 12, "values": 0}[kind]
+    target = Labels(rng.integers(0, c, 1500), weight, c, "gini") if c else Values(y, weight)
+    growth = Growth(SquaredDistance(classes=c > 0), min_samples_leaf=2, multiway=weighted)
+    n_values = np.array([0, 0, 0, 4, 4])
+    one, two = (
+        grow(Front.of(X, n_values > 0, target, drawing=drawing), n_values, growth)[0] for drawing in (False, True)
+    )
+    assert one.node_count > 300
+    for name, column in vars(one).items():
+        np.testing.assert_allclose(column, getattr(two, name), rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+@pytest.mark.parametrize("nominal_splits", ["multiway", "binary"])
+def test_values_that_are_counted_split_as_values_that_are_sorted(
+    kind: Any, nominal_splits: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, weight = _mixed_table()
+    X[:, :3] = np.nan_to_num(X[:, :3]).round()
+    y = y if kind is RandomForestRegressor else (y > 1).astype(int) + (y > 2)
+    forest = kind(9, categorical_features=[0, 2, 3], nominal_splits=nominal_splits, max_features=2, random_state=0)
+    counted = _fitted_bits(forest.fit(X, y, sample_weight=weight))
+    monkeypatch.setattr("learners.decision_tree.nominal.FEW_PLACES", 0)
+    assert _fitted_bits(forest.fit(X, y, sample_weight=weight)) == counted

@@ -43,7 +43,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
     --------
     >>> forest = RandomForestRegressor(n_estimators=10, random_state=0)
     >>> forest.fit([[0], [1], [2], [9], [10], [11]], [1.0] * 3 + [5.0] * 3).predict([[1], [10]])
-    array([1.4, 5. ])
+    array([1., 5.])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
