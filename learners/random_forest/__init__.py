@@ -1,7 +1,7 @@
 """Random forests: many trees, drawn rows, drawn features.
 
 ``drawing`` says which rows a tree is given, ``growing`` grows batches of trees, ``bag`` keeps what they say of rows out
-of it, ``walking`` sends rows down all trees, ``workers`` are threads, ``base`` is what both estimators share.
+of it, ``walking`` sends rows down all trees, ``base`` is what both estimators share.
 """
 
 from learners.random_forest.classifier import RandomForestClassifier

@@ -38,7 +38,6 @@ from learners.random_forest.bag import OutOfBag, places_given
 from learners.random_forest.drawing import Pool, mass_of_tree, rows_to_draw
 from learners.random_forest.growing import Plan, grow_trees
 from learners.random_forest.walking import coded, woods
-from learners.random_forest.workers import in_parallel, workers
 
 
 class Aim(NamedTuple):
@@ -195,16 +194,8 @@ class ForestLearner(Learner):
         """Return the mean over trees of what they say of rows X (m, d): shape (m, c) or (m, 1)."""
         table, answers = coded(X, self.trees_[0].n_values), [self._answers(tree.value) for tree in self.trees_]
         total = np.zeros((X.shape[0], answers[0].shape[1]))
-        parts = list(woods(self.trees_))
-
-        def add_up(rows: slice) -> None:
-            for trees, wood in parts:
-                wood.add_up(table[rows], answers[trees], total[rows])
-
-        step = max(1, -(-X.shape[0] // workers(self.n_jobs)))
-        tasks = [slice(first, first + step) for first in range(0, X.shape[0], step)]
-        for _ in in_parallel(add_up, tasks, self.n_jobs):
-            pass
+        for trees, wood in woods(self.trees_):
+            wood.add_up(table, answers[trees], total)
         return total / len(self.trees_)
 
     @property

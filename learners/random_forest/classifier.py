@@ -40,7 +40,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
     class_weight : dict, "balanced", optional
         Weighs classes in the criterion and in the leaves; what is drawn does not depend on it.
     n_jobs : int, optional
-        Threads that grow trees and predict; -1 for all cores, -2 for all but one.  It does not change the result.
+        Processes that grow trees; -1 for all cores, -2 for all but one.  It does not change the result.
     random_state : int, RandomState, optional
 
     Attributes

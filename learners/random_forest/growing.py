@@ -6,10 +6,12 @@ order without those that the tree has not drawn.  Rows drawn several times stand
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
 
 from learners import random_forest
 from learners.decision_tree.front import Front, by_features, most_values, ranks, sorting
@@ -17,7 +19,6 @@ from learners.decision_tree.growing import Growth, grow
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
 from learners.random_forest.drawing import Pool
-from learners.random_forest.workers import in_parallel
 
 
 @dataclass
@@ -50,38 +51,72 @@ def grow_trees(
         The number of values of each nominal feature; 0 for a numeric one.
     plan : Plan
     generators : list of Generator
+    n_jobs : int or None
+        Processes.  Threads were no faster than one: many small steps between large ones hold Python's lock.
     """
-    n, d = pool.X.shape
-    columns, has_missing = by_features(pool.X)
-    order = sorting(columns)
-    rank = ranks(columns, order) if plan.growth.max_features < d else None
-    counted = plan.size is not None and plan.replacement and target.whole is None
-    together = max(1, random_forest.BATCH // (n if plan.size is None else plan.size))
+    nursery = Nursery(pool, target, n_values, plan)
+    together = max(1, random_forest.BATCH // (pool.weight.size if plan.size is None else plan.size))
+    batches = [generators[first : first + together] for first in range(0, len(generators), together)]
+    processes = min(processes_of(n_jobs), len(batches))
+    if processes == 1:
+        for batch in batches:
+            yield from nursery.grow(batch)
+        return
+    shares = [[batches[i] for i in share] for share in np.array_split(np.arange(len(batches)), processes)]
+    for grown in Parallel(n_jobs=processes)(delayed(nursery.grow_all)(share) for share in shares):
+        yield from grown
 
-    def batch_of_trees(first: int) -> list[tuple[Tree, np.ndarray]]:
-        batch = generators[first : first + together]
-        drawn = np.stack([_draw(pool, plan, generator) for generator in batch])  # (trees, n)
-        places = np.minimum(drawn, 1) if counted else drawn
-        trees = len(batch)
-        targets = target.of(np.tile(np.arange(n), trees))
-        front = Front(
-            columns=columns,
-            rank=rank,
-            nominal=n_values > 0,
-            order=_repeated(order, places)
-            if rank is None
-            else np.repeat(np.arange(trees * n), places.ravel())[None, :],
+
+def processes_of(n_jobs: int | None) -> int:
+    """Return how many processes ``n_jobs`` asks for: None is one, -1 all cores, -2 all but one, and so on.
+
+    >>> processes_of(None), processes_of(3)
+    (1, 3)
+    """
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0; it can be a number of processes, -1 for all cores, or None for one.")
+    if n_jobs is None or n_jobs > 0:
+        return n_jobs or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores + 1 + n_jobs)
+
+
+class Nursery:
+    """What all trees have in common: sorted columns, the target, and how they are grown."""
+
+    def __init__(self, pool: Pool, target: Target, n_values: np.ndarray, plan: Plan) -> None:
+        self.pool, self.target, self.n_values, self.plan = pool, target, n_values, plan
+        self.columns, self.has_missing = by_features(pool.X)
+        self.order = sorting(self.columns)
+        self.rank = ranks(self.columns, self.order) if plan.growth.max_features < pool.X.shape[1] else None
+        self.counted = plan.size is not None and plan.replacement and target.whole is None
+
+    def grow_all(self, batches: list[list[np.random.Generator]]) -> list[tuple[Tree, np.ndarray]]:
+        """Grow several batches."""
+        return [grown for batch in batches for grown in self.grow(batch)]
+
+    def grow(self, batch: list[np.random.Generator]) -> list[tuple[Tree, np.ndarray]]:
+        """Grow a tree with each generator, side by side."""
+        d, n = self.columns.shape
+        drawn = np.stack([_draw(self.pool, self.plan, generator) for generator in batch])  # (trees, n)
+        front = self._front(drawn, self.target.of(np.tile(np.arange(n), len(batch))))
+        return list(zip(grow(front, self.n_values, _drawing(self.plan, d, batch)), drawn > 0, strict=True))
+
+    def _front(self, drawn: np.ndarray, target: Target) -> Front:
+        places, trees = np.minimum(drawn, 1) if self.counted else drawn, drawn.shape[0]
+        kept_sorted = self.rank is None
+        return Front(
+            columns=self.columns,
+            rank=self.rank,
+            nominal=self.n_values > 0,
+            order=_repeated(self.order if kept_sorted else np.arange(drawn.shape[1])[None, :], places),
             rows_in_node=places.sum(axis=1),
             tree=np.arange(trees),
-            target=targets.repeated(drawn.ravel(), int(drawn.sum(axis=1).max())) if counted else targets,
-            nominal_values=most_values(rank, n_values > 0),
-            has_missing=has_missing,
+            target=target.repeated(drawn.ravel(), int(drawn.sum(axis=1).max())) if self.counted else target,
+            nominal_values=most_values(self.rank, self.n_values > 0),
+            has_missing=self.has_missing,
             sums=np.empty((0, trees)),
         )
-        return list(zip(grow(front, n_values, _drawing(plan, d, batch)), drawn > 0, strict=True))
-
-    for batch in in_parallel(batch_of_trees, range(0, len(generators), together), n_jobs):
-        yield from batch
 
 
 def _draw(pool: Pool, plan: Plan, generator: np.random.Generator) -> np.ndarray:
