@@ -150,6 +150,13 @@ class Classifier(ClassifierMixin, Learner):
         weight : ndarray of shape (n,)
             ``sample_weight`` times the class's weight.  Rows of weight zero are gone from all three.
         """
+        X, codes, weight = self._check_rows(X, y, sample_weight)
+        if getattr(self, "class_weight", None) is not None:
+            weight = weight * self._class_factors(codes, weight)
+        return X, codes, weight
+
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Do as `_check_fit` does, with weights that leave the classes' out."""
         self._validate_params()
         given, X = X, self._check_table(X, reset=True)
         y = self._check_target(y, X.shape[0])
@@ -162,12 +169,13 @@ class Classifier(ClassifierMixin, Learner):
         self.classes_, codes = distinct(y)
         if known and self.classes_.size > y.size // 2:
             check_classification_targets(y)  # warns of labels that look like numbers to be estimated
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is not None:
-            weight = (
-                weight * compute_class_weight(class_weight, classes=self.classes_, y=y, sample_weight=weight)[codes]
-            )
         return X, codes, weight
+
+    def _class_factors(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return what ``class_weight`` makes of each row, given its class and its own weight: all (n,)."""
+        class_weight, labels = getattr(self, "class_weight", None), self.classes_[codes]
+        factor = compute_class_weight(class_weight, classes=self.classes_, y=labels, sample_weight=weight)
+        return np.asarray(factor)[codes]
 
     @abstractmethod
     def _class_scores(self, X: np.ndarray) -> np.ndarray:

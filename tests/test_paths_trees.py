@@ -101,16 +101,24 @@ def test_paths_on_bundled_data(tree: Any, load: Any) -> None:
 
 @pytest.mark.parametrize("forest", FORESTS)
 @pytest.mark.parametrize(
-    "beside", [{}, {"oob_score": True}, {"feature_subset": "tree", "max_features": 2, "bootstrap": False}]
+    "beside",
+    [
+        {},
+        {"oob_score": True},
+        {"feature_subset": "tree", "max_features": 2, "bootstrap": False},
+        {"max_leaf_nodes": 6, "ccp_alpha": 0.01},
+    ],
 )
-def test_a_path_of_forests_is_a_fit_for_each_value(forest: Any, beside: dict[str, Any]) -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_path_of_forests_is_a_fit_for_each_value(forest: Any, beside: dict[str, Any], weighted: bool) -> None:
     learner = forest(random_state=5, categorical_features=[2, 3], **beside)
     X, y = table(learner)
     values = [4, 1, 11, 4]
-    check(learner, X, y, "n_estimators", values)
-    for value, one in zip(values, learner.path(X, y, "n_estimators", values), strict=True):
+    weight = np.random.default_rng(1).uniform(0, 2, len(y)) * (np.arange(len(y)) % 7 > 0) if weighted else None
+    check(learner, X, y, "n_estimators", values, sample_weight=weight)
+    for value, one in zip(values, learner.path(X, y, "n_estimators", values, weight), strict=True):
         if learner.oob_score:
-            again = clone(learner).set_params(n_estimators=value).fit(X, y)
+            again = clone(learner).set_params(n_estimators=value).fit(X, y, weight)
             assert one.oob_score_ == again.oob_score_
             tested = "oob_prediction_" if hasattr(one, "oob_prediction_") else "oob_decision_function_"
             np.testing.assert_array_equal(getattr(one, tested), getattr(again, tested))
@@ -134,9 +142,3 @@ def test_what_is_no_path_is_refused(learner: Any) -> None:
     with pytest.raises(ValueError, match=learner.path_parameters[0]):
         next(learner.path(X, y, learner.path_parameters[0], [2, 0]))
     assert list(learner.path(X, y, learner.path_parameters[0], [])) == []
-
-
-def test_a_forest_takes_no_weights_in_its_path_as_in_its_fit() -> None:
-    X, y = load_wine(return_X_y=True)
-    with pytest.raises(TypeError, match="sample_weight"):
-        next(RandomForestClassifier(3).path(X, y, "n_estimators", [2], sample_weight=np.ones(len(y))))

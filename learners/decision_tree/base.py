@@ -81,8 +81,8 @@ class TreeLearner(Learner):
 
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         n_values = np.array([0 if values is None else len(values) for values in self.categories_])
-        front = Front.of(X, n_values > 0, target)
         growth = self._growth(X.shape[0], X.shape[1], float(target.weight.sum()), criterion)
+        front = Front.of(X, n_values > 0, target, drawing=len(growth.generators) > 0)
         return grow(front, n_values, growth)[0]
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
@@ -141,9 +141,7 @@ class TreeLearner(Learner):
         """Learn what there is to learn but do not prune: return the tree."""
 
     def _keep(self, tree: Tree) -> Self:
-        if self.ccp_alpha > 0:
-            tree.collapse(_collapsed(pruning.weakest_links(tree, self.ccp_alpha)))
-        self.tree_ = tree
+        self.tree_ = cut_to_cost(tree, self.ccp_alpha)
         self.__dict__.pop("pruning_path_", None)
         return self
 
@@ -284,6 +282,13 @@ def features_to_draw(max_features: int | float | str | None, d: int) -> int:
 def rows_of(value: int | float, n: int, least: int) -> int:
     """Return a number of rows, given as such or as a fraction of n."""
     return int(value) if isinstance(value, Integral) else max(least, int(np.ceil(value * n)))
+
+
+def cut_to_cost(tree: Tree, ccp_alpha: float) -> Tree:
+    """Remove from the tree, in place, what cost-complexity pruning removes; return it."""
+    if ccp_alpha > 0:
+        tree.collapse(_collapsed(pruning.weakest_links(tree, ccp_alpha)))
+    return tree
 
 
 def _collapsed(steps: list[Step]) -> np.ndarray:

@@ -69,34 +69,49 @@ class Block:
     Attributes
     ----------
     feature : ndarray of shape (b, m) or (b, 1), int
-    order : ndarray of shape (b, n)
-        Rows, by node and value.
-    values : ndarray of shape (b, n)
-        Their cells.
-    changes : ndarray of shape (b, n), bool
-        Whether the next place holds another value.
     total : ndarray of shape (p, m)
         The sums of each node, the weight first.
-    missing : ndarray of shape (b, m), int
-        Missing cells.
     """
 
     def __init__(self, front: Front, feature: np.ndarray) -> None:
         self.front, self.m = front, front.rows_in_node.size
         self.feature = feature
         self.node, self.start, self.n = front.node_of_place, front.start, front.order.shape[1]
-        self.order, self.values = front.sorted_by(feature)
-        self.changes = np.empty(self.values.shape, dtype=bool)
-        self.changes[:, -1] = True
-        np.not_equal(self.values[:, 1:], self.values[:, :-1], out=self.changes[:, :-1])
         self.unit = front.target.whole is None
         self.total = np.vstack([front.rows_in_node, front.sums]) if self.unit else front.sums
         self.total = self.total.astype(np.float64)
 
     @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.front.sorted_by(self.feature)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Rows, by node and value, shape (b, n)."""
+        return self._sorted[0]
+
+    @property
+    def changes(self) -> np.ndarray:
+        """Whether the next place holds another value, shape (b, n), bool."""
+        return self._sorted[1]
+
+    @cached_property
     def missing(self) -> np.ndarray:
-        """Missing cells, shape (b, m)."""
-        return np.add.reduceat(np.isinf(self.values), self.start, axis=1, dtype=np.intp)
+        """Missing cells, shape (b, m), int."""
+        zero = self.front.cell_of_row_zero(self.feature)
+        zero = zero.take(self.node, axis=1) if zero.shape[1] > 1 else zero
+        cells = self.front.columns.ravel().take(self.order + zero)
+        return np.add.reduceat(np.isinf(cells), self.start, axis=1, dtype=np.intp)
+
+    def feature_at(self, at: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the feature at places (q,) in these nodes: shape (q,)."""
+        return self.feature[at // self.n, node if self.feature.shape[1] > 1 else 0]
+
+    def cells(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the cells at places (..., q), which are of these features and nodes (q,): shape (..., q)."""
+        n0 = self.front.columns.shape[1]
+        row_zero = (feature - self.front.tree.take(node)) * n0
+        return self.front.columns.ravel().take(self.order.ravel().take(at) + row_zero)
 
     def pairs(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the node of each place (q,), and its (feature, node) pair."""
@@ -104,16 +119,21 @@ class Block:
         node = self.node.take(at - slot * self.n)
         return node, slot * self.m + node
 
+    def before(self, own: np.ndarray) -> np.ndarray:
+        """Sum what nodes (m,) hold over all that stand before each of the b m pairs: every feature has all the rows."""
+        upto = np.cumsum(own)
+        before: np.ndarray = np.arange(self.feature.shape[0], dtype=own.dtype)[:, None] * upto[-1] + (upto - own)
+        return before.ravel()
+
     def left_sums(self, at: np.ndarray, pair: np.ndarray) -> np.ndarray:
         """Return the sums of the node's rows up to and including each place (q,), for ascending places: (p, q)."""
-        b, sums = self.values.shape[0], self.front.sums
-        upto = self.front.target.sums_upto(self.order.ravel(), at)
-        left = np.empty((self.total.shape[0], at.size))
-        if self.unit:
-            np.subtract(at, (np.arange(b)[:, None] * self.n + (self.start - 1)).ravel().take(pair), out=left[0])
-        for row, run, own in zip(left[int(self.unit) :], upto, sums, strict=True):
-            before = np.arange(b)[:, None] * own.sum() + (np.cumsum(own) - own)  # every feature has all the rows
-            np.subtract(run, before.ravel().take(pair), out=row)
+        target, left = self.front.target, np.empty((self.total.shape[0], at.size))
+        runs = target.runs(self.order.ravel(), at)
+        for run, own in zip(runs, target.packed(self.front.sums, self.front.rows_in_node), strict=True):
+            run -= self.before(own).take(pair)
+        if self.unit:  # places are rows
+            np.subtract(at + 1, self.before(self.front.rows_in_node).take(pair), out=left[0])
+        target.unpack(runs, left)
         return left
 
 
@@ -132,7 +152,7 @@ def best_of_features(
     block: Block, pair: np.ndarray, merit: np.ndarray, gain: np.ndarray, threshold: np.ndarray, missing_left: bool
 ) -> Splits:
     """Of the best splits of (feature, node) pairs, keep for each node the one of largest merit, the first if equal."""
-    b = block.values.shape[0]
+    b = block.feature.shape[0]
     best = Splits.none(block.m)
     if pair.size == 0:
         return best

@@ -143,48 +143,46 @@ class Book:
         carried_out = tree_of[splits[4]] >= 0
         splits = [part[carried_out] for part in splits]
         made = self.best_first(max_leaf_nodes) if np.isfinite(max_leaf_nodes) else np.ones(self.count, dtype=bool)
+        shelf = _Shelf(tree_of, self.roots.number.size)
+        columns = self._columns(shelf, births, splits)
         trees = []
         for t in range(self.roots.number.size):
-            mine = np.flatnonzero(tree_of == t)
-            tree = self._tree(mine, births, splits)
+            tree = self._tree(columns, shelf.of_tree(t))
+            mine = shelf.nodes[shelf.of_tree(t)]
             extra = ~made[mine] & ~tree.is_leaf  # splits that only looked like the best before later ones were known
             if extra.any():
                 tree.collapse(np.flatnonzero(extra))
             trees.append(tree)
         return trees
 
-    def _tree(self, mine: np.ndarray, births: list[np.ndarray], splits: list[np.ndarray]) -> Tree:
-        k = mine.size
-        position = np.full(self.count, -1)
-        position[mine] = np.arange(k)
-        own = position[births[0]] >= 0
-        at = position[births[0][own]]
-        depth, rows, weight, impurity, value = (_scatter(part[own], at, k) for part in births[2:])
-        own = position[splits[0]] >= 0
-        at = position[splits[0][own]]
+    def _columns(self, shelf: _Shelf, births: list[np.ndarray], splits: list[np.ndarray]) -> dict[str, np.ndarray]:
+        """Lay the entries of all nodes out tree by tree."""
+        k = shelf.nodes.size
+        born = ("depth", "n_node_samples", "weighted_n_node_samples", "impurity", "value")
+        at = shelf.place[births[0]]
+        columns = {name: _scatter(part, at, k) for name, part in zip(born, births[2:], strict=True)}
+        asked = ("feature", "threshold", "missing_branch", "first_child", "n_children", "gain")
         fills = (-1, np.nan, 0, -1, 0, 0)
-        asked = [_scatter(part[own], at, k, fill) for part, fill in zip(splits[1:], fills, strict=True)]
-        feature, threshold, missing_branch, first_child, n_children, gain = asked
-        first_child[at] = position[first_child[at]]
-        route_start, route = self._route(position, feature)
-        return Tree(
-            feature=feature,
-            threshold=threshold,
-            missing_branch=missing_branch,
-            first_child=first_child,
-            n_children=n_children,
-            route_start=route_start,
-            route=route,
-            n_values=self.n_values,
-            depth=depth,
-            n_node_samples=rows,
-            weighted_n_node_samples=weight,
-            impurity=impurity,
-            value=value,
-            gain=gain,
-        )
+        at = shelf.place[splits[0]]
+        splits[4] = shelf.within_tree(splits[4])
+        columns |= {
+            name: _scatter(part, at, k, fill) for name, part, fill in zip(asked, splits[1:], fills, strict=True)
+        }
+        columns["route_start"], columns["route"] = self._route(shelf, columns["feature"])
+        return columns
 
-    def _route(self, position: np.ndarray, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _tree(self, columns: dict[str, np.ndarray], mine: slice) -> Tree:
+        own = {name: column[mine] for name, column in columns.items() if name != "route"}
+        start = own["route_start"]
+        nominal = np.flatnonzero(start >= 0)
+        first, last = 0, 0
+        if nominal.size:
+            first = int(start[nominal[0]])
+            last = int(start[nominal[-1]] + self.n_values[own["feature"][nominal[-1]]] + 1)
+            own["route_start"] = np.where(start >= 0, start - first, -1)
+        return Tree(route=columns["route"][first:last], n_values=self.n_values, **own)
+
+    def _route(self, shelf: _Shelf, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lay the branches of each nominal split out by value code, and last the missing cell's."""
         nominal = np.flatnonzero((feature >= 0) & (self.n_values[feature] > 0))
         width = self.n_values[feature[nominal]] + 1
@@ -193,12 +191,30 @@ class Book:
         route = np.full(int(width.sum()), -1)
         if nominal.size:
             number, code, branch = _gather(self._routes)
-            node = position[number]
+            node = shelf.place[number]
             own = (node >= 0) & (start[node] >= 0)
             node, code, branch = node[own], code[own], branch[own]
             code = np.where(np.isinf(code), self.n_values[feature[node]], code).astype(np.intp)
             route[start[node] + code] = branch
         return start, route
+
+
+class _Shelf:
+    """Where nodes stand when they are put tree by tree, given the tree of each node (count,), or -1."""
+
+    def __init__(self, tree_of: np.ndarray, trees: int) -> None:
+        self.tree_of = tree_of
+        there = np.flatnonzero(tree_of >= 0)
+        self.nodes = there[np.argsort(tree_of[there], kind="stable")]
+        self.first = np.searchsorted(tree_of[self.nodes], np.arange(trees + 1))
+        self.place = np.full(tree_of.size, -1)
+        self.place[self.nodes] = np.arange(self.nodes.size)
+
+    def of_tree(self, t: int) -> slice:
+        return slice(self.first[t], self.first[t + 1])
+
+    def within_tree(self, nodes: np.ndarray) -> np.ndarray:
+        return self.place[nodes] - self.first[self.tree_of[nodes]]
 
 
 def _gather(entries: list[tuple[np.ndarray, ...]]) -> list[np.ndarray]:

@@ -22,9 +22,9 @@ from sklearn.utils._param_validation import StrOptions
 from learners.base import ProbabilisticClassifier
 from learners.decision_tree.base import TreeLearner
 from learners.decision_tree.criteria import CLASSIFICATION
+from learners.decision_tree.labels import Labels
 from learners.decision_tree.pruning import errors_at_nodes, pessimistic
 from learners.decision_tree.sequence import Step
-from learners.decision_tree.targets import Labels
 from learners.decision_tree.tree import Tree
 
 

@@ -1,7 +1,9 @@
-"""The front of a growing tree: the rows of all nodes of one level, kept sorted by every feature.
+"""The front of a growing tree: the rows of all nodes of one level, sorted by any feature.
 
-Rows are sorted once, feature by feature.  Going down a level, each node's rows fall into its branches, and because the
-selection keeps their order, nothing is sorted again: O(n d log n) once, then O(n d) a level.
+Where nodes look at all features, rows are sorted once, feature by feature.  Going down a level, each node's rows fall
+into its branches, and because the selection keeps their order, nothing is sorted again: O(n d log n) once, then O(n d)
+a level.  Where nodes draw a few of many features, rows are kept by node alone, and sorted at each level by what was
+drawn: node and rank make one whole number, and whole numbers sort by their digits, O(n) for each drawn feature.
 """
 
 from __future__ import annotations
@@ -18,25 +20,32 @@ BLOCK = 1 << 16
 
 FEW_BRANCHES = 4
 
-SMALL = 1 << 16
-"""Whole numbers below this are sorted as such."""
+DIGIT = 16
+"""NumPy sorts whole numbers of so many bits by counting, much faster than others."""
 
 
 @dataclass
 class Front:
-    """The n rows still being split, of the m nodes of one level.
+    """The n rows still being split, of the m nodes of one level; of one tree, or of several that have the same table.
+
+    Row i of the table is row i + t n0 of tree t.
 
     Attributes
     ----------
     columns : ndarray of shape (d, n0)
         The whole table by features; missing cells are +inf, so that they come last.
+    rank : ndarray of shape (d, n0), int, or None
+        The position of each cell among the distinct values of its column, if rows are sorted by it at each level.
     nominal : ndarray of shape (d,), bool
-    order : ndarray of shape (d, n), int
-        For each feature the rows (positions in ``columns``), by node and within a node by value.
+    order : ndarray of shape (d, n) or (1, n), int
+        For each feature the rows by node and within a node by value; with ranks just the rows by node.
     rows_in_node : ndarray of shape (m,), int
         Nodes stand one after the other, for every feature at the same places.
+    tree : ndarray of shape (m,), int
     target : Target
-        Of all n0 rows.
+        Of all rows of all trees.
+    nominal_values : int
+        The most values that a nominal column has, if there are ranks; else 0.
     has_missing : bool
         Whether any cell of the table is missing.
     sums : ndarray of shape (p, m)
@@ -44,23 +53,26 @@ class Front:
     """
 
     columns: np.ndarray
+    rank: np.ndarray | None
     nominal: np.ndarray
     order: np.ndarray
     rows_in_node: np.ndarray
+    tree: np.ndarray
     target: Target
+    nominal_values: int
     has_missing: bool
     sums: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, nominal: np.ndarray, target: Target) -> Front:
-        """Put all n rows of X (n, d) into one node."""
-        columns = np.ascontiguousarray(X.T)
-        missing = np.isnan(columns)
-        has_missing = bool(missing.any())
-        if has_missing:
-            columns = np.where(missing, np.inf, columns)
-        rows, no_sums = np.array([X.shape[0]]), np.empty((0, 1))
-        return cls(columns, nominal, sorting(columns), rows, target, has_missing, no_sums)
+    def of(cls, X: np.ndarray, nominal: np.ndarray, target: Target, *, drawing: bool) -> Front:
+        """Put all n rows of X (n, d) into one node; ``drawing`` says that nodes will look at a part of the features."""
+        columns, has_missing = by_features(X)
+        order = sorting(columns)
+        rank = ranks(columns, order) if drawing else None
+        order = np.arange(X.shape[0])[None, :] if drawing else order
+        rows, root, no_sums = np.array([X.shape[0]]), np.array([0]), np.empty((0, 1))
+        values = most_values(rank, nominal)
+        return cls(columns, rank, nominal, order, rows, root, target, values, has_missing, no_sums)
 
     @cached_property
     def has_nominal(self) -> bool:
@@ -82,46 +94,86 @@ class Front:
         """The node that stands at each place, shape (n,)."""
         return np.repeat(np.arange(self.rows_in_node.size), self.rows_in_node)
 
+    def cell_of_row_zero(self, feature: np.ndarray) -> np.ndarray:
+        """Return, for features (..., m) of each node, what is added to a row to find its cell in the flat table."""
+        first: np.ndarray = feature * self.columns.shape[1]
+        return first - self.tree * self.columns.shape[1] if self.tree[-1] > 0 or self.tree.size > 1 else first
+
     def sorted_by(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows sorted by each of b features, and their cells: both (b, n).
+        """Return the rows sorted by each of b features, and whether the next place holds another cell: both (b, n).
 
         ``feature`` is (b, 1), or (b, m) if nodes look at features of their own.
         """
-        if feature.shape[1] > 1:
-            feature = feature.take(self.node_of_place, axis=1)
-            order = self.order.ravel().take(feature * self.order.shape[1] + np.arange(self.order.shape[1]))
+        b, n = feature.shape[0], self.order.shape[1]
+        zero = self._cell_of_row_zero_at_places(feature)
+        if self.rank is not None:
+            key, largest = self._keys(zero + self.order)
+            places = argsort_whole(key, largest)
+            order = self.order[0].take(places)
+            places += np.arange(0, b * n, n)[:, None]
+            cells = key.ravel().take(places)
         else:
-            first, last = int(feature[0, 0]), int(feature[-1, 0])
-            neighbours = last - first + 1 == feature.shape[0]
-            order = self.order[first : last + 1] if neighbours else self.order[feature[:, 0]]
-        return order, self.columns.ravel().take(order + feature * self.columns.shape[1])
+            if feature.shape[1] > 1:
+                mine = feature.take(self.node_of_place, axis=1)
+                order = self.order.ravel().take(mine * n + np.arange(n))
+            else:
+                first, last = int(feature[0, 0]), int(feature[-1, 0])
+                order = self.order[first : last + 1] if last - first + 1 == b else self.order[feature[:, 0]]
+            cells = self.columns.ravel().take(order + zero)
+        changes = np.empty(cells.shape, dtype=bool)
+        changes[:, -1] = True
+        np.not_equal(cells[:, 1:], cells[:, :-1], out=changes[:, :-1])
+        return order, changes
 
-    def descend(self, branch: np.ndarray, rows_in_node: np.ndarray, sums: np.ndarray) -> Front:
+    def _cell_of_row_zero_at_places(self, feature: np.ndarray) -> np.ndarray:
+        zero = self.cell_of_row_zero(feature)
+        return zero.take(self.node_of_place, axis=1) if zero.shape[1] > 1 else zero
+
+    def ranks_of(self, feature: np.ndarray) -> np.ndarray:
+        """Return the ranks of the cells of features (b, 1) or (b, m), rows by node, if there are ranks: (b, n)."""
+        assert self.rank is not None
+        at = self._cell_of_row_zero_at_places(feature) + self.order
+        return self.rank.ravel().take(at).astype(np.intp)
+
+    def _keys(self, at: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return node and rank as one whole number, given cells of the flat table (b, n), and the largest possible."""
+        assert self.rank is not None
+        ranks_of_column = int(self.rank.max()) + 1
+        largest = self.rows_in_node.size * ranks_of_column - 1
+        dtype = np.min_scalar_type(max(largest, 1 << 15))
+        key = self.rank.ravel().take(at).astype(dtype, copy=False)
+        key += (self.node_of_place * ranks_of_column).astype(dtype)
+        return key, largest
+
+    def descend(self, branch: np.ndarray, rows_in_node: np.ndarray, tree: np.ndarray, sums: np.ndarray) -> Front:
         """Return the next level.
 
         Parameters
         ----------
         branch : ndarray of shape (n,), int
             The branch that each row of the first feature's order takes; -1 for rows that are done.
-        rows_in_node, sums : ndarray of shape (m,) and (p, m)
+        rows_in_node, tree, sums : ndarray of shape (m,), (m,) and (p, m)
             Of the next level's nodes, which go branch by branch, and within a branch by parent.
         """
-        by_row = np.empty(self.columns.shape[1], dtype=np.int8 if branch.max() < 127 else np.int32)
-        by_row[self.order[0]] = branch
         widest = int(branch.max()) + 1
+        if self.order.shape[0] == 1:
+            order = _select(self.order, branch[None, :].astype(np.int8 if widest < 127 else np.int32), widest)
+            return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+        by_row = np.empty(self.target.weight.size, dtype=np.int8 if widest < 127 else np.int32)
+        by_row[self.order[0]] = branch
         step = max(1, BLOCK // self.order.shape[1])
         blocks = [self.order[first : first + step] for first in range(0, self.order.shape[0], step)]
         parts = [_select(rows, by_row.take(rows), widest) for rows in blocks]
         order = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return replace(self, order=order, rows_in_node=rows_in_node, sums=sums)
+        return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
 
     def only(self, nodes: np.ndarray) -> Front:
         """Return the front of some of the nodes alone."""
         chosen = np.zeros(self.rows_in_node.size, dtype=bool)
         chosen[nodes] = True
-        places = chosen[self.node_of_place]
-        rows_in_node, sums = self.rows_in_node[nodes], self.sums[:, nodes]
-        return replace(self, order=self.order[:, places], rows_in_node=rows_in_node, sums=sums)
+        order = self.order[:, chosen[self.node_of_place]]
+        rows_in_node, tree, sums = self.rows_in_node[nodes], self.tree[nodes], self.sums[:, nodes]
+        return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
 
 
 def _select(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
@@ -134,9 +186,45 @@ def _select(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
     return np.take_along_axis(rows, places, axis=1)[:, np.count_nonzero(branch[0] < 0) :]
 
 
+def by_features(X: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return X (n, d) by columns (d, n), +inf where a cell is missing, and whether one is."""
+    columns = np.ascontiguousarray(X.T)
+    missing = np.isnan(columns)
+    has_missing = bool(missing.any())
+    return (np.where(missing, np.inf, columns) if has_missing else columns), has_missing
+
+
 def sorting(columns: np.ndarray) -> np.ndarray:
     """Return the rows of columns (d, n), +inf where missing, sorted by each: (d, n)."""
-    if columns.size and columns.min() >= 0 and columns.max() < SMALL and (columns == np.rint(columns)).all():
-        # Small whole numbers sort by counting, much faster than floats.
+    if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT and (columns == np.rint(columns)).all():
         return np.argsort(columns.astype(np.uint16), axis=1, kind="stable")
     return np.argsort(columns, axis=1)
+
+
+def ranks(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the position of each cell among the distinct values of its column, given their sorting: both (d, n)."""
+    cells = np.take_along_axis(columns, order, axis=1)
+    upto = np.zeros(cells.shape, dtype=np.intp)
+    np.cumsum(cells[:, 1:] != cells[:, :-1], axis=1, out=upto[:, 1:])
+    rank = np.empty(cells.shape, dtype=np.min_scalar_type(int(upto[:, -1].max())))
+    np.put_along_axis(rank, order, upto.astype(rank.dtype), axis=1)
+    return rank
+
+
+def most_values(rank: np.ndarray | None, nominal: np.ndarray) -> int:
+    """Return the most values that a nominal column has, given `ranks` (d, n); 0 without."""
+    return 0 if rank is None or not nominal.any() else int(rank[nominal].max()) + 1
+
+
+def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:
+    """Sort the rows of a table of whole numbers (b, n) up to ``largest`` by their digits, last digit first: (b, n)."""
+    b, n = numbers.shape
+    places = np.argsort(numbers.astype(np.uint16), axis=1, kind="stable")
+    for shift in range(DIGIT, largest.bit_length(), DIGIT):
+        places += np.arange(0, b * n, n)[:, None]
+        digit = (numbers >> shift).astype(np.uint16).ravel().take(places)
+        again = np.argsort(digit, axis=1, kind="stable")
+        again += np.arange(0, b * n, n)[:, None]
+        places = places.ravel().take(again)
+        places -= np.arange(0, b * n, n)[:, None]
+    return places

@@ -79,7 +79,7 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
             branch = np.where(np.append(open_nodes, False).take(child), branch, -1)
             level = level.take(np.flatnonzero(open_nodes))
         content = level.content
-        front = front.descend(branch, content.rows, content.sums.T)
+        front = front.descend(branch, content.places, level.tree, content.sums.T)
         splits = _search(front, level, growth)
         _reject(splits, front, level, growth, book)
         decision = decide(front, splits, growth.criterion, _limits(front, growth), multiway=growth.multiway)
@@ -102,7 +102,8 @@ def _may_split(level: Level, growth: Growth, depth: int) -> np.ndarray:
 
 
 def _limits(front: Front, growth: Growth) -> Limits:
-    return Limits(growth.min_samples_leaf, growth.min_weight_leaf * front.target.grain)
+    rows, weight = growth.min_samples_leaf, growth.min_weight_leaf * front.target.grain
+    return Limits(1, max(weight, rows if rows > 1 else 0)) if front.target.counted else Limits(rows, weight)
 
 
 def _search(front: Front, level: Level, growth: Growth) -> Splits:
@@ -113,22 +114,38 @@ def _search(front: Front, level: Level, growth: Growth) -> Splits:
         return best_splits(front, features, growth.criterion, limits, multiway=growth.multiway)
     if not growth.generators:
         return best_splits(front, np.arange(d)[:, None], growth.criterion, limits, multiway=growth.multiway)
-    drawn = np.empty((m, d))
-    for tree in np.unique(level.tree):
-        mine = level.tree == tree
-        drawn[mine] = growth.generators[tree].random((np.count_nonzero(mine), d))
-    permutation = np.argsort(drawn, axis=1).T  # (d, m)
+    drawn = _lots(level, growth, d)
     splits = Splits.none(m)
     pending = np.arange(m)
     for first in range(0, d, growth.max_features):
         here = front if pending.size == m else front.only(pending)
-        features = np.sort(permutation[first : first + growth.max_features, pending], axis=0)
+        features = _next_features(drawn[pending], first, growth.max_features)
         found = best_splits(here, features, growth.criterion, limits, multiway=growth.multiway)
         splits.put(pending, found)
         pending = np.flatnonzero(splits.feature < 0)
         if pending.size == 0:
             break
     return splits
+
+
+def _lots(level: Level, growth: Growth, d: int) -> np.ndarray:
+    """Draw a number for each node and feature (m, d), every tree with its own generator: the lowest are looked at."""
+    by_tree = np.argsort(level.tree, kind="stable")
+    nodes = np.bincount(level.tree, minlength=len(growth.generators)).tolist()
+    lots = [g.random((m, d), np.float32) for g, m in zip(growth.generators, nodes, strict=True)]
+    drawn = np.empty((level.tree.size, d), dtype=np.float32)
+    drawn[by_tree] = np.concatenate(lots)
+    return drawn
+
+
+def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
+    """Return the features of the lowest lots (m, d) but ``first``, up to ``count`` of them, ascending: (b, m)."""
+    last = min(first + count, drawn.shape[1])
+    if first == 0 and last < drawn.shape[1]:
+        chosen = np.argpartition(drawn, last - 1, axis=1)[:, :last]
+    else:
+        chosen = np.argsort(drawn, axis=1)[:, first:last]
+    return np.ascontiguousarray(np.sort(chosen, axis=1).T)
 
 
 def _reject(splits: Splits, front: Front, level: Level, growth: Growth, book: Book) -> None:

@@ -8,15 +8,20 @@ the node's commonest class), and cut where the gain is largest.  For two classes
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.criteria import Criterion, class_weights
-from learners.decision_tree.targets import Labels
+from learners.decision_tree.labels import Labels
+
+FEW_PLACES = 4
+"""Values are counted in a table that has no more than so many places for each row."""
 
 
-class Groups:
-    """Rows of one node with one value of one nominal feature, for many (feature, node) pairs.
+class Groups(ABC):
+    """Abstract: rows of one node with one value of one nominal feature, for many (feature, node) pairs.
 
     Attributes
     ----------
@@ -24,11 +29,40 @@ class Groups:
         slot * m + node; ascending.
     node, rows : ndarray of shape (q,)
     sums : ndarray of shape (p, q)
+    total : ndarray of shape (p, q)
+        Of the node.
     begin : ndarray of int
         Where each pair's groups begin.
     """
 
+    pair: np.ndarray
+    node: np.ndarray
+    rows: np.ndarray
+    sums: np.ndarray
+    total: np.ndarray
+    begin: np.ndarray
+
+    @staticmethod
+    def of(block: Block, wanted: np.ndarray) -> Groups:
+        """Return the groups of the wanted pairs (b, m)."""
+        values = block.front.nominal_values
+        few = values > 0 and block.m * values <= FEW_PLACES * block.n
+        return CountedGroups(block, wanted, values) if few else SortedGroups(block, wanted)
+
+    @abstractmethod
+    def codes(self) -> np.ndarray:
+        """Return the value of each group (q,), of one feature for each node."""
+
+    @abstractmethod
+    def spread(self, of_group: np.ndarray) -> np.ndarray:
+        """Give every row of the first feature's order what its group has (q,); -1 where it is in none: (n,)."""
+
+
+class SortedGroups(Groups):
+    """Groups from rows sorted by value, so that a group is a run."""
+
     def __init__(self, block: Block, wanted: np.ndarray) -> None:
+        self.block = block
         is_last = block.changes.copy()
         is_last[:, block.start + block.front.rows_in_node - 1] = True
         at = np.flatnonzero(is_last & (wanted if wanted.shape[1] == 1 else wanted[:, block.node]))
@@ -43,10 +77,54 @@ class Groups:
         self.rows = np.where(opens, count, np.diff(count, prepend=0))
         self.total = block.total[:, self.node]
 
+    def codes(self) -> np.ndarray:
+        return self.block.cells(self.place, self.block.feature_at(self.place, self.node), self.node)
+
+    def spread(self, of_group: np.ndarray) -> np.ndarray:
+        front = self.block.front
+        by_row = np.full(front.target.weight.size, -1)
+        places = np.repeat(self.place + 1 - self.rows, self.rows)
+        places += np.arange(places.size) - np.repeat(np.cumsum(self.rows) - self.rows, self.rows)
+        by_row[self.block.order[0, places]] = np.repeat(of_group, self.rows)
+        return by_row.take(front.order[0])
+
+
+class CountedGroups(Groups):
+    """Groups from a table of all pairs and all values that columns have: nothing is sorted."""
+
+    def __init__(self, block: Block, wanted: np.ndarray, values: int) -> None:
+        self.block, front, b = block, block.front, block.feature.shape[0]
+        size = b * block.m * values
+        self.key = front.ranks_of(block.feature) + block.node * values  # (b, n)
+        self.key += np.arange(0, size, block.m * values)[:, None]
+        if not wanted.all():
+            self.key[~np.broadcast_to(wanted if wanted.shape[1] == 1 else wanted[:, block.node], self.key.shape)] = size
+        self.size = size
+        sums = front.target.sums_of(front.order[0], self.key, size + 1)[:, :size]
+        self.at = np.flatnonzero(sums[0])
+        self.sums = sums.take(self.at, axis=1)
+        self.pair = self.at // values
+        self.node = self.pair % block.m
+        self.begin = np.flatnonzero(np.concatenate([[True], self.pair[1:] != self.pair[:-1]]))
+        by_weight = block.unit or front.target.counted
+        self.rows = self.sums[0] if by_weight else np.bincount(self.key.ravel(), minlength=size).take(self.at)
+        self.total = block.total.take(self.node, axis=1)
+
+    def codes(self) -> np.ndarray:
+        front, place = self.block.front, np.empty(self.size + 1, dtype=np.intp)
+        place[self.key[0]] = np.arange(self.block.n)  # any row of a group tells its value
+        zero = front.cell_of_row_zero(self.block.feature[0]).take(self.node)
+        return front.columns.ravel().take(front.order[0].take(place.take(self.at)) + zero)
+
+    def spread(self, of_group: np.ndarray) -> np.ndarray:
+        table = np.full(self.size + 1, -1)
+        table[self.at] = of_group
+        return table.take(self.key[0])
+
 
 def nominal_splits(block: Block, wanted: np.ndarray, criterion: Criterion, limits: Limits, *, multiway: bool) -> Splits:
     """Return the best split of each node on the wanted (feature, node) pairs (b, m)."""
-    groups = Groups(block, wanted)
+    groups = Groups.of(block, wanted)
     if multiway:
         return _multiway_splits(block, groups, criterion, limits)
     _, gain, left = _ordered_cuts(block, groups, criterion, limits)
@@ -61,7 +139,7 @@ def branches_of(
     block: Block, wanted: np.ndarray, criterion: Criterion, limits: Limits, *, multiway: bool
 ) -> tuple[Groups, np.ndarray]:
     """Return the groups of a block of one feature per node, where wanted (1, m), and the branch of each group (q,)."""
-    groups = Groups(block, wanted)
+    groups = Groups.of(block, wanted)
     if multiway:
         number = np.arange(groups.pair.size)
         length = np.diff(groups.begin, append=number.size)
@@ -100,7 +178,7 @@ def _ordered_cuts(
     length = np.diff(groups.begin, append=groups.pair.size)
     upto -= np.repeat((upto - groups.sums[:, by_mean])[:, groups.begin], length, axis=1)
     rows -= np.repeat((rows - groups.rows[by_mean])[groups.begin], length)
-    rest = block.front.rows_in_node[groups.node] - rows
+    rest = np.add.reduceat(groups.rows, groups.begin).repeat(length) - rows
     valid = (rows >= limits.rows) & (rest >= max(limits.rows, 1))
     valid &= (upto[0] >= limits.weight) & (groups.total[0] - upto[0] >= limits.weight)
     gain = np.full(groups.pair.size, -np.inf)

@@ -14,8 +14,8 @@ import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.criteria import Criterion, SquaredDistance
-from learners.decision_tree.squares import branch_squares, gain_of_squares
-from learners.decision_tree.targets import FEW_CLASSES, Labels
+from learners.decision_tree.labels import Labels
+from learners.decision_tree.squares import FEW_CLASSES, gain_of_squares, running_squares
 
 
 def numeric_splits(
@@ -27,12 +27,12 @@ def numeric_splits(
         return Splits.none(block.m)
     node, pair = block.pairs(at)
     labels = _labels_of_many_classes(block, criterion, limits)
-    if labels is not None and at.size > block.changes.size // 4:  # for few candidates, counting them alone is cheaper
-        rows, left_squares, right_squares = branch_squares(block, labels, at, node, pair)
-        rest = block.front.rows_in_node.take(node) - rows
-        merit = (left_squares * rest + right_squares * rows) / (rows * rest)
+    if labels is not None and at.size > block.changes.size // 4:  # at few places, a sum for each class is cheaper
+        weight, left_squares, right_squares = running_squares(block, labels, at, node, pair)
+        rest = block.total[0].take(node) - weight
+        merit = (left_squares * rest + right_squares * weight) / (weight * rest)
         best = _first_of_each_node(merit, node, block.m)
-        cut = (part.take(best) for part in (rows, left_squares, right_squares, node))
+        cut = (part.take(best) for part in (weight, left_squares, right_squares, node))
         gain = gain_of_squares(block, *cut)
         return _splits(block, at.take(best), node.take(best), gain, missing_left)
     left = block.left_sums(at, pair)
@@ -45,7 +45,9 @@ def numeric_splits(
     if criterion.by_ratio:
         best = first_best(gain, pair)
         merit = gain[best] / share_entropy(left[0, best] / total[0, best])
-        return best_of_features(block, pair[best], merit, gain[best], _thresholds(block, at[best]), missing_left)
+        at, node = at[best], node[best]
+        thresholds = midpoint(*block.cells(np.stack([at, at + 1]), block.feature_at(at, node), node))
+        return best_of_features(block, pair[best], merit, gain[best], thresholds, missing_left)
     best = _first_of_each_node(gain, node, block.m)
     gain = gain.take(best)
     return _splits(block, at.take(best), node.take(best), gain, missing_left)
@@ -54,7 +56,7 @@ def numeric_splits(
 def _labels_of_many_classes(block: Block, criterion: Criterion, limits: Limits) -> Labels | None:
     """Return the labels if sums of squares serve: Gini, more than a few classes, no weights, nothing special."""
     target, front = block.front.target, block.front
-    plain = block.unit and limits.weight == 0 and not (front.has_missing or front.has_nominal)
+    plain = (block.unit or target.counted) and limits.weight == 0 and not (front.has_missing or front.has_nominal)
     if plain and isinstance(criterion, SquaredDistance) and isinstance(target, Labels) and target.c > FEW_CLASSES:
         return target
     return None
@@ -72,18 +74,14 @@ def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarra
 
 
 def _splits(block: Block, at: np.ndarray, node: np.ndarray, gain: np.ndarray, missing_left: bool) -> Splits:
-    feature = block.feature[at // block.n, node if block.feature.shape[1] > 1 else 0]
-    found = Splits(gain, gain.copy(), feature, _thresholds(block, at), np.full(node.size, missing_left))
+    feature = block.feature_at(at, node)
+    threshold = midpoint(*block.cells(np.stack([at, at + 1]), feature, node))
+    found = Splits(gain, gain.copy(), feature, threshold, np.full(node.size, missing_left))
     if node.size == block.m:
         return found
     splits = Splits.none(block.m)
     splits.put(node, found)
     return splits
-
-
-def _thresholds(block: Block, at: np.ndarray) -> np.ndarray:
-    values = block.values.ravel()
-    return midpoint(values.take(at), values.take(at + 1))
 
 
 def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -23,8 +23,8 @@ from learners.base import Regressor
 from learners.decision_tree.base import TreeLearner
 from learners.decision_tree.criteria import REGRESSION
 from learners.decision_tree.pruning import squares_at_nodes
-from learners.decision_tree.targets import Values
 from learners.decision_tree.tree import Tree
+from learners.decision_tree.values import Values
 
 
 class DecisionTreeRegressor(Regressor, TreeLearner):

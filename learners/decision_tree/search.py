@@ -66,7 +66,7 @@ def decide(front: Front, splits: Splits, criterion: Criterion, limits: Limits, *
     """Carry out the splits: nodes with feature -1 are done."""
     node, rows, used = front.node_of_place, front.order[0], splits.feature >= 0
     feature = np.maximum(splits.feature, 0)
-    values = front.columns.ravel().take(rows + (feature * front.columns.shape[1]).take(node))  # (n,)
+    values = front.columns.ravel().take(rows + front.cell_of_row_zero(feature).take(node))  # (n,)
     right = values >= splits.threshold.take(node)
     if front.has_missing:
         missing = np.isinf(values)
@@ -85,10 +85,8 @@ def decide(front: Front, splits: Splits, criterion: Criterion, limits: Limits, *
     if front.has_nominal and nominal.any():
         block = Block(front, feature[None, :])
         groups, group_branch = branches_of(block, nominal[None, :], criterion, limits, multiway=multiway)
-        routes = (groups.node, block.values[0, groups.place], group_branch)
-        by_row = np.full(front.columns.shape[1], -1)
-        by_row[block.order[0, nominal.take(node)]] = np.repeat(group_branch, groups.rows)
-        branch = np.where(nominal.take(node), by_row.take(rows), branch)
+        routes = (groups.node, groups.codes(), group_branch)
+        branch = np.where(nominal.take(node), groups.spread(group_branch), branch)
         n_branches[nominal] = np.maximum.reduceat(group_branch, groups.begin) + 1
         splits.threshold[nominal] = np.nan
     return Decision(branch, n_branches, splits.threshold, missing_branch, routes)

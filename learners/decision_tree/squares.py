@@ -4,8 +4,9 @@ With L_k and R_k the rows of class k left and right of a cut, W_L and W_R in all
 
     Σ_k L_k² / W_L + Σ_k R_k² / W_R
 
-When a row of class k passes from right to left, as the o-th of its class in the node, Σ L² grows by 2o - 1 and Σ R²
-falls by 2(T_k - o) + 1.  So two running sums, of o and of T_k, replace one for each class.  The o themselves come from
+When a row of class k and weight w passes from right to left, and o is then the weight of its class on the left, Σ L²
+grows by w (2o - w) and Σ R² falls by w (2(T_k - o) + w).  So two running sums, of w (2o - w) and of w T_k, replace one
+for each class.  The o themselves come from
 running counts of several classes packed into one 64-bit word: its fields need hold no more than the largest node,
 since differences are right even when sums along the whole table overflow.
 
@@ -18,9 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from learners.decision_tree.criteria import class_weights
+
 if TYPE_CHECKING:
     from learners.decision_tree.block import Block
-    from learners.decision_tree.targets import Labels
+    from learners.decision_tree.labels import Labels
+
+FEW_CLASSES = 3
+"""Up to so many, a running sum for each class is cheaper."""
 
 WORD = 64
 
@@ -28,37 +34,35 @@ SAFE = 1 << 15
 """The fourth power of so many rows is within 64 bits."""
 
 
-def branch_squares(
+def running_squares(
     block: Block, labels: Labels, at: np.ndarray, node: np.ndarray, pair: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows of the left branch, and Σ L² and Σ R², at places (q,) with their nodes and pairs: each (q,)."""
-    counts, b = _class_counts(block), block.values.shape[0]
+    """Return the weight of the left branch, and Σ L² and Σ R², at places (q,) with their nodes and pairs: each (q,)."""
+    counts = _class_counts(block)
     codes = labels.codes_of(block.order)  # (b, n)
-    of_class = counts.ravel().take(block.node * counts.shape[1] + codes)  # (b, n), the T_k
-    number = _numbers(block, codes, counts)  # (b, n), the o
+    weight = None if labels.whole is None else labels.whole.take(block.order)  # (b, n), the w
+    passed = counts.ravel().take(block.node * counts.shape[1] + codes)  # (b, n), the T_k
+    steps = _numbers(block, codes, weight, counts)  # (b, n), the o
+    steps += steps
+    steps -= 1 if weight is None else weight
+    if weight is not None:
+        steps *= weight
+        passed *= weight
     squares = (counts * counts).sum(axis=1)  # (m,)
-    rows = at - _before(np.ones_like(squares) * block.front.rows_in_node, b).take(pair)
-    rows += 1
-    passed = np.cumsum(of_class).take(at) - _before(squares, b).take(pair)
-    own = np.cumsum(number).take(at) - _before((squares + block.front.rows_in_node) // 2, b).take(pair)
-    left = 2 * own - rows
-    return rows, left, squares.take(node) - 2 * passed + left
-
-
-def _before(own: np.ndarray, b: int) -> np.ndarray:
-    """Sum what nodes (m,) hold over all pairs that stand before each of the b m pairs."""
-    repeated = np.tile(own, b)
-    return np.cumsum(repeated) - repeated
+    all_weight, before = counts.sum(axis=1), block.before(squares).take(pair)
+    upto = at + 1 if weight is None else np.cumsum(weight).take(at)
+    left = np.cumsum(steps).take(at) - before
+    right = squares.take(node) - 2 * (np.cumsum(passed).take(at) - before) + left
+    return upto - block.before(all_weight).take(pair), left, right
 
 
 def _class_counts(block: Block) -> np.ndarray:
-    """Return the rows of each class in each node, (m, c)."""
-    sums = block.front.sums
-    return np.vstack([block.front.rows_in_node - sums.sum(axis=0), sums]).T.astype(np.int64)
+    """Return the weight of each class in each node, (m, c)."""
+    return class_weights(block.total).T.astype(np.int64)
 
 
-def _numbers(block: Block, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Number each node's rows of each class, from 1, along every feature: (b, n)."""
+def _numbers(block: Block, codes: np.ndarray, weight: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
+    """Sum the weights (b, n) of each node's rows of each class along every feature; without weights, number: (b, n)."""
     c, b = counts.shape[1], codes.shape[0]
     bits = int(counts.max()).bit_length()
     field = np.arange(c) % (WORD // bits) * bits
@@ -67,8 +71,11 @@ def _numbers(block: Block, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     number = np.zeros(codes.shape, dtype=np.uint64)
     for w in range(int(word[-1]) + 1):
         unit = np.where(word == w, np.uint64(1) << field.astype(np.uint64), np.uint64(0))
-        run = np.cumsum(unit.take(codes)).reshape(codes.shape)
-        before = _before((counts.astype(np.uint64) * unit).sum(axis=1), b)
+        added = unit.take(codes)
+        if weight is not None:
+            added *= weight.view(np.uint64)
+        run = np.cumsum(added).reshape(codes.shape)
+        before = block.before((counts.astype(np.uint64) * unit).sum(axis=1))
         run -= np.repeat(before, np.tile(block.front.rows_in_node, b)).reshape(codes.shape)
         run >>= shift
         if w == 0 and word[-1] == 0:

@@ -5,9 +5,10 @@
 
 A tree sees n rows drawn with replacement (bootstrap), or a fraction of them without; and looks, at each node or in all
 of the tree, at a random subset of the features.  Rows that a tree has not seen are out of its bag, and tell how well
-the forest does on new ones.
+the forest does on new ones.  Weights are how often a row is there: the chance to draw it, and in all the number of
+draws (see ``drawing``).
 
-Cost, T trees: O(T n max_features c depth) to fit besides O(T n d depth) to keep rows sorted; O(T m depth) to predict.
+Cost, T trees: O(T n max_features c depth) to fit, O(T m depth) to predict.
 
 Reference: L. Breiman, "Random forests", Machine Learning 45, 2001; subsets by tree: T. K. Ho, "The random subspace
 method for constructing decision forests", 1998.
@@ -28,19 +29,20 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from learners.base import Learner, with_input_tags
-from learners.decision_tree.base import TreeLearner, features_to_draw, importances, rows_of
+from learners.decision_tree.base import TreeLearner, cut_to_cost, features_to_draw, importances, rows_of
 from learners.decision_tree.criteria import Criterion
 from learners.decision_tree.growing import Growth
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
+from learners.random_forest.bag import OutOfBag, places_given
+from learners.random_forest.drawing import Pool, mass_of_tree, rows_to_draw
 from learners.random_forest.growing import Plan, grow_trees
+from learners.random_forest.walking import coded, woods
 
 
-class Grown(NamedTuple):
-    """What trees are grown from: checked rows (n, d), the truth (n,), and how many numbers an answer has."""
+class Aim(NamedTuple):
+    """What trees are grown to: the target of the rows, the criterion of a split, how many numbers an answer has."""
 
-    X: np.ndarray
-    truth: np.ndarray
     target: Target
     criterion: Criterion
     width: int
@@ -60,27 +62,42 @@ class ForestLearner(Learner):
     """The parameters that `path` takes."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{k: v for k, v in TreeLearner._parameter_constraints.items() if k not in ("ccp_alpha", "max_leaf_nodes")},
+        **TreeLearner._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "feature_subset": [StrOptions({"split", "tree"})],
         "bootstrap": ["boolean"],
         "max_samples": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
         "oob_score": ["boolean"],
+        "n_jobs": [Integral, None],
     }
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            How often each row is there: with whole numbers the forest is that of the table with rows so repeated, to
+            the last bit.  With ``bootstrap`` a row is drawn in proportion, and all weights together are the number of
+            draws.  Else weights go to every tree as they are, or whole numbers of copies are drawn from.
 
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            Weights that are not whole, where a part of the rows is drawn without replacement.
+
+        Warns
+        -----
+        UserWarning
+            Weights sum to less than a tenth of the rows, so that trees draw too few.
         """
-        for _ in self._fit_sizes(X, y, {self.n_estimators}):
+        for _ in self._fit_sizes(X, y, sample_weight, {self.n_estimators}):
             pass
         return self
 
@@ -92,8 +109,7 @@ class ForestLearner(Learner):
         X : array-like of shape (n, d), y : array-like of shape (n,)
         parameter : {"n_estimators"}
         values : sequence of int
-        sample_weight : None
-            A forest takes none.
+        sample_weight : array-like of shape (n,), optional
 
         Yields
         ------
@@ -107,70 +123,79 @@ class ForestLearner(Learner):
         """
         if parameter not in self.path_parameters:
             raise ValueError(f"path is given parameter {parameter!r}; it can be one of {list(self.path_parameters)}.")
-        if sample_weight is not None:
-            raise TypeError("a forest draws its rows and takes no sample_weight; give None.")
         values = list(values)
         allowed = {parameter: self._parameter_constraints[parameter]}
         for value in values:
             validate_parameter_constraints(allowed, {parameter: value}, type(self).__name__)
         if values:
             largest = clone(self).set_params(n_estimators=max(values))
-            fitted = {size: copy(largest) for size in largest._fit_sizes(X, y, set(values))}
+            fitted = {size: copy(largest) for size in largest._fit_sizes(X, y, sample_weight, set(values))}
             for value in values:
                 fitted[value].n_estimators = value
                 fitted[value].trees_ = largest.trees_[:value]
                 yield copy(fitted[value])
 
     @abstractmethod
-    def _grown(self, X: Any, y: Any) -> Grown:
-        """Check what ``fit`` is given."""
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Check what ``fit`` is given: rows X (n, d), the truth (n,) and weights (n,), without rows of weight zero."""
 
     @abstractmethod
-    def _keep_test(self, answers: np.ndarray, truth: np.ndarray) -> None:
-        """Keep the answers (n, width) out of the bag and their score."""
+    def _aim(self, pool: Pool, size: int | None) -> Aim:
+        """Return what to grow trees to, of ``size`` draws from the pool (None: all of it, weights included)."""
 
     @abstractmethod
-    def _answers(self, tree: Tree, X: np.ndarray) -> np.ndarray:
-        """What one tree says of each row: shape (m, c) or (m, 1)."""
+    def _keep_test(self, answers: np.ndarray, pool: Pool, place: np.ndarray) -> None:
+        """Keep the answers out of the bag (k, width) and their score.
 
-    def _fit_sizes(self, X: Any, y: Any, sizes: set[int]) -> Iterator[int]:
+        Rows that ``fit`` was given stand at ``place`` (n,) in the pool of k rows; -1 if of weight zero.
+        """
+
+    @abstractmethod
+    def _answers(self, value: np.ndarray) -> np.ndarray:
+        """Return what nodes with these values (k, c) or (k, 1) say: same shape."""
+
+    def _fit_sizes(self, X: Any, y: Any, sample_weight: Any, sizes: set[int]) -> Iterator[int]:
         """Grow ``trees_``; stop at each of the sizes, when the forest is fitted as one of that size."""
-        X, truth, target, criterion, width = self._grown(X, y)
-        n, d = X.shape
-        size = n if self.max_samples is None else min(n, rows_of(self.max_samples, n, least=1))
+        rows, truth, weight = self._checked(X, y, sample_weight)
+        size = rows_to_draw(self.max_samples, weight, replacement=self.bootstrap)
+        pool = Pool.of(rows, truth, weight, merge=size is not None)
+        aim = self._aim(pool, size)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_estimators)
         generators = [np.random.default_rng(seed) for seed in seeds]
         n_values = np.array([0 if values is None else len(values) for values in self.categories_])
-        growth = self._growth(d, size, float(target.weight.sum()), criterion)
-        plan = Plan(size, self.bootstrap, self.feature_subset == "tree", growth)
-        total, trees = np.zeros((n, width)), np.zeros((n, 1))
+        plan = Plan(size, self.bootstrap, self.feature_subset == "tree", self._growth(pool, aim, size))
+        outside = OutOfBag(pool.weight.size, aim.width)
         self.trees_: list[Tree] = []
-        for tree, seen in grow_trees(X, target, n_values, plan, generators):
-            self.trees_.append(tree)
+        for tree, seen in grow_trees(pool, aim.target, n_values, plan, generators, self.n_jobs):
+            self.trees_.append(cut_to_cost(tree, self.ccp_alpha))
             if self.oob_score:
-                total[~seen] += self._answers(tree, X[~seen])
-                trees[~seen] += 1
+                outside.add(~seen, self._answers(tree.value)[tree.apply(pool.X[~seen])])
             if len(self.trees_) in sizes:
                 if self.oob_score:
-                    self._keep_test(np.where(trees > 0, total / np.maximum(trees, 1), np.nan), truth)
+                    self._keep_test(outside.answers, pool, places_given(pool, sample_weight))
                 yield len(self.trees_)
 
-    def _growth(self, d: int, size: int, weight: float, criterion: Criterion) -> Growth:
+    def _growth(self, pool: Pool, aim: Aim, size: int | None) -> Growth:
+        n, d = pool.X.shape
+        n, mass = (n if size is None else size), mass_of_tree(pool, aim.target.weight, size)
         return Growth(
-            criterion=criterion,
+            criterion=aim.criterion,
             max_depth=np.inf if self.max_depth is None else self.max_depth,
-            min_samples_split=rows_of(self.min_samples_split, size, least=2),
-            min_samples_leaf=rows_of(self.min_samples_leaf, size, least=1),
-            min_weight_leaf=self.min_weight_fraction_leaf * weight,
+            min_samples_split=rows_of(self.min_samples_split, n, least=2),
+            min_samples_leaf=rows_of(self.min_samples_leaf, n, least=1),
+            min_weight_leaf=self.min_weight_fraction_leaf * mass,
             min_impurity_decrease=self.min_impurity_decrease,
+            max_leaf_nodes=np.inf if self.max_leaf_nodes is None else self.max_leaf_nodes,
             max_features=features_to_draw(self.max_features, d),
             multiway=self.nominal_splits == "multiway",
         )
 
     def _mean_answer(self, X: np.ndarray) -> np.ndarray:
-        total = self._answers(self.trees_[0], X).copy()
-        for tree in self.trees_[1:]:
-            total += self._answers(tree, X)
+        """Return the mean over trees of what they say of rows X (m, d): shape (m, c) or (m, 1)."""
+        table, answers = coded(X, self.trees_[0].n_values), [self._answers(tree.value) for tree in self.trees_]
+        total = np.zeros((X.shape[0], answers[0].shape[1]))
+        for trees, wood in woods(self.trees_):
+            wood.add_up(table, answers[trees], total)
         return total / len(self.trees_)
 
     @property

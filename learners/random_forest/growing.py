@@ -1,74 +1,128 @@
 """Growing the trees of a forest: each draws its rows, and those of a batch grow side by side, as one front.
 
 Trees differ in their rows alone, so columns are sorted once for all: a tree's rows in the order of a feature are that
-order with every row repeated as often as the tree has drawn it, which may be never.
+order without those that the tree has not drawn.  Rows drawn several times stand there once, and count as often.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
 
 from learners import random_forest
-from learners.decision_tree.front import Front, sorting
+from learners.decision_tree.front import Front, by_features, most_values, ranks, sorting
 from learners.decision_tree.growing import Growth, grow
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
+from learners.random_forest.drawing import Pool
 
 
 @dataclass
 class Plan:
-    """How a tree is grown: rows drawn with replacement or without, features drawn for each tree or for each node."""
+    """How a tree is grown: how many rows it draws (None: it has all) and how, features drawn by tree or by node."""
 
-    size: int
+    size: int | None
     replacement: bool
     by_tree: bool
     growth: Growth
 
 
 def grow_trees(
-    X: np.ndarray, target: Target, n_values: np.ndarray, plan: Plan, generators: list[np.random.Generator]
+    pool: Pool,
+    target: Target,
+    n_values: np.ndarray,
+    plan: Plan,
+    generators: list[np.random.Generator],
+    n_jobs: int | None,
 ) -> Iterator[tuple[Tree, np.ndarray]]:
     """Grow a tree with each generator; yield it and the mask (n,) of the rows that it has seen.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    pool : Pool
+        n rows.
     target : Target
-        Of the n rows.
+        Of these rows.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
     plan : Plan
     generators : list of Generator
+    n_jobs : int or None
+        Processes.  Threads were no faster than one: many small steps between large ones hold Python's lock.
     """
-    n = X.shape[0]
-    columns = np.ascontiguousarray(X.T)
-    missing = np.isnan(columns)
-    columns = np.where(missing, np.inf, columns)  # (d, n)
-    order, has_missing = sorting(columns), bool(missing.any())
-    together = max(1, random_forest.BATCH // plan.size)
-    for first in range(0, len(generators), together):
-        batch = generators[first : first + together]
-        drawn = np.stack([_draw(generator, n, plan) for generator in batch])  # (trees, n)
-        trees = len(batch)
-        front = Front(
-            columns=np.tile(columns, trees),
-            nominal=n_values > 0,
-            order=_repeated(order, drawn),
-            rows_in_node=np.full(trees, plan.size),
-            target=target.of(np.tile(np.arange(n), trees)),
-            has_missing=has_missing,
+    nursery = Nursery(pool, target, n_values, plan)
+    together = max(1, random_forest.BATCH // (pool.weight.size if plan.size is None else plan.size))
+    batches = [generators[first : first + together] for first in range(0, len(generators), together)]
+    processes = min(processes_of(n_jobs), len(batches))
+    if processes == 1:
+        for batch in batches:
+            yield from nursery.grow(batch)
+        return
+    shares = [[batches[i] for i in share] for share in np.array_split(np.arange(len(batches)), processes)]
+    for grown in Parallel(n_jobs=processes)(delayed(nursery.grow_all)(share) for share in shares):
+        yield from grown
+
+
+def processes_of(n_jobs: int | None) -> int:
+    """Return how many processes ``n_jobs`` asks for: None is one, -1 all cores, -2 all but one, and so on.
+
+    >>> processes_of(None), processes_of(3)
+    (1, 3)
+    """
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0; it can be a number of processes, -1 for all cores, or None for one.")
+    if n_jobs is None or n_jobs > 0:
+        return n_jobs or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores + 1 + n_jobs)
+
+
+class Nursery:
+    """What all trees have in common: sorted columns, the target, and how they are grown."""
+
+    def __init__(self, pool: Pool, target: Target, n_values: np.ndarray, plan: Plan) -> None:
+        self.pool, self.target, self.n_values, self.plan = pool, target, n_values, plan
+        self.columns, self.has_missing = by_features(pool.X)
+        self.order = sorting(self.columns)
+        self.rank = ranks(self.columns, self.order) if plan.growth.max_features < pool.X.shape[1] else None
+        self.counted = plan.size is not None and plan.replacement and target.whole is None
+
+    def grow_all(self, batches: list[list[np.random.Generator]]) -> list[tuple[Tree, np.ndarray]]:
+        """Grow several batches."""
+        return [grown for batch in batches for grown in self.grow(batch)]
+
+    def grow(self, batch: list[np.random.Generator]) -> list[tuple[Tree, np.ndarray]]:
+        """Grow a tree with each generator, side by side."""
+        d, n = self.columns.shape
+        drawn = np.stack([_draw(self.pool, self.plan, generator) for generator in batch])  # (trees, n)
+        front = self._front(drawn, self.target.of(np.tile(np.arange(n), len(batch))))
+        return list(zip(grow(front, self.n_values, _drawing(self.plan, d, batch)), drawn > 0, strict=True))
+
+    def _front(self, drawn: np.ndarray, target: Target) -> Front:
+        places, trees = np.minimum(drawn, 1) if self.counted else drawn, drawn.shape[0]
+        kept_sorted = self.rank is None
+        return Front(
+            columns=self.columns,
+            rank=self.rank,
+            nominal=self.n_values > 0,
+            order=_repeated(self.order if kept_sorted else np.arange(drawn.shape[1])[None, :], places),
+            rows_in_node=places.sum(axis=1),
+            tree=np.arange(trees),
+            target=target.repeated(drawn.ravel(), int(drawn.sum(axis=1).max())) if self.counted else target,
+            nominal_values=most_values(self.rank, self.n_values > 0),
+            has_missing=self.has_missing,
             sums=np.empty((0, trees)),
         )
-        yield from zip(grow(front, n_values, _drawing(plan, X.shape[1], batch)), drawn > 0, strict=True)
 
 
-def _draw(generator: np.random.Generator, n: int, plan: Plan) -> np.ndarray:
-    """Return how often each row is drawn, shape (n,)."""
-    rows = generator.integers(0, n, plan.size) if plan.replacement else generator.permutation(n)[: plan.size]
-    return np.bincount(rows, minlength=n)
+def _draw(pool: Pool, plan: Plan, generator: np.random.Generator) -> np.ndarray:
+    if plan.size is None:
+        return np.ones(pool.weight.size, dtype=np.intp)
+    return pool.draw(generator, plan.size, replacement=plan.replacement)
 
 
 def _repeated(order: np.ndarray, drawn: np.ndarray) -> np.ndarray:

@@ -9,9 +9,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from learners.base import Regressor
 from learners.decision_tree.criteria import REGRESSION
-from learners.decision_tree.targets import Values
-from learners.decision_tree.tree import Tree
-from learners.random_forest.base import ForestLearner, Grown
+from learners.decision_tree.values import Values
+from learners.random_forest.bag import spread
+from learners.random_forest.base import Aim, ForestLearner
+from learners.random_forest.drawing import Pool, mass_of_tree
 
 
 class RandomForestRegressor(Regressor, ForestLearner):
@@ -20,7 +21,8 @@ class RandomForestRegressor(Regressor, ForestLearner):
     Parameters
     ----------
     n_estimators, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease,
-    feature_subset, bootstrap, max_samples, random_state, nominal_splits, categorical_features
+    max_leaf_nodes, ccp_alpha, feature_subset, bootstrap, max_samples, n_jobs, random_state, nominal_splits,
+    categorical_features
         As in `RandomForestClassifier`.
     criterion : {"squared_error"}
     max_features : int, fraction, {"sqrt", "log2"} or None, default 1.0
@@ -33,15 +35,15 @@ class RandomForestRegressor(Regressor, ForestLearner):
     trees_ : list of Tree
     feature_importances_ : ndarray of shape (d,)
     oob_score_ : float
-        R² of the predictions out of the bag.  With ``oob_score``.
+        R², by weight, of the predictions out of the bag.  With ``oob_score``.
     oob_prediction_ : ndarray of shape (n,)
-        Those predictions; NaN for a row that every tree has seen.
+        Those predictions; NaN for a row that every tree has seen, or of weight zero.
 
     Examples
     --------
     >>> forest = RandomForestRegressor(n_estimators=10, random_state=0)
     >>> forest.fit([[0], [1], [2], [9], [10], [11]], [1.0] * 3 + [5.0] * 3).predict([[1], [10]])
-    array([1.4, 5. ])
+    array([1., 5.])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -59,12 +61,15 @@ class RandomForestRegressor(Regressor, ForestLearner):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        max_leaf_nodes: int | None = None,
         max_features: int | float | Literal["sqrt", "log2"] | None = 1.0,
         feature_subset: Literal["split", "tree"] = "split",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        ccp_alpha: float = 0.0,
         nominal_splits: Literal["multiway", "binary"] = "multiway",
         categorical_features: Any = "from_dtype",
     ) -> None:
@@ -75,29 +80,35 @@ class RandomForestRegressor(Regressor, ForestLearner):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.feature_subset = feature_subset
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
+        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.ccp_alpha = ccp_alpha
         self.nominal_splits = nominal_splits
         self.categorical_features = categorical_features
 
-    def _grown(self, X: Any, y: Any) -> Grown:
-        X, y, weight = self._check_fit(X, y)
-        return Grown(X, y, Values(y, weight), REGRESSION[self.criterion], 1)
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self._check_fit(X, y, sample_weight)
 
-    def _keep_test(self, answers: np.ndarray, truth: np.ndarray) -> None:
-        answers = answers[:, 0]
-        tested = ~np.isnan(answers)
-        spread = float(np.sum((truth[tested] - truth[tested].mean()) ** 2)) if tested.any() else 0.0
-        left = float(np.sum((truth[tested] - answers[tested]) ** 2))
-        self.oob_prediction_ = answers
-        self.oob_score_ = 1 - left / spread if spread > 0 else 0.0
+    def _aim(self, pool: Pool, size: int | None) -> Aim:
+        weight = pool.weight if size is None else np.ones(pool.weight.size)
+        return Aim(Values(pool.truth, weight, mass_of_tree(pool, weight, size)), REGRESSION[self.criterion], 1)
 
-    def _answers(self, tree: Tree, X: np.ndarray) -> np.ndarray:
-        return tree.value[tree.apply(X)]
+    def _keep_test(self, answers: np.ndarray, pool: Pool, place: np.ndarray) -> None:
+        tested = ~np.isnan(answers[:, 0])
+        weight, truth = pool.weight[tested], pool.truth[tested]
+        spread_out = float(weight @ (truth - np.average(truth, weights=weight)) ** 2) if tested.any() else 0.0
+        left = float(weight @ (truth - answers[tested, 0]) ** 2)
+        self.oob_prediction_ = spread(answers, place)[:, 0]
+        self.oob_score_ = 1 - left / spread_out if spread_out > 0 else 0.0
+
+    def _answers(self, value: np.ndarray) -> np.ndarray:
+        return value
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         return self._mean_answer(X)[:, 0]
