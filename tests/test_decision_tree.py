@@ -285,3 +285,13 @@ def test_text_rules_and_drawing_say_the_same() -> None:
     with pytest.raises(ValueError, match="1 names"):
         export_text(tree, feature_names=["a"])
     assert export_text(DecisionTreeClassifier().fit([[1]], [7])) == " → 7 (1 row)\n".strip(" ")
+
+
+def test_small_thresholds_and_means_keep_their_digits() -> None:
+    tree = DecisionTreeRegressor().fit([[1e-4], [2e-4]], [0.00123456, 20.0])
+    assert export_text(tree) == "|-- x1 < 0.00015 → 0.00123 (1 row)\n|-- x1 >= 0.00015 → 20.00 (1 row)\n"
+
+
+def test_a_question_about_missing_cells_is_drawn_in_words() -> None:
+    tree = DecisionTreeClassifier().fit([[np.nan], [np.nan], [1.0]], [0, 0, 1])
+    assert draw(tree).labels[0] == "x1 missing?"

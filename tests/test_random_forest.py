@@ -16,6 +16,7 @@ from learners.decision_tree.front import Front
 from learners.decision_tree.growing import Growth, grow
 from learners.decision_tree.labels import Labels
 from learners.decision_tree.values import Values
+from learners.random_forest.drawing import Pool
 
 
 def _mean_score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -337,3 +338,16 @@ def test_values_that_are_counted_split_as_values_that_are_sorted(
     counted = _fitted_bits(forest.fit(X, y, sample_weight=weight))
     monkeypatch.setattr("learners.decision_tree.nominal.FEW_PLACES", 0)
     assert _fitted_bits(forest.fit(X, y, sample_weight=weight)) == counted
+
+
+@pytest.mark.parametrize("given", [{}, {"bootstrap": False, "max_samples": 0.5}])
+def test_heavy_weights_cost_no_more_than_light_ones_and_draw_as_they_weigh(given: dict[str, Any]) -> None:
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    pool = Pool.of(X, y, np.full(40, 1e6), merge=True)
+    drawn = pool.draw(np.random.default_rng(0), 20_000_000, replacement=not given)
+    assert drawn.sum() == 20_000_000
+    np.testing.assert_allclose(drawn, 500_000, rtol=0.02)
+    forest = RandomForestClassifier(3, random_state=0, **given).fit(X, y, sample_weight=np.full(40, 1e6))
+    np.testing.assert_array_equal(forest.predict(X), y)
+    with pytest.raises(ValueError, match="divide the weights"):
+        forest.fit(X, y, sample_weight=np.full(40, 1e150))

@@ -45,7 +45,7 @@ def export_text(estimator: TreeLearner, *, feature_names: Sequence[str] | None =
     feature_names : sequence of d str, optional
         By default the columns' names in training, else x1, x2, ….
     decimals : int
-        Of thresholds and means.
+        Of thresholds and means; small ones are written with three digits.
     """
     words = _Words(estimator, feature_names, decimals)
     tree = estimator.tree_
@@ -112,18 +112,25 @@ class _Words:
         self.categories = estimator.categories_
         self.classes = getattr(estimator, "classes_", None)
 
+    def number(self, value: float) -> str:
+        """Write a number with the wanted decimals; a small one, of which they would leave nothing, with three digits."""
+        small = 0 < abs(value) < 10.0 ** (1 - self.decimals)
+        return f"{value:.3g}" if small else f"{value:.{self.decimals}f}"
+
     def prediction(self, node: int) -> str:
         value, rows = self.tree.value[node], self.tree.n_node_samples[node]
-        what = f"{value[0]:.{self.decimals}f}" if self.classes is None else str(self.classes[np.argmax(value)])
+        what = self.number(value[0]) if self.classes is None else str(self.classes[np.argmax(value)])
         return f"{what} ({rows} {'row' if rows == 1 else 'rows'})"
 
     def label(self, node: int) -> str:
         feature = self.tree.feature[node]
         if feature < 0:
             return self.prediction(node)
-        nominal = self.tree.route_start[node] >= 0
-        question = "" if nominal else f" < {self.tree.threshold[node]:.{self.decimals}f}"
-        return f"{self.features[feature]}{question}?"
+        if self.tree.route_start[node] >= 0:
+            return f"{self.features[feature]}?"
+        threshold = self.tree.threshold[node]
+        question = "missing" if np.isinf(threshold) else f"< {self.number(threshold)}"
+        return f"{self.features[feature]} {question}?"
 
     def answer(self, node: int, child: int) -> str:
         """The condition under which a row goes from the node to the child."""
@@ -134,7 +141,7 @@ class _Words:
             threshold = self.tree.threshold[node]
             if np.isinf(threshold):
                 return f"{name} is {'missing' if branch else 'known'}"
-            return f"{name} {'>=' if branch else '<'} {threshold:.{self.decimals}f}"
+            return f"{name} {'>=' if branch else '<'} {self.number(threshold)}"
         start = self.tree.route_start[node]
         route = self.tree.route[start : start + len(values) + 1]
         names = [str(values[code]) if code < len(values) else "missing" for code in np.flatnonzero(route == branch)]

@@ -32,6 +32,10 @@ class Content(NamedTuple):
     sums: np.ndarray
 
 
+LIGHTEST = 1e-280
+"""Weights that are all below it have quotients beyond the range of floats."""
+
+
 class Target(ABC):
     """Abstract: the targets and weights of the n0 training rows."""
 
@@ -42,6 +46,10 @@ class Target(ABC):
 
     def _weigh(self, weight: np.ndarray, mass: float | None) -> None:
         self.weight, self.heaviest = weight, float(weight.max())
+        if self.heaviest < LIGHTEST:
+            raise ValueError(
+                f"sample_weight is {self.heaviest:.3g} at most, which is no weight: multiply all by one number."
+            )
         self.whole = None if np.all(weight == 1.0) else fixed_point(weight, mass)
         self.grain = 1.0 if self.whole is None else float(self.whole.sum() / weight.sum())
 

@@ -8,7 +8,8 @@ on the line [0, W) on which every row has a stretch as long as its weight (the i
 So rows in another order, a row written twice or a row of weight 2 give the same forest, to the last bit.
 
 Cost: O(n log n) to sort by the first column, and by further columns only what is still tied; O(s + n) for a draw
-of s rows, if weights are fractions O(s log s + n).
+of s rows, if weights are fractions O(s log s + n); O(n) where s is many times n, since then the counts themselves are
+drawn, of which the points on the line would be but another way.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ import numpy as np
 
 FEW_COPIES = 8
 """On average, of a row."""
+
+MOST_DRAWS = 2**31
+"""More than any table has rows: such weights are in the wrong unit."""
 
 FEWER = 10
 """So many times fewer draws than rows come from weights in the wrong unit rather than from a wish."""
@@ -64,6 +68,10 @@ class Pool:
     def draw(self, generator: np.random.Generator, size: int, *, replacement: bool) -> np.ndarray:
         """Return how often each row is drawn, shape (k,); without replacement from as many copies as its weight."""
         upto = self._upto
+        if size > FEW_COPIES * self.weight.size:
+            if replacement:
+                return generator.multinomial(size, self.weight / upto[-1])
+            return generator.multivariate_hypergeometric(self.weight.astype(np.int64), size, method="marginals")
         if replacement:
             points = np.minimum(generator.random(size) * upto[-1], np.nextafter(upto[-1], 0))
         else:
@@ -124,6 +132,13 @@ def rows_to_draw(max_samples: int | float | None, weight: np.ndarray, *, replace
     None if it needs to draw none, since it gets all of them.
     """
     total = float(weight.sum())
+    if not replacement and max_samples is None:
+        return None
+    if total > MOST_DRAWS and not (isinstance(max_samples, Integral) and replacement):
+        raise ValueError(
+            f"sample_weight sums to {total:.6g}, and a tree draws as many rows, {MOST_DRAWS} at most: divide the "
+            "weights by one number, or give max_samples as an int."
+        )
     if isinstance(max_samples, Integral):
         size = int(max_samples)
     else:
@@ -137,7 +152,7 @@ def rows_to_draw(max_samples: int | float | None, weight: np.ndarray, *, replace
             )
     if replacement:
         return size
-    if max_samples is None or size >= total:
+    if size >= total:
         return None
     fractions = weight != np.rint(weight)
     if fractions.any():

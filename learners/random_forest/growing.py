@@ -89,7 +89,8 @@ class Nursery:
         self.columns, self.has_missing = by_features(pool.X)
         self.order = sorting(self.columns)
         self.rank = ranks(self.columns, self.order) if plan.growth.max_features < pool.X.shape[1] else None
-        self.counted = plan.size is not None and plan.replacement and target.whole is None
+        several = plan.replacement or pool.weight.max() > 1  # may a row be drawn several times?
+        self.counted = plan.size is not None and several and target.whole is None
 
     def grow_all(self, batches: list[list[np.random.Generator]]) -> list[tuple[Tree, np.ndarray]]:
         """Grow several batches."""
