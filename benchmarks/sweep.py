@@ -1,10 +1,15 @@
 """What a sweep costs beside its learners, and what it survives.
 
-    python benchmarks/sweep.py                       200 small jobs: here, in two workers, and by a plain script
-    python benchmarks/sweep.py --jobs 1000 --kill 20 a sweep that is killed at random until it is done
+    python benchmarks/sweep.py                  everything, about a quarter of an hour
+    python benchmarks/sweep.py cost together    some of it
+    python benchmarks/sweep.py --docs           writes docs/benchmarks.md too
 
-It prints tables and asserts nothing.  Start-up is told apart by the difference between the jobs and a tenth of them.
-Of workers only the wall clock is told: the system does not count their CPU seconds for the command.
+- ``cost``: a small job here, with and without its model, and in a plain script of hydra.main and log_model;
+- ``speedup``: a CPU-bound sweep in one worker and in two;
+- ``together``: processes that start at once on a store that does not exist;
+- ``kill``: a sweep that is killed at random, with its workers, until it is done, and then given once more.
+
+Nothing is asserted.  Start-up is told apart by the difference between the jobs and a tenth of them.
 """
 
 from __future__ import annotations
@@ -16,11 +21,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # they kill sweeps in the same way
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from killing import ROOT, start, until_done
+
+from benchmarks.tables import machine, replace_part
+
 BASELINE = """
 import hydra, mlflow, mlflow.sklearn
 from hydra.utils import instantiate
@@ -51,6 +63,9 @@ node = {"seed": 0, "learner": {"_target_": "sklearn.dummy.DummyClassifier", "str
 ConfigStore.instance().store(name="config", node=node)
 main()
 """
+SMALL = ["-m", "dataset=iris", "learner=majority"]
+BOUND = ["-m", "dataset=digits", "learner=mlp", "evaluation=kfold", "resume=false"]
+Row = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -76,28 +91,8 @@ def cost(command: list[str]) -> Cost:
 
 
 def ours(*words: str) -> list[str]:
-    """Return the command, without the values of seed."""
-    return [sys.executable, "-m", "pipeline", "-m", "dataset=iris", "learner=majority", *words]
-
-
-def compare(jobs: int, baseline_jobs: int) -> None:
-    """Print what a job costs in each way."""
-    with TemporaryDirectory() as folder:
-        script = Path(folder) / "plain.py"
-        script.write_text(BASELINE)
-        plain = [sys.executable, str(script), "-m"]
-        ways = {
-            "bakeoff, models off": (ours("tracking.models=false"), jobs),
-            "bakeoff": (ours(), jobs),
-            "bakeoff, workers=2": (ours("workers=2"), jobs),
-            "hydra.main and log_model": (plain, baseline_jobs),
-        }
-        rows = {name: per_job(command, count) for name, (command, count) in ways.items()}
-    print(f"{'milliseconds a job':<28}{'CPU':>8}{'wall':>8}{'CPU, ours = 1':>16}")
-    for name, each in rows.items():
-        ratio = each.cpu / rows["bakeoff"].cpu
-        cpu = "" if "workers" in name else f"{1000 * each.cpu:.0f}"
-        print(f"{name:<28}{cpu:>8}{1000 * each.wall:>8.0f}{f'{ratio:.1f}' if cpu else '':>16}")
+    """Return the command."""
+    return [sys.executable, "-m", "pipeline", *words]
 
 
 def per_job(command: list[str], jobs: int) -> Cost:
@@ -107,51 +102,108 @@ def per_job(command: list[str], jobs: int) -> Cost:
     return Cost((large.wall - small.wall) / (jobs - few), (large.cpu - small.cpu) / (jobs - few))
 
 
-def kill(jobs: int, kills: int) -> None:
+def costs(jobs: int) -> Iterator[Row]:
+    """Tell what a small job costs in each way."""
+    with TemporaryDirectory() as folder:
+        script = Path(folder) / "plain.py"
+        script.write_text(BASELINE)
+        whole = per_job(ours(*SMALL), jobs)
+        yield f"CPU of a job, of {jobs}, with everything", f"{1000 * whole.cpu:.0f} ms"
+        yield (
+            "… with tracking.models=false",
+            f"{1000 * per_job(ours(*SMALL, 'tracking.models=false'), jobs).cpu:.0f} ms",
+        )
+        plain = per_job([sys.executable, str(script), "-m"], jobs // 20)
+        ratio = f"{1000 * plain.cpu:.0f} ms, {plain.cpu / whole.cpu:.0f} times as much"
+        yield f"… in a script of hydra.main and mlflow.sklearn.log_model, of {jobs // 20}", ratio
+
+
+def speedup() -> Iterator[Row]:
+    """Tell how much faster two workers are than one, in turn."""
+    walls = {1: list[float](), 2: list[float]()}
+    for _ in range(2):
+        for workers, taken in walls.items():
+            few, many = (cost(ours(*BOUND, f"seed=range({jobs})", f"workers={workers}")).wall for jobs in (2, 10))
+            taken.append(many - few)
+    one, two = (min(taken) for taken in walls.values())
+    yield "8 CPU-bound jobs by 2 workers", f"{one / two:.2f} times as fast as by 1 ({one:.1f} and {two:.1f} s)"
+
+
+def together(jobs: int, processes: int = 8) -> Iterator[Row]:
+    """Tell what becomes of the runs of processes that start together on no store."""
+    with TemporaryDirectory() as folder:
+        share = jobs // processes
+        parts = [f"seed=range({place * share},{(place + 1) * share})" for place in range(processes)]
+        words = [*SMALL, "tracking.models=false"]
+        began = time.perf_counter()
+        started = [start(Path(folder), [*words, part]) for part in parts]
+        errors = sum(process.wait() != 0 for process in started)
+        wall = time.perf_counter() - began
+        states, hashes = counts(Path(folder))
+    told = f"{share * processes - len(hashes)} lost, {errors} errors, {told_states(states)}, {wall:.0f} s"
+    yield f"{processes} processes, fresh SQLite, {share * processes} runs", told
+
+
+def kill(jobs: int, kills: int) -> Iterator[Row]:
     """Kill a sweep and its workers at random, repeat it until it is done, and tell what is in the store."""
-    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-    from killing import until_done
+    words = [*SMALL, "workers=2", "tracking.models=false", f"seed=range({jobs})"]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        told = until_done(folder, words, kills, every=(3.0, 10.0))
+        states, hashes = counts(folder)
+        once = f"{len(hashes)} hashes, each finished {' or '.join(map(str, sorted(set(hashes.values()))))} times"
+        yield f"{jobs} jobs, {told.kills} SIGKILLs, {told.starts} starts", f"{told_states(states)}; {once}"
+        began = time.perf_counter()
+        start(folder, words).wait()
+        yield f"the same command again, {jobs} jobs done", f"{time.perf_counter() - began:.1f} s"
+
+
+def counts(folder: Path) -> tuple[Counter[str], Counter[str]]:
+    """Return how many runs are in each state, and how often each hash is finished."""
     from mlflow import MlflowClient
 
-    words = ["-m", "dataset=iris", "learner=majority", "workers=2", "tracking.models=false", f"seed=range({jobs})"]
-    with TemporaryDirectory() as folder:
-        began = time.perf_counter()
-        told = until_done(Path(folder), words, kills, every=(3.0, 10.0))
-        wall = time.perf_counter() - began
-        again = cost_in(Path(folder), words)
-        client = MlflowClient(f"sqlite:///{folder}/outputs/mlflow.db")
-        experiment = client.get_experiment_by_name("bakeoff").experiment_id
-        states: Counter[str] = Counter()
-        hashes: Counter[str] = Counter()
-        token = None
-        while True:
-            page = client.search_runs([experiment], max_results=1000, page_token=token)
-            states.update(run.info.status for run in page)
-            hashes.update(run.data.tags["config_hash"] for run in page if run.info.status == "FINISHED")
-            token = page.token
-            if not token:
-                break
-    print(f"{jobs} jobs, {told.kills} kills, {told.starts} starts, {wall:.0f} s: {dict(states)}")
-    print(f"hashes finished: {len(hashes)}, each {set(hashes.values())} times")
-    print(f"the same command once more, all done: {again:.1f} s")
+    client = MlflowClient(f"sqlite:///{folder}/outputs/mlflow.db")
+    experiment = client.get_experiment_by_name("bakeoff").experiment_id
+    states: Counter[str] = Counter()
+    hashes: Counter[str] = Counter()
+    token: str | None = ""
+    while token is not None:
+        page = client.search_runs([experiment], max_results=1000, page_token=token or None)
+        states.update(run.info.status for run in page)
+        hashes.update(run.data.tags["config_hash"] for run in page if run.info.status == "FINISHED")
+        token = page.token or None
+    return states, hashes
 
 
-def cost_in(folder: Path, words: list[str]) -> float:
-    """Return the wall seconds of the command in a folder."""
-    from killing import start
+def told_states(states: Counter[str]) -> str:
+    """Write counts as text."""
+    return ", ".join(f"{count} {state}" for state, count in states.items())
 
-    began = time.perf_counter()
-    start(folder, words).wait()
-    return time.perf_counter() - began
+
+def main() -> None:
+    """Measure what is asked for and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="*", help="cost, speedup, together, kill; all if left out")
+    parser.add_argument("--jobs", type=int, default=200, help="small jobs of which the cost is told")
+    parser.add_argument("--many", type=int, default=1000, help="jobs of the sweeps that are killed, and start together")
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--docs", action="store_true")
+    given = parser.parse_args()
+    parts: dict[str, Callable[[], Iterator[Row]]] = {
+        "cost": lambda: costs(given.jobs),
+        "speedup": speedup,
+        "together": lambda: together(given.many),
+        "kill": lambda: kill(given.many, given.kills),
+    }
+    lines = ["| what | measured |", "| --- | --- |"]
+    for what in given.what or parts:
+        for name, told in parts[what]():
+            lines.append(f"| {name} | {told} |")
+            print(f"{name:<72} {told}", flush=True)
+    if given.docs:
+        command = f"python benchmarks/sweep.py {' '.join(sys.argv[1:])}"
+        replace_part("sweep", "\n".join([machine(command), "", *lines]))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=200)
-    parser.add_argument("--baseline-jobs", type=int, default=10, help="of the plain script, which is slow")
-    parser.add_argument("--kill", type=int, default=0, help="how many kills; then nothing is compared")
-    given = parser.parse_args()
-    if given.kill:
-        kill(given.jobs, given.kill)
-    else:
-        compare(given.jobs, given.baseline_jobs)
+    main()

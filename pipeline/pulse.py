@@ -10,17 +10,19 @@ from pipeline.history import HEARTBEAT_SECONDS
 
 
 class Pulse:
-    """Calls a function every `seconds` until it is stopped; runs that are shorter never hear it.
+    """Calls a function after some seconds, then every so many, until it is stopped; shorter runs never hear it.
 
     Parameters
     ----------
     beat : callable
         What it raises is forgotten: a store that cannot be reached for a minute does not end a run.
-    seconds : float
+    first, seconds : float
+        Until the first call, and between two.
     """
 
-    def __init__(self, beat: Callable[[], None], seconds: float = HEARTBEAT_SECONDS) -> None:
+    def __init__(self, beat: Callable[[], None], first: float, seconds: float = HEARTBEAT_SECONDS) -> None:
         self._beat = beat
+        self._first = first
         self._seconds = seconds
         self._stopped = threading.Event()
         threading.Thread(target=self._go, name="pulse", daemon=True).start()
@@ -30,6 +32,8 @@ class Pulse:
         self._stopped.set()
 
     def _go(self) -> None:
-        while not self._stopped.wait(self._seconds):
+        seconds = self._first
+        while not self._stopped.wait(seconds):
+            seconds = self._seconds
             with suppress(Exception):
                 self._beat()

@@ -96,7 +96,8 @@ def roc_auc(outcome: Outcome) -> float:
         return float(metrics.roc_auc_score(outcome.truth == classes[1], ranking))
     if outcome.probabilities is None:
         return float("nan")
-    return float(metrics.roc_auc_score(outcome.truth, outcome.probabilities, multi_class="ovr", labels=classes))
+    each = outcome.truth[:, np.newaxis] == classes  # (m, c): one against the rest
+    return float(metrics.roc_auc_score(each, outcome.probabilities))
 
 
 def r2(outcome: Outcome) -> float:

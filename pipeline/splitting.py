@@ -246,9 +246,12 @@ def two_parts(
     try:
         first, second = model_selection.train_test_split(rows, test_size=size, stratify=labels, random_state=seed)
     except ValueError as error:
+        counted = dict(zip(*np.unique(target.y[rows].astype(str), return_counts=True), strict=True))
+        rarest = str(min(counted, key=counted.__getitem__))
         raise Refusal(
-            f"evaluation.{key} ({size} of {len(rows)} rows) cannot hold every class in proportion: "
-            f"{str(error).rstrip('.')}. Change its size, or set evaluation.stratify=false."
+            f"evaluation.{key} ({size} of {len(rows)} rows) cannot hold every class in proportion: there are "
+            f"{len(counted)}, and {rarest!r} has {counted[rarest]} of the rows. Change its size, or set "
+            "evaluation.stratify=false."
         ) from error
     return np.sort(first), np.sort(second)
 
@@ -275,11 +278,10 @@ def require_members(target: Target, folds: int, stratified: bool) -> None:
     if not stratified:
         return
     labels, counts = np.unique(target.y, return_counts=True)
-    if counts.min() < folds:
-        raise Refusal(
-            f"evaluation.folds={folds}, but class {str(labels[counts.argmin()])!r} has {counts.min()} rows; "
-            f"use at most {max(counts.min(), 2)} folds, or evaluation.stratify=false."
-        )
+    fewest, label = counts.min(), str(labels[counts.argmin()])
+    if fewest < folds:
+        cure = f"has {fewest} rows; use at most {fewest} folds, or" if fewest > 1 else "has 1 row; drop it, or set"
+        raise Refusal(f"evaluation.folds={folds}, but class {label!r} {cure} evaluation.stratify=false.")
 
 
 def require_fraction(key: str, value: float, *, zero: bool) -> None:

@@ -26,7 +26,8 @@ class Path(Protocol):
 
     The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
     done once.  Each estimator is equal to one fitted anew with that value (to the solver's tolerance where one
-    solution is the start of the search for the next), and stays so when the iterator goes on.
+    solution is the start of the search for the next), and stays so when the iterator goes on.  A table of numbers may
+    come as a plain array.
     """
 
     path_parameters: ClassVar[tuple[str, ...]]
@@ -128,8 +129,8 @@ class GridTuning:
         scores, seconds = np.empty((2, len(candidates), len(inner)))
         for number, (train, validation) in enumerate(inner):
             prepare = clone(Pipeline([("table", "passthrough"), *model.steps[:-1]]))
-            X = prepare.fit_transform(material.X.iloc[train], material.y[train])
-            Q = prepare.transform(material.X.iloc[validation])
+            X = _bare(model[-1], prepare.fit_transform(material.X.iloc[train], material.y[train]))
+            Q = _bare(model[-1], prepare.transform(material.X.iloc[validation]))
             for place, learner, lap in fit_candidates(model[-1], self.grids, X, material.y[train]):
                 scores[place, number] = material.score(learner, Q, material.y[validation])
                 seconds[place, number] = lap
@@ -183,6 +184,14 @@ def fit_candidates(
                 fitted = next(fits)
                 yield first + place, fitted, time.perf_counter() - started
         first += len(candidates)
+
+
+def _bare(learner: Any, table: Any) -> Any:
+    """Return a table of numbers as an array, where no name matters: each candidate would look at every name again."""
+    named = getattr(learner, "categorical_features", "from_dtype") != "from_dtype"
+    if not isinstance(learner, Path) or not isinstance(table, pd.DataFrame) or named:
+        return table
+    return table.to_numpy() if all(dtype == np.float64 for dtype in table.dtypes) else table
 
 
 def _first_best(scores: np.ndarray) -> int:

@@ -63,9 +63,9 @@ class Recorder(ClassifierMixin, BaseEstimator):
         self.pruning_path_ = {"leaves": [3, 2, 1], "depth": [2, 1, 0], "score": [0.25, 0.5, 0.75]}
         return self
 
-    def _write(self, deed: str, X: pd.DataFrame | None) -> None:
+    def _write(self, deed: str, X: pd.DataFrame | np.ndarray | None) -> None:
         if self.log is not None:
-            self.log.append((deed, [] if X is None else X["row"].astype(int).tolist()))
+            self.log.append((deed, [] if X is None else np.asarray(X)[:, 0].astype(int).tolist()))
 
 
 class RecordingStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-NAMED = sorted(set(re.findall(r"\btest_\w+(?:\.py)?\*?", (TESTS / "COVERAGE.md").read_text())))
+TABLE = (TESTS / "COVERAGE.md").read_text()
+NAMED = sorted(set(re.findall(r"\btest_\w+(?:\.py)?\*?", TABLE)))
+PLACED = sorted(set(re.findall(r"\b(test_\w+\.py)::(test_\w+)\b(?!\*)", TABLE)))
 
 
 @pytest.fixture(scope="module")
@@ -25,3 +27,15 @@ def test_what_the_table_names_exists(name: str, there: set[str]) -> None:
         assert any(other.startswith(name[:-1]) for other in there)
     else:
         assert name in there
+
+
+@pytest.mark.parametrize(("file", "name"), PLACED)
+def test_what_the_table_names_stands_in_the_file_it_names(file: str, name: str) -> None:
+    assert re.search(rf"^def {name}\b", (TESTS / file).read_text(), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("number", sorted({*range(1, 25)} - {10}))
+def test_every_worked_number_has_its_row(number: int) -> None:
+    rows = [line.split("|")[1] for line in TABLE.splitlines() if line.startswith("|")]
+    spans = [range(int(first), int(last) + 1) for row in rows for first, last in re.findall(r"W(\d+)-(\d+)", row)]
+    assert any(f"W{number}" in re.findall(r"W\d+", row) for row in rows) or any(number in span for span in spans)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
+from omegaconf import OmegaConf
 
 from pipeline.dataset import Dataset, lecture_table
 from pipeline.listing import CONF, options
@@ -121,6 +124,27 @@ def test_the_reading_probabilities_are_those_of_the_lecture(
 def test_gain_ratio_asks_first_what_information_gain_asks_second(bakeoff: Bakeoff) -> None:
     learner = run_of(bakeoff, "experiment=gain_ratio", "figures=[]")[-1]
     assert learner.feature_names_in_[learner.tree_.feature[0]] == "first"
+
+
+def typed() -> list[str]:
+    """Return every command of the page that runs something, in blocks and within sentences."""
+    page = LECTURES.read_text()
+    return re.findall(r"^\$ bakeoff (.*)$", page, re.MULTILINE) + re.findall(r"`bakeoff ([^`\n]*=[^`\n]*)`", page)
+
+
+def test_every_command_of_the_page_passes_what_is_checked_before_a_run(bakeoff: Bakeoff) -> None:
+    plain = {f"experiment={name}" for name in EXPERIMENTS} | {f"-m '{EVERYTHING}'"}  # these run above
+    assert plain < set(typed())
+    for command in set(typed()) - plain:
+        words = [word for word in shlex.split(command) if word != "-m"]
+        answer = bakeoff("plan", "-m", *words)
+        assert answer.status == 0, f"{command}\n{answer.err}"
+        assert "to run" in answer.out
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_changes_no_key_of_its_dataset_so_that_another_can_be_named(name: str) -> None:
+    assert "dataset" not in OmegaConf.load(CONF / "experiment" / f"{name}.yaml")
 
 
 def test_the_page_tells_how_to_run_everything_at_once() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from command import Bakeoff
 from matplotlib.figure import Figure as Paper
@@ -17,12 +19,12 @@ from learners.decision_tree.export import draw
 from pipeline import figures
 from pipeline.dataset import Dataset, bundled, lecture_table, made
 from pipeline.experiment import Experiment, final_model, run
-from pipeline.figures.canvas import Picture
+from pipeline.figures.canvas import Picture, key, sheet
 from pipeline.figures.finished import FinishedRun
 from pipeline.pruning import NoPruning
 from pipeline.refusal import Refusal
 from pipeline.scoring import choose_metrics
-from pipeline.splitting import Holdout, LeaveOneOut, Splitter
+from pipeline.splitting import Holdout, KFold, LeaveOneOut, Splitter
 from pipeline.tuning import NoTuning
 
 HOLDOUT = Holdout()
@@ -93,6 +95,9 @@ REFUSED: dict[str, tuple[Picture, Experiment, str]] = {
         figures.ProbabilityTables(variants={}, queries=[{"job": "true"}]), experiment_on(MORTGAGE, BAYES), "'deposit'"
     ),
     "a tree of what is none": (figures.Trees(variants={}, draw_tree=draw), experiment_on(IRIS, KNN), "decision trees"),
+    "a tree of ten classes": (
+        figures.Trees(variants={}, draw_tree=draw), experiment_on(bundled("digits"), TREE), "and digits has 10"
+    ),
     "gains of what is no tree": (figures.InformationGains(), experiment_on(IRIS, KNN), "decision trees"),
     "a tree pruned without validation rows": (
         figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}),
@@ -264,6 +269,52 @@ def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
     assert {"family?", "couple, single", "children", "Approve", "Reject"} <= set(said)
 
 
+def overlaps(paper: Paper) -> list[tuple[str, str]]:
+    """Return the words in panels that lie on one another, boxes included."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(paper)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    ticks = [tick for axes in paper.axes for tick in (*axes.get_xticklabels(), *axes.get_yticklabels()) if axes.axison]
+    written = [text for axes in paper.axes for text in axes.texts if text.get_text() and text.get_in_layout()] + ticks
+    boxes = [(text.get_text(), (text.get_bbox_patch() or text).get_window_extent(renderer)) for text in written]
+    return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "depth"), [("mortgage", 9), ("iris", 2), ("iris", 3), ("wine", 2), ("wine", 3), ("breast_cancer", 2)]
+)
+def test_the_words_of_trees_do_not_lie_on_one_another(dataset: str, depth: int) -> None:
+    data = MORTGAGE if dataset == "mortgage" else bundled(dataset)
+    seen = finished(experiment_on(data, TREE))
+    variants = {"CART": {"learner__nominal_splits": "binary"}, "ID3": {"learner__criterion": "entropy"}, "Gini": {}}
+    limited = {title: {**given, "learner__max_depth": depth} for title, given in variants.items()}
+    assert not overlaps(figures.Trees(variants=limited, draw_tree=draw).draw(seen))
+
+
+def test_a_leaf_says_how_many_of_its_rows_are_of_its_class() -> None:
+    seen = finished(experiment_on(IRIS, TREE, KFold(folds=2)))
+    paper = figures.Trees(variants={"two": {"learner__max_depth": 2}}, draw_tree=draw).draw(seen)
+    said = words(paper).splitlines()
+    assert {"50", "49 of 54", "45 of 46", "< 1.75?", "yes", "no"} <= set(said)
+
+
+@pytest.mark.parametrize("names", [2, 5, 8])
+def test_the_key_stays_on_the_paper(names: int) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.lines import Line2D
+
+    paper, _ = sheet(1, width=4.5)
+    key(paper, "kind of tree", {f"the kind numbered {k}": Line2D([], []) for k in range(names)})
+    canvas = FigureCanvasAgg(paper)
+    canvas.draw()
+    inside = paper.legends[0].get_window_extent(canvas.get_renderer())
+    assert inside.x0 >= 0
+    assert inside.x1 <= paper.bbox.x1
+    assert next(text.get_text() for text in paper.legends[0].texts if text.get_text()) == "kind of tree:"
+
+
 def test_information_gains_are_those_of_the_lectures() -> None:
     reading = figures.InformationGains().gains(finished(experiment_on(READING, TREE, LeaveOneOut())))
     gains = {name: round(gain, 4) for name, (gain, _) in reading.items()}
@@ -286,12 +337,37 @@ def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the
     assert "Approve 0.4545, Reject 0.5455" in words(paper)
 
 
+def test_tables_of_long_names_and_many_classes_do_not_lie_on_one_another() -> None:
+    place = ["by the river", "under the old bridge", "on the hill"]
+    X = pd.DataFrame(
+        {"where_it_was_found": pd.Categorical(place * 20), "leaf": pd.Categorical(["small", "broad"] * 30)}
+    )
+    y = np.array([f"the tree called {name}" for name in ("ash", "elm", "fir", "oak", "yew")] * 12)
+    seen = finished(experiment_on(Dataset("trees", X, y, "classification", "tree"), learners.NaiveBayesClassifier()))
+    query = {"where_it_was_found": "on the hill", "leaf": "small"}
+    tables = figures.ProbabilityTables(variants={"plain": {"learner__alpha": 0.0}, "Laplace": {}}, queries=[query])
+    assert not overlaps(tables.draw(seen))
+    assert not overlaps(figures.ConfusionMatrix().draw(seen))
+
+
 def test_the_confusion_matrix_counts_the_test_rows_of_all_folds() -> None:
     seen = finished(experiment_on(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
     paper = figures.ConfusionMatrix().draw(seen)
     counts = [text.get_text() for text in paper.axes[0].texts if text.get_text().isdigit()]
     assert sum(map(int, counts)) == 6
     assert "6 test rows" in words(paper)
+
+
+def test_a_cell_of_the_confusion_matrix_is_as_dark_as_its_share_of_the_true_class() -> None:
+    seen = finished(experiment_on(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
+    axes = figures.ConfusionMatrix().draw(seen).axes[0]
+    counts = np.array([int(text.get_text()) for text in axes.texts if text.get_text().isdigit()]).reshape(2, 2)
+    np.testing.assert_allclose(axes.images[0].get_array(), counts / counts.sum(axis=1, keepdims=True))
+
+
+def test_rows_that_are_tested_in_every_repeat_are_counted_once() -> None:
+    seen = finished(experiment_on(COLOURS, learners.MajorityClassifier(), KFold(folds=3, repeats=2)))
+    assert "6 test rows, 2 times each" in words(figures.ConfusionMatrix().draw(seen))
 
 
 def test_reliability_is_about_the_positive_class() -> None:

@@ -12,11 +12,14 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.neighbors import NearestNeighbors
 
 from learners import KNeighborsClassifier, KNeighborsRegressor
+from learners.knn import metrics
 from learners.knn.brute_force import BruteForce, ScoreFilter
 from learners.knn.kd_tree import KDTree
 from learners.knn.metrics import NormSpace
 from learners.knn.neighbours import near_columns, nearest_columns
+from learners.knn.nominal_search import NominalSearch
 from learners.knn.scipy_tree import SciPyTree
+from learners.knn.spaces import learn_space
 
 LOADERS = [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
 
@@ -192,3 +195,57 @@ def test_nearest_columns_are_sorted_and_hold_the_first_k(seed: int, n: int, leve
             last = distances[i][order[k - 1]]
             wanted = np.flatnonzero(distances[i] <= last) if whole_ties else order[:k]
             assert set(wanted.tolist()) <= set(column[query == i].tolist())
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 300),
+    e=st.integers(1, 6),
+    values=st.integers(1, 6),
+    metric=st.sampled_from(["euclidean", "manhattan", "hamming", "gower"]),
+    whole_ties=st.booleans(),
+    data=st.data(),
+)
+def test_counted_agreement_finds_what_comparing_finds(
+    seed: int, n: int, e: int, values: int, metric: str, whole_ties: bool, data: Any
+) -> None:
+    rng = np.random.default_rng(seed)
+    k = data.draw(st.integers(1, min(n, 20)))
+    T = rng.integers(0, values, (e, n)).astype(float)
+    Q = rng.integers(-1, values + 2, (e, 9)).astype(float)  # with values that no training row has
+    Q[0, ::4] += 0.5
+    space = learn_space(T, np.ones(e, dtype=bool), metric, 2, None, np.full(e, 0.3) if seed % 2 else None)
+    counting = NominalSearch.over(space, T)
+    assert isinstance(counting, NominalSearch)
+    for found, expected in zip(
+        counting.nearest(Q, k, whole_ties=whole_ties), BruteForce(space, T).nearest(Q, k, whole_ties=whole_ties),
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_agreement_is_not_counted_where_it_is_no_whole_number_of_columns() -> None:
+    T, nominal = np.zeros((3, 50)), np.ones(3, dtype=bool)
+    weighted = learn_space(T, nominal, "euclidean", 2, None, [1.0, 2.0, 1.0])
+    equal = learn_space(T, nominal, "euclidean", 2, None, None)
+    largest = learn_space(T, nominal, "chebyshev", 2, None, None)
+    mixed = learn_space(T, np.array([True, False, True]), "euclidean", 2, None, None)
+    holes = np.where(np.arange(50) == 7, np.nan, T)
+    assert isinstance(NominalSearch.over(equal, T), NominalSearch)
+    for space, rows in ((weighted, T), (largest, T), (mixed, T), (equal, holes), (equal, T + 0.5), (equal, T - 1)):
+        assert not isinstance(NominalSearch.over(space, rows), NominalSearch)
+    missing = np.array([[0.0], [np.nan], [0.0]])  # is left out of the distance
+    np.testing.assert_array_equal(NominalSearch.over(equal, T).nearest(missing, 2, whole_ties=False)[1], [[0.0, 0.0]])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 20, 21, 22, 401])
+def test_a_pair_has_the_same_distance_however_many_are_asked_for(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(size)
+    T, Q = rng.normal(size=(7, 400)), rng.normal(size=(7, 30))
+    query, row = rng.integers(30, size=size), rng.integers(400, size=size)
+    space = p_space(2.0, 7)
+    expected = space.table(Q, T, missing=False)[query, row]
+    np.testing.assert_array_equal(space.pairs(Q, query, T, row, missing=False), expected)
+    monkeypatch.setattr(metrics, "PAIR_CELLS", 70)  # ten pairs at once
+    np.testing.assert_array_equal(space.pairs(Q, query, T, row, missing=False), expected)

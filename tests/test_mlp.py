@@ -231,7 +231,7 @@ def test_batch_size_is_cut_to_the_number_of_rows() -> None:
 def test_divergence_is_one_clear_error(estimator: Any, solver: str) -> None:
     X, y = standardised("breast_cancer")
     model = estimator(solver=solver, activation="identity", learning_rate_init=1e160, random_state=0)
-    with pytest.raises(ValueError, match=r"diverged: loss or weights overflowed\.  Standardise .*learning_rate_init"):
+    with pytest.raises(ValueError, match=r"diverged: loss or weights overflowed\. Standardise .*learning_rate_init"):
         model.fit(X, y)
 
 

@@ -1,6 +1,7 @@
 """Naive Bayes: the lectures' tables, scikit-learn's figures, mixed and missing cells, and bad input."""
 
 import math
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,60 @@ def test_numeric_columns_agree_with_gaussian_naive_bayes(load: Any) -> None:
     np.testing.assert_allclose(ours.theta_, theirs.theta_, rtol=1e-12)
     np.testing.assert_allclose(ours.var_, theirs.var_, rtol=1e-12)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_digits_agree_to_ten_places_where_variances_are_no_dust() -> None:
+    X, y = load_digits(return_X_y=True)  # some pixels are 0 in all rows of a class
+    ours, theirs = NaiveBayesClassifier(var_smoothing=0.1, smooth_prior=False), GaussianNB(var_smoothing=0.1)
+    apart = ours.fit(X, y).predict_log_proba(X) - theirs.fit(X, y).predict_log_proba(X)
+    assert np.abs(apart).max() <= 1e-10
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
+def test_log_probabilities_are_those_of_forty_decimal_places(load: Any) -> None:
+    X, y = load(return_X_y=True)
+    ours, theirs = NaiveBayesClassifier(smooth_prior=False).fit(X, y), GaussianNB().fit(X, y)
+    far = np.argsort(ours.predict_joint_log_proba(X).min(axis=1))[:: len(X) // 12]  # from the largest figures on
+    exact = joint_log_of_forty_places(X, y, X[far])
+    mine, other = (_apart(model.predict_joint_log_proba(X[far]), exact) for model in (ours, theirs))
+    # Floats next to -8e9 are 1e-6 apart: no float is nearer to digits' figures than 1e-16 of them.
+    assert (mine <= np.maximum(1e-10, 1e-15 * np.abs(exact).astype(float))).all()
+    assert mine.max() <= max(1e-10, other.max() / 10)  # where the two differ, the rounding is scikit-learn's
+    posterior = [[joint - _log_of_sum(row) for joint in row] for row in exact]
+    wrong = _apart(ours.predict_log_proba(X[far]), np.array(posterior))
+    assert (wrong <= np.maximum(1e-10, 1e-15 * np.abs(exact).max(axis=1, keepdims=True).astype(float))).all()
+
+
+def joint_log_of_forty_places(X: np.ndarray, y: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """Return ln P(class) + Σ_j ln N(x_j; θ, σ² + ε) by the formula as it stands, of shape (m, c), of Decimal."""
+    with localcontext(prec=40):
+        table, queries = (np.vectorize(Decimal, otypes=[object])(cells) for cells in (X, queries))
+        pi = Decimal("3.14159265358979323846264338327950288419717")
+
+        def moments(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            mean = rows.sum(axis=0) / len(rows)
+            return mean, ((rows - mean) ** 2).sum(axis=0) / len(rows)
+
+        columns = []
+        epsilon = Decimal("1e-9") * moments(table)[1].max()
+        for code in np.unique(y):
+            mean, var = moments(table[y == code])
+            var = var + epsilon
+            log_norm = sum((2 * pi * v).ln() for v in var)
+            prior = (Decimal(int((y == code).sum())) / len(y)).ln()
+            columns.append(prior - (log_norm + ((queries - mean) ** 2 / var).sum(axis=1)) / 2)
+        return np.stack(columns, axis=1)
+
+
+def _apart(floats: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    with localcontext(prec=40):
+        return np.abs(np.vectorize(Decimal, otypes=[object])(floats) - exact).astype(float)
+
+
+def _log_of_sum(joint: np.ndarray) -> Decimal:
+    with localcontext(prec=40):
+        top: Decimal = joint.max()
+        return top + sum(((value - top).exp() for value in joint), Decimal(0)).ln()
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 7.5])

@@ -16,10 +16,13 @@ from learners import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     LogisticRegression,
+    MLPClassifier,
+    MLPRegressor,
     NaiveBayesClassifier,
     Ridge,
 )
 from learners.knn.search import Search
+from learners.mlp import training
 
 PATHS = [(name, learner) for name, learner in learners.REGISTRY.items() if hasattr(learner, "path_parameters")]
 VALUES: dict[str, list[Any]] = {
@@ -205,3 +208,36 @@ def test_logistic_penalties_on_a_path_agree_with_refitting_within_the_tolerance(
     for fitted, C in zip(learner.path(X, y[:500], "C", values), values, strict=True):
         alone = clone(learner).set_params(C=C).fit(X, y[:500])
         np.testing.assert_allclose(fitted.predict_proba(X), alone.predict_proba(X), atol=2e-4)
+
+
+# Passes over the rows
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("learner", [MLPClassifier, MLPRegressor])
+def test_passes_on_a_path_are_bit_identical_to_refitting_also_past_the_end_of_training(
+    learner: Any, early_stopping: bool
+) -> None:
+    X, labels, value = table()
+    model = learner((8,), learning_rate_init=0.05, tol=1e-2, n_iter_no_change=3, random_state=0)
+    model.set_params(early_stopping=early_stopping)
+    values = [30, 1, 4, 400, 300]
+    same_as_refitting(model, X, target_of(model, labels, value), X[:60], "max_iter", values)
+    *_, longest, long = model.path(X, target_of(model, labels, value), "max_iter", values)
+    assert longest.n_iter_ == long.n_iter_ < 300
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_one_training_serves_every_number_of_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def counted(*given: Any) -> float:
+        seen.append(1)
+        return one_pass(*given)
+
+    one_pass = training._one_pass
+    monkeypatch.setattr(training, "_one_pass", counted)
+    X, labels, _ = table()
+    assert len(list(MLPClassifier((4,), tol=0, random_state=0).path(X, labels, "max_iter", [5, 20, 10]))) == 3
+    assert len(seen) == 20

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from learners import Perceptron
+from learners import Perceptron, perceptron_walk
 
 ROWS = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]])
 LABELS = np.array([1, 1, -1])
@@ -96,6 +96,14 @@ def test_the_walk_is_the_lectures_loop(seed: int, n: int, d: int, passes: int, c
     np.testing.assert_allclose(np.append(averaged.coef_, averaged.intercept_), mean, rtol=1e-9, atol=1e-9)
 
 
+def test_what_is_kept_between_passes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = noisy(700, 4)
+    plain = quiet_fit(Perceptron(), X, y)
+    for room in (0, 20 * 700):
+        monkeypatch.setattr(perceptron_walk, "MOST_KEPT", room)
+        np.testing.assert_array_equal(quiet_fit(Perceptron(), X, y).coef_, plain.coef_)
+
+
 @pytest.mark.parametrize("n", [500, 6000])
 @pytest.mark.parametrize("clean", [True, False])
 def test_the_plane_is_scikit_learns_in_the_same_order(n: int, clean: bool) -> None:
@@ -107,6 +115,37 @@ def test_the_plane_is_scikit_learns_in_the_same_order(n: int, clean: bool) -> No
         theirs = sklearn.linear_model.Perceptron(shuffle=False, tol=None, max_iter=ours.n_iter_).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-3, 0.1])
+@pytest.mark.parametrize("patience", [1, 5])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_with_tol_learning_ends_at_scikit_learns_pass(tol: float, patience: int, seed: int) -> None:
+    X, y = noisy(400, 4, seed)
+    rule = {"tol": tol, "n_iter_no_change": patience, "max_iter": 300, "shuffle": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it ended by the rule that was asked for
+        ours = Perceptron(**rule).fit(X, y)
+    theirs = sklearn.linear_model.Perceptron(**rule).fit(X, y)
+    assert ours.n_iter_ == theirs.n_iter_ < 300
+    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    np.testing.assert_array_equal(ours.intercept_, theirs.intercept_)
+
+
+def test_tol_is_counted_in_the_loss_of_a_row_whatever_the_unit() -> None:
+    X, y = noisy()
+    plain = Perceptron(fit_intercept=False, tol=0.5, max_iter=300).fit(X, y)
+    scaled = Perceptron(fit_intercept=False, tol=0.5 * 2.0**800, max_iter=300).fit(X * 2.0**400, y)
+    assert plain.n_iter_ == scaled.n_iter_ < 300
+    np.testing.assert_array_equal(scaled.coef_, plain.coef_ * 2.0**400)
+
+
+def test_without_tol_all_passes_are_made_and_with_it_a_clean_one_still_ends_learning() -> None:
+    assert quiet_fit(Perceptron(n_iter_no_change=1), *noisy()).n_iter_ == 100
+    X, y = separable()
+    lecture, patient = Perceptron(max_iter=10_000).fit(X, y), Perceptron(tol=0.0, n_iter_no_change=9999).fit(X, y)
+    assert patient.n_iter_ == lecture.n_iter_
+    np.testing.assert_array_equal(patient.coef_, lecture.coef_)
 
 
 def test_the_average_is_scikit_learns() -> None:
@@ -235,6 +274,8 @@ def test_every_kind_of_array_gives_the_same_plane() -> None:
         ({"intercept_init": [1.0, 2.0]}, r"intercept_init has shape \(2,\)"),
         ({"eta0": 0.0}, "'eta0' parameter of Perceptron"),
         ({"max_iter": 0}, "'max_iter' parameter of Perceptron"),
+        ({"tol": -1e-3}, "'tol' parameter of Perceptron"),
+        ({"n_iter_no_change": 0}, "'n_iter_no_change' parameter of Perceptron"),
     ],
 )
 def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:

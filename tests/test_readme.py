@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from command import Bakeoff
 
+from pipeline.listing import options
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -43,6 +45,16 @@ def test_every_command_of_the_readme_runs(bakeoff: Bakeoff) -> None:
             answer = bakeoff(*words[1:])
             assert answer.status == 0, f"{' '.join(words)}\n{answer.err}"
     assert (bakeoff.folder / "answers.csv").read_text().startswith("prediction,probability_no")
+
+
+def test_one_command_runs_every_classifier_and_another_every_regressor(bakeoff: Bakeoff) -> None:
+    learners, planned = set(options("learner")), []
+    for dataset in ("wine", "diabetes"):
+        line = next(line for line in commands() if "learner=glob" in line and f"dataset={dataset}" in line)
+        plan = bakeoff("plan", *shlex.split(line)[1:])
+        assert plan.status == 0  # so none of the other kind is among them: that is refused
+        planned += [word for word in plan.out.split() if word in learners]
+    assert sorted(planned) == sorted(learners)
 
 
 def test_make_commands_pass_on_overrides_that_are_tested_here() -> None:

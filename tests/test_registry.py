@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +79,51 @@ def test_a_baseline_stands_beside_a_learner_of_ours_and_is_scikit_learns(name: s
     assert type(learner(name)).__module__.startswith("sklearn.")
 
 
-def test_every_space_is_a_learners() -> None:
-    assert set(SPACES) <= set(YAMLS)
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_learner_of_ours_has_its_counterpart_with_the_parameters_that_both_have(name: str) -> None:
+    given = spec(f"sklearn_{name}")
+    theirs = type(learner(f"sklearn_{name}"))
+    shared = set(defaults(REGISTRY[name])) & set(defaults(theirs))
+    assert shared <= set(given)
+
+
+def opening(cls: type) -> list[str]:
+    """Return how the learner's own file opens, then those of the learners that it is made of."""
+    modules = dict.fromkeys(base.__module__ for base in cls.__mro__ if base.__module__.startswith("learners."))
+    return [inspect.getdoc(sys.modules[module]) or "" for module in modules if module != "learners.base"]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_learner_opens_with_a_sentence_an_equation_its_cost_and_the_reference(name: str) -> None:
+    own, *_ = openings = opening(REGISTRY[name])
+    assert re.match(r"(k|[A-Z]).{20,}", own)
+    text = "\n".join(openings)
+    assert re.search(r"^    .*[=≤←]", text, flags=re.MULTILINE), "no equation"
+    assert re.search(r"Cost.*O\(", text, flags=re.DOTALL)
+    assert re.search(r"O\([^)]*\bm", text), "no cost of m query rows"
+    assert re.search(r"References?: .*\b(19|20)\d\d\b", text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_learner_shows_itself_at_work_and_names_shapes(name: str) -> None:
+    cls = REGISTRY[name]
+    assert ">>> " in (inspect.getdoc(cls) or "")
+    assert "Attributes\n---" in (inspect.getdoc(cls) or "")
+    public = [member for member, _ in inspect.getmembers(cls, inspect.isfunction) if not member.startswith("_")]
+    ours = [member for member in public if getattr(cls, member).__module__.startswith("learners.")]
+    assert {"fit", "predict"} <= set(ours)
+    for member in ours:
+        text = inspect.getdoc(getattr(cls, member)) or ""
+        assert text, member
+        assert member.startswith("get_") or re.search(r"shape|ndarray|`fit`|see `", text), member
+    for parameter in defaults(cls):
+        assert re.search(rf"\b{parameter}\b", inspect.getdoc(cls) or ""), parameter
+
+
+def test_every_learner_that_has_something_to_choose_has_a_space() -> None:
+    floors = {"majority", "mean"}
+    assert {name.removeprefix("sklearn_") for name in SPACES} == set(REGISTRY) - floors
+    assert set(SPACES) == set(YAMLS) - floors - {f"sklearn_{name}" for name in floors}
 
 
 @pytest.mark.parametrize("name", SPACES)

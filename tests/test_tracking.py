@@ -11,7 +11,8 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -190,6 +191,30 @@ def test_a_fresh_process_elsewhere_predicts_the_same_from_text_columns(bakeoff: 
     assert bakeoff("predict", run.info.run_id, str(tmp_path / "rows.csv"), "output=p.csv").status == 0
     here = pd.read_csv(bakeoff.folder / "p.csv")["prediction"]
     assert answer.stdout.split() == list(here)
+
+
+def test_one_fold_is_not_told_twice(bakeoff: Bakeoff) -> None:
+    bakeoff("learner=majority", "dataset=iris")
+    metrics = bakeoff.runs()[0].data.metrics
+    assert "test_accuracy" in metrics
+    assert not [name for name in metrics if name.startswith("fold/")]
+
+
+def test_params_of_a_run_that_lasts_are_there_before_its_first_scores(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pipeline.dataset import bundled
+    from pipeline.tracking import Description, MLflowTracker
+
+    monkeypatch.setattr("pipeline.tracking.run.FLUSH_SECONDS", 0.01)
+    experiment = SimpleNamespace(dataset=bundled("iris"))
+    tracker = MLflowTracker(f"sqlite:///{bakeoff.folder}/outputs/mlflow.db", models=False)
+    with tracker.run(Description("lasting", {"learner": "knn"}, {}, ""), cast(Any, experiment)) as run:
+        until = time.monotonic() + 60
+        while not (found := bakeoff.client().get_run(run.run_id)).data.params and time.monotonic() < until:
+            time.sleep(0.02)
+        assert found.info.status == "RUNNING"
+        assert found.data.params == {"learner": "knn"}
 
 
 def test_sigterm_ends_a_run_killed(bakeoff: Bakeoff) -> None:

@@ -10,6 +10,7 @@ Cost: O(mnd) time, O(block) memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -56,20 +57,28 @@ class ScoreFilter:
 
     def __init__(self, T: np.ndarray) -> None:
         e, n = T.shape
-        self.centre = np.median(T[:, :: n // 100 + 1], axis=1)
-        squares = np.zeros(n)
-        for column, middle in zip(T, self.centre.tolist(), strict=True):
-            squares += np.square(column - middle)
-        outlying = squares > 64 * np.median(squares)  # more than 8 times the usual distance
+        sample = np.sort(T[:, :: n // 100 + 1], axis=1)
+        self.centre = sample[:, sample.shape[1] // 2]
+        squares = np.empty(n)
+        for part, gap in self._gaps(T, None):
+            np.add.reduce(np.square(gap, out=gap), axis=0, out=squares[part])
+        outlying = squares > 64 * np.partition(squares, n // 2)[n // 2]  # more than 8 times the usual distance
         if np.count_nonzero(outlying) > n // 64:
             outlying[:] = False
         self.near, self.far = np.flatnonzero(~outlying), np.flatnonzero(outlying)
         kept = self.near if self.far.size else slice(None)
         self.radius = float(np.sqrt(squares[kept].max())) or 1.0
         self.right = np.empty((e + 1, self.near.size), dtype=np.float32)
-        for row, column, middle in zip(self.right, T, self.centre.tolist(), strict=False):
-            row[:] = (column[kept] - middle) / self.radius
+        for part, gap in self._gaps(T, self.near if self.far.size else None):
+            np.divide(gap, self.radius, out=self.right[:-1, part], casting="same_kind")
         self.right[-1] = squares[kept] / self.radius**2
+
+    def _gaps(self, T: np.ndarray, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield some of the rows of T (e, n), all unless given, less the centre: where they are, and a new array."""
+        step = max(1, TILE_CELLS // T.shape[0])
+        for start in range(0, T.shape[1] if rows is None else rows.size, step):
+            part = slice(start, start + step)
+            yield part, T[:, part if rows is None else rows[part]] - self.centre[:, None]
 
     def candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return pairs of query and row that hold the k nearest of each of Q (e, m); None if they are too many to help.
@@ -88,6 +97,8 @@ class ScoreFilter:
         query, row = near_columns(left @ self.right, k, 2 * error)
         if query.size > m * (4 * k + n // 16):
             return None
+        if not self.far.size:
+            return query, row  # near has all rows, in their order
         every = np.repeat(np.arange(m), self.far.size)
         return np.concatenate([query, every]), np.concatenate([self.near[row], np.tile(self.far, m)])
 

@@ -19,6 +19,7 @@ Reference: J. C. Gower, "A general coefficient of similarity and some of its pro
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -37,6 +38,9 @@ P_OF = {
 
 FARTHEST = 1e150
 """The largest coordinate: its square, summed over columns, still fits a float."""
+
+PAIR_CELLS = 2**15
+"""Cells of pairs compared at once: 256 KiB."""
 
 
 class Space(ABC):
@@ -146,11 +150,31 @@ class NormSpace(Space):
 
     def pairs(self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return the distances between columns Q[:, query[i]] and T[:, row[i]]: shape of ``query``."""
+        if self.p == 2 and not (missing or self.mean or self.nominal.any()):
+            return self._euclidean_pairs(Q, query, T, row)
 
         def gap(j: int) -> np.ndarray:
             return self._gap(j, Q[j][query], T[j][row], missing)
 
         return self.norm(gap, missing=missing)
+
+    def _euclidean_pairs(self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """Return what `norm` would, with fewer calls: a sum over the first axis adds column by column, too.
+
+        Not so the sum of a single pair, which therefore is taken twice.
+        """
+        size = query.size
+        if size == 1:
+            query, row = np.repeat(query, 2), np.repeat(row, 2)
+        total = np.empty(query.size)
+        step = max(2, PAIR_CELLS // Q.shape[0])
+        edges = [*range(0, query.size - 1, step), query.size]  # no part has a single pair
+        for start, stop in itertools.pairwise(edges):
+            gap = Q.take(query[start:stop], axis=1)
+            gap -= T.take(row[start:stop], axis=1)
+            np.square(gap, out=gap)
+            np.add.reduce(gap, axis=0, out=total[start:stop])
+        return np.sqrt(total[:size], out=total[:size])
 
     def norm(self, gap: Callable[[int], np.ndarray], *, missing: bool = False) -> np.ndarray:
         """Return the norm of differences.
@@ -204,8 +228,9 @@ class NormSpace(Space):
 def by_columns(X: np.ndarray) -> np.ndarray:
     """Return a copy of a table X (m, d) column by column: shape (d, m)."""
     columns = np.empty((X.shape[1], X.shape[0]))
-    for start in range(0, X.shape[0], 1024):  # slices that fit the cache are turned twice as fast as the whole
-        columns[:, start : start + 1024] = X[start : start + 1024].T
+    step = max(256, 2048 // X.shape[1])
+    for start in range(0, X.shape[0], step):  # slices that fit the cache are turned twice as fast as the whole
+        columns[:, start : start + step] = X[start : start + step].T
     return columns
 
 

@@ -1,4 +1,4 @@
-"""What classifier and regressor share: the parameters, the stored rows, the choice of a search."""
+"""What classifier and regressor share: the parameters, the stored rows, the neighbours of queries."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils.validation import check_is_fitted
 
 from learners.base import Learner
-from learners.knn.brute_force import BruteForce
-from learners.knn.kd_tree import KDTree
-from learners.knn.metrics import P_OF, NormSpace, by_columns, has_missing
-from learners.knn.scipy_tree import SciPyTree
-from learners.knn.search import Search
+from learners.knn.choosing import choose_search
+from learners.knn.graph import neighbour_graph, without_themselves
+from learners.knn.metrics import P_OF, by_columns, has_missing
 from learners.knn.shared_search import SharedSearch
 from learners.knn.spaces import learn_space
 from learners.knn.voting import masses
 from learners.paths import require_path_parameter
-
-TREE_ROWS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
-"""From how many rows on SciPy's tree finds neighbours faster than brute force, by the number of columns (measured)."""
 
 METRICS = {*P_OF, "minkowski", "mahalanobis", "hamming", "gower"}
 
@@ -84,12 +80,13 @@ class Neighbourhood(Learner):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
-    def kneighbors(self, X: Any, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Find the nearest training rows.
 
         Parameters
         ----------
-        X : array-like of shape (m, d)
+        X : array-like of shape (m, d), optional
+            Unless given, the training rows themselves, none of which is then its own neighbour.
         n_neighbors : int, optional
             The parameter of the learner unless given; here it counts rows, not their weight.
         return_distance : bool
@@ -104,18 +101,42 @@ class Neighbourhood(Learner):
         Raises
         ------
         ValueError
-            ``n_neighbors`` is below 1 or more than the training rows.
+            ``n_neighbors`` is below 1 or more than the training rows (without X: than the others).
         """
-        Q = self._check_query(X)
+        check_is_fitted(self)
+        most = self.n_samples_fit_ - (X is None)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         if not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"n_neighbors is {k!r}; it must be an integer from 1 to {self.n_samples_fit_}.")
-        if k > self.n_samples_fit_:
-            raise ValueError(_too_many(int(k), self.n_samples_fit_, self.n_samples_fit_))
-        found = [block[1:] for block in self._search_blocks(Q, int(k), whole_ties=False)]
-        found = found or [(np.empty((0, k), dtype=np.intp), np.empty((0, k)))]
-        rows, distance = (np.concatenate(part) for part in zip(*found, strict=True))
+            raise ValueError(f"n_neighbors is {k!r}; it must be an integer from 1 to {most}.")
+        if k > most:
+            raise ValueError(_too_many(int(k), self.n_samples_fit_, most))
+        if X is None:
+            rows, distance = without_themselves(*self._search_table(self._search.T, int(k) + 1))
+            as_given = np.argsort(self._row)
+            rows, distance = rows[as_given], distance[as_given]
+        else:
+            rows, distance = self._search_table(self._placed(self._check_query(X)), int(k))
         return (distance, self._row[rows]) if return_distance else self._row[rows]
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """Return the graph with an edge from each query to each of its nearest training rows.
+
+        Parameters
+        ----------
+        X, n_neighbors
+            As of `kneighbors`.
+        mode : {"connectivity", "distance"}
+            Whether the length of an edge is 1 or the distance.
+
+        Returns
+        -------
+        csr_matrix of shape (m, n)
+            SciPy's sparse matrix; its columns are the rows given to ``fit``.
+        """
+        if mode not in ("connectivity", "distance"):
+            raise ValueError(f"mode is {mode!r}; it must be 'connectivity' or 'distance'.")
+        distance, index = self.kneighbors(X, n_neighbors)
+        return neighbour_graph(index, distance if mode == "distance" else None, self._given)
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit once for many numbers of neighbours, which share the search for the same rows (see `learners.paths`)."""
@@ -139,50 +160,50 @@ class Neighbourhood(Learner):
         random = self.ties == "random"
         order = check_random_state(self.random_state).permutation(n) if random else slice(None)
         given = np.asarray(1.0 if sample_weight is None else sample_weight)
-        self._row = np.flatnonzero(np.broadcast_to(given, n) if given.ndim == 0 else given)[order]
+        self._given = n if given.ndim == 0 else given.size
+        self._row = (np.arange(n) if given.ndim == 0 else np.flatnonzero(given))[order]
         self._weight = weight[order]
-        self._lightest = np.cumsum(np.sort(weight))  # (n,)
+        self._equal = bool((weight == 1.0).all())  # then k rows weigh k
+        self._lightest = np.arange(1.0, n + 1.0) if self._equal else np.cumsum(np.sort(weight))  # (n,)
         self._rows_weighing(self.n_neighbors)
         nominal = np.array([values is not None for values in self.categories_])
         columns = by_columns(X[order])  # (d, n)
         self._space = learn_space(columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights)
-        self._search = self._choose_search(self._space.place(columns))
+        T = self._space.place(columns)  # (e, n)
+        self._search = choose_search(self._space, T, self.algorithm, self.leaf_size, self.metric)
         return order
-
-    def _choose_search(self, T: np.ndarray) -> Search:
-        """Return the search over coordinates T (e, n) that ``algorithm`` names, or that is likely fastest."""
-        space = self._space
-        if self.algorithm == "brute" or not isinstance(space, NormSpace) or space.nominal.any() or has_missing(T):
-            if self.algorithm == "kd_tree":
-                raise ValueError(
-                    "algorithm='kd_tree' takes numeric columns and a p-norm, but "
-                    f"metric={self.metric!r} or X has others; take algorithm='brute'."
-                )
-            return BruteForce(space, T)
-        if self.algorithm == "kd_tree":
-            return KDTree(space, T, self.leaf_size)
-        e, n = T.shape
-        return (
-            SciPyTree(space, T, self.leaf_size) if n >= TREE_ROWS[min(e, len(TREE_ROWS) - 1)] else BruteForce(space, T)
-        )
 
     def _blocks(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (first query, rows, distance, mass), the last three of shape (m', K), for the queries in blocks."""
         whole_ties = self.ties == "all"
         weighing = self._rows_weighing(self.n_neighbors)
-        for start, rows, distance in self._search_blocks(X, weighing, whole_ties=whole_ties):
-            yield start, rows, distance, masses(rows, distance, self._weight, self.n_neighbors, whole_ties=whole_ties)
+        for start, rows, distance in self._search_blocks(self._placed(X), weighing, whole_ties=whole_ties):
+            if self._equal and not whole_ties:
+                yield start, rows, distance, np.ones(rows.shape)
+            else:
+                mass = masses(rows, distance, self._weight, self.n_neighbors, whole_ties=whole_ties)
+                yield start, rows, distance, mass
+
+    def _placed(self, X: np.ndarray) -> np.ndarray:
+        """Return the coordinates (e, m) of checked rows X (m, d)."""
+        self._check_cells(X)
+        return self._space.place(by_columns(X))
 
     def _search_blocks(
-        self, X: np.ndarray, k: int, *, whole_ties: bool
+        self, Q: np.ndarray, k: int, *, whole_ties: bool
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        self._check_cells(X)
-        Q = self._space.place(by_columns(X))  # (e, m)
         step = self._search.block_rows(whole_ties=whole_ties)
-        for start in range(0, X.shape[0], step):
+        for start in range(0, Q.shape[1], step):
             rows, distance = self._search.nearest(Q[:, start : start + step], k, whole_ties=whole_ties)
             with np.errstate(over="ignore"):  # beyond 1.8e308 a distance is no float
                 yield start, rows, distance * self._space.unit
+
+    def _search_table(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest stored rows of coordinates Q (e, m), and their distances, both of shape (m, k)."""
+        found = [block[1:] for block in self._search_blocks(Q, k, whole_ties=False)]
+        found = found or [(np.empty((0, k), dtype=np.intp), np.empty((0, k)))]
+        rows, distance = (np.concatenate(part) for part in zip(*found, strict=True))
+        return rows, distance
 
     def _rows_weighing(self, k: int) -> int:
         """Return how many rows surely weigh k together: as many as the lightest rows need."""

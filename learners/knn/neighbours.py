@@ -105,8 +105,8 @@ def ranked(
     distances = np.full(rows.shape, np.inf)
     rows[query, place] = row
     distances[query, place] = distance
-    order = np.argsort(distances, axis=1, kind="stable")
-    rows, distances = np.take_along_axis(rows, order, axis=1), np.take_along_axis(distances, order, axis=1)
+    order = np.argsort(distances, axis=1, kind="stable") + np.arange(0, rows.size, len(rows[0]))[:, None]
+    rows, distances = rows.take(order), distances.take(order)  # positions in the whole table
     return first_ranked(rows, distances, k, whole_ties=whole_ties)
 
 

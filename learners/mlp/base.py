@@ -4,27 +4,49 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from learners.base import Learner
 from learners.mlp.network import ACTIVATIONS, Network, forward
 from learners.mlp.solvers import SGD, Adam, Solver
 from learners.mlp.training import DivergedError, History, Schedule, train
+from learners.paths import require_path_parameter
 
 TILE = 128
 """Query rows are put through the network so many at a time, the last tile filled up: a matrix product of one fixed
 shape gives a row the same bits whatever rows stand beside it."""
 
+NOTHING = 1e-9
+"""The share of its first value by which the loss must fall: steps may be too small for the data, or too large."""
+
+
+class Problem(NamedTuple):
+    """What is to be learnt: rows X (n, d), targets or class codes (n,), and what the outputs are.
+
+    Of every stratum, (n,), a share is held back for validation.
+    """
+
+    X: np.ndarray
+    target: np.ndarray
+    strata: np.ndarray
+    outputs: int
+    kind: str
+
 
 class MultilayerPerceptron(Learner):
     """Abstract: parameters, training and the forward pass that classifier and regressor share."""
+
+    path_parameters: ClassVar[tuple[str, ...]] = ("max_iter",)
+    """The parameters that `path` takes."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
@@ -88,48 +110,102 @@ class MultilayerPerceptron(Learner):
         self.epsilon = epsilon
         self.n_iter_no_change = n_iter_no_change
 
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            A parameter out of range, no row left to train on, or a loss that overflowed.
+        """
+        for network, history, parameters in self._train(self._problem(X, y), [self.max_iter]):
+            self._adopt(network, history, parameters)
+        return self
+
+    def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
+        """Train once for many numbers of passes: fewer passes are the first of more (see `learners.paths`)."""
+        require_path_parameter(self, parameter)
+        if sample_weight is not None:
+            raise TypeError(f"{type(self).__name__} takes no sample_weight; give None.")
+        values = list(values)
+        for value in values:
+            allowed = {parameter: self._parameter_constraints[parameter]}
+            validate_parameter_constraints(allowed, {parameter: value}, caller_name=type(self).__name__)
+        trained = clone(self)
+        states: dict[int, tuple[Network, History, np.ndarray]] = {}
+        training = trained._train(trained._problem(X, y), values) if values else iter(())
+        for value in values:
+            while value not in states and not (states and states[max(states)][1].converged):
+                state = next(training)
+                states[len(state[1].losses)] = state
+            fitted = copy(trained)
+            fitted.max_iter = value
+            fitted._adopt(*states.get(value, states[max(states)]))
+            yield fitted
+
+    @abstractmethod
+    def _problem(self, X: Any, y: Any) -> Problem:
+        """Check what ``fit`` is given."""
+
     @abstractmethod
     def _validation_score(self, output: np.ndarray, target: np.ndarray) -> float:
         """Score outputs (v, o) on validation rows against their targets (v,); larger is better."""
 
-    def _train(self, X: np.ndarray, target: np.ndarray, strata: np.ndarray, outputs: int, kind: str) -> Self:
-        """Fit the network to targets (n,), holding back a share of every stratum (n,) for validation if asked."""
+    def _train(self, problem: Problem, stops: Collection[int]) -> Iterator[tuple[Network, History, np.ndarray]]:
+        """Train, holding back rows for validation if asked; yield what it has come to at each stop."""
+        X, target = problem.X, problem.target
         random = check_random_state(self.random_state)
         held_back = self._held_back(X.shape[0])
-        sizes = [X.shape[1], *self._hidden_sizes(), outputs]
+        sizes = [X.shape[1], *self._hidden_sizes(), problem.outputs]
         batch_size = min(200 if self.batch_size == "auto" else int(self.batch_size), X.shape[0] - held_back)
-        network = Network(sizes, self.activation, kind, self.alpha, batch_size, random)
-        self.coefs_, self.intercepts_ = network.coefs, network.intercepts
-        self.n_layers_, self.n_outputs_, self.out_activation_ = len(sizes), outputs, kind
+        network = Network(sizes, self.activation, problem.kind, self.alpha, batch_size, random)
+        self.coefs_, self.intercepts_ = network.coefs, network.intercepts  # the score is of the network as it is
+        self.n_layers_, self.n_outputs_, self.out_activation_ = len(sizes), problem.outputs, problem.kind
         score = None
         if held_back:
-            training, validation = _hold_back(strata, held_back, random)
+            training, validation = _hold_back(problem.strata, held_back, random)
             score = self._scorer(X[validation], target[validation])
             X, target = X[training], target[training]
-        schedule = Schedule(batch_size, self.max_iter, self.shuffle, self.tol, self.n_iter_no_change)
+        schedule = Schedule(batch_size, self.shuffle, self.tol, self.n_iter_no_change)
         solver = self._solver(network.parameters.shape[0])
         try:
-            history = train(network, solver, X, target, schedule, random, score)
+            for history, parameters in train(network, solver, X, target, schedule, stops, random, score):
+                yield network, history, parameters
         except DivergedError as error:
             raise ValueError(
-                f"{type(self).__name__} diverged: loss or weights overflowed.  Standardise the features (for "
+                f"{type(self).__name__} diverged: loss or weights overflowed. Standardise the features (for "
                 f"regression the target too), or lower learning_rate_init={self.learning_rate_init}."
             ) from error
-        self._record(history)
-        return self
 
-    def _record(self, history: History) -> None:
+    def _adopt(self, network: Network, history: History, parameters: np.ndarray) -> None:
+        """Be the network that training left."""
+        self.coefs_, self.intercepts_ = network.layers(parameters)
         self.loss_curve_, self.n_iter_, self.loss_ = history.losses, len(history.losses), history.losses[-1]
         self.best_loss_ = None if self.early_stopping else min(history.losses)
         self.validation_scores_ = history.scores if self.early_stopping else None
         self.best_validation_score_ = max(history.scores) if self.early_stopping else None
         if not history.converged:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} passes while still improving; raise "
-                f"max_iter or learning_rate_init={self.learning_rate_init}, or standardise the features.",
-                ConvergenceWarning,
-                stacklevel=4,
+            self._warn(
+                f"stopped after max_iter={self.max_iter} passes while still improving; raise max_iter or "
+                f"learning_rate_init={self.learning_rate_init}, or standardise the features."
             )
+        elif history.losses[0] > 0 and min(history.losses) > (1.0 - NOTHING) * history.losses[0]:
+            self._warn(
+                f"learnt nothing: no pass had a lower loss than the first. Standardise the features (for regression "
+                f"the target too), or change learning_rate_init={self.learning_rate_init}."
+            )
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(f"{type(self).__name__} {message}", ConvergenceWarning, stacklevel=4)
 
     def _held_back(self, n: int) -> int:
         """Return how many of n rows are for validation."""

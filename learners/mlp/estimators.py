@@ -14,12 +14,12 @@ Reference: C. M. Bishop, "Pattern Recognition and Machine Learning", Springer, 2
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from learners.base import ProbabilisticClassifier, Regressor
-from learners.mlp.base import MultilayerPerceptron
+from learners.mlp.base import MultilayerPerceptron, Problem
 from learners.mlp.losses import sigmoid, softmax
 
 
@@ -85,28 +85,12 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     array(['even', 'odd', 'odd', 'even'], dtype='<U4')
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train the network.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            A parameter out of range, no row left to train on, or a loss that overflowed.
-        """
+    def _problem(self, X: Any, y: Any) -> Problem:
         X, codes, _ = self._check_fit(X, y)
         c = self.classes_.shape[0]
         if c == 2:
-            return self._train(X, codes, codes, outputs=1, kind="logistic")
-        return self._train(X, codes, codes, outputs=c, kind="softmax")
+            return Problem(X, codes, codes, outputs=1, kind="logistic")
+        return Problem(X, codes, codes, outputs=c, kind="softmax")
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         output = self._outputs(X)
@@ -151,25 +135,9 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
     array([-2.,  2.])
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train the network.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            A parameter out of range, no row left to train on, or a loss that overflowed.
-        """
+    def _problem(self, X: Any, y: Any) -> Problem:
         X, y, _ = self._check_fit(X, y)
-        return self._train(X, y, np.zeros(y.shape[0], dtype=np.intp), outputs=1, kind="identity")
+        return Problem(X, y, np.zeros(y.shape[0], dtype=np.intp), outputs=1, kind="identity")
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         return self._outputs(X)[:, 0]

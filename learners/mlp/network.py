@@ -94,12 +94,12 @@ class Network:
     ) -> None:
         self.activation, self.alpha = activation, alpha
         self._loss = LOSSES[output]
-        pairs = list(itertools.pairwise(sizes))
+        self._pairs = pairs = list(itertools.pairwise(sizes))
         self._weights = sum(below * above for below, above in pairs)
         self.parameters = np.empty(self._weights + sum(sizes[1:]))  # (p,)
         self.gradient = np.empty_like(self.parameters)  # (p,)
-        self.coefs, self.intercepts = _views(self.parameters, pairs)
-        self._coef_gradients, self._intercept_gradients = _views(self.gradient, pairs)
+        self.coefs, self.intercepts = self.layers(self.parameters)
+        self._coef_gradients, self._intercept_gradients = self.layers(self.gradient)
         self._penalty_gradient = np.empty(self._weights)
         self._layers = [np.empty((batch_size, size)) for size in sizes]
         self._deltas = [np.empty((batch_size, size)) for size in sizes[1:-1]]
@@ -107,6 +107,17 @@ class Network:
             bound = np.sqrt((2.0 if activation == "logistic" else 6.0) / (below + above))
             coef[:] = random.uniform(-bound, bound, coef.shape)
             intercept[:] = random.uniform(-bound, bound, intercept.shape)
+
+    def layers(self, vector: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Cut a flat vector (p,) into the weight matrices and the bias vectors of each layer, without copying."""
+        coefs, intercepts, start = [], [], 0
+        for below, above in self._pairs:
+            coefs.append(vector[start : start + below * above].reshape(below, above))
+            start += below * above
+        for _, above in self._pairs:
+            intercepts.append(vector[start : start + above])
+            start += above
+        return coefs, intercepts
 
     def loss_and_gradient(self, X: np.ndarray, target: np.ndarray, rows: np.ndarray) -> float:
         """Return the mean loss over a batch, penalty included, and leave its derivative in ``gradient``.
@@ -134,15 +145,3 @@ class Network:
         weights = self.parameters[: self._weights]
         self.gradient[: self._weights] += np.multiply(weights, self.alpha / size, out=self._penalty_gradient)
         return float(loss + 0.5 * self.alpha * (weights @ weights)) / size
-
-
-def _views(vector: np.ndarray, pairs: Sequence[tuple[int, int]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Cut a flat vector into the weight matrices and the bias vectors of each layer, without copying."""
-    coefs, intercepts, start = [], [], 0
-    for below, above in pairs:
-        coefs.append(vector[start : start + below * above].reshape(below, above))
-        start += below * above
-    for _, above in pairs:
-        intercepts.append(vector[start : start + above])
-        start += above
-    return coefs, intercepts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,7 +36,6 @@ class Schedule:
     """Final: how many rows a batch has, in which order rows come, and when to stop."""
 
     batch_size: int
-    max_iter: int
     shuffle: bool
     tol: float
     n_iter_no_change: int
@@ -52,47 +51,57 @@ def train(
     X: np.ndarray,
     target: np.ndarray,
     schedule: Schedule,
+    stops: Collection[int],
     random: np.random.RandomState,
     validation_score: Callable[[], float] | None,
-) -> History:
-    """Change the network's parameters until training converges or ``max_iter`` passes are done.
+) -> Iterator[tuple[History, np.ndarray]]:
+    """Change the network's parameters until training converges or the last stop is reached.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
     target : ndarray of shape (n,)
+    stops : collection of int
+        Numbers of passes after which to say what training has come to; the last is the most passes there are.
     random : RandomState
         Draws the order of rows in each pass.
     validation_score : callable, optional
         The score of the network as it is, larger is better; then the best parameters met are the final ones.
         Without it the loss on training rows tells improvement.
 
+    Yields
+    ------
+    history : History
+        Up to a stop, or to the pass where training converged.
+    parameters : ndarray of shape (p,)
+        What a training that ends there leaves.
+
     Raises
     ------
     DivergedError
     """
-    history = History()
+    losses: list[float] = []
+    scores: list[float] = []
     order = np.arange(X.shape[0])
     best, best_parameters, idle = -math.inf, network.parameters.copy(), 0
-    for _ in range(schedule.max_iter):
+    for passes in range(1, max(stops) + 1):
         if schedule.shuffle:
             order = order[random.permutation(X.shape[0])]
-        history.losses.append(_one_pass(network, solver, X, target, order, schedule.batch_size))
-        score = -history.losses[-1]
+        losses.append(_one_pass(network, solver, X, target, order, schedule.batch_size))
+        score = -losses[-1]
         if validation_score is not None:
             score = validation_score()
-            history.scores.append(score)
+            scores.append(score)
         idle = idle + 1 if score < best + schedule.tol else 0
         if score > best:
             best = score
-            if validation_score is not None:
-                best_parameters[:] = network.parameters
-        if idle > schedule.n_iter_no_change:
-            history.converged = True
-            break
-    if validation_score is not None:
-        network.parameters[:] = best_parameters
-    return history
+            best_parameters[:] = network.parameters
+        converged = idle > schedule.n_iter_no_change
+        if converged or passes in stops:
+            left = network.parameters if validation_score is None else best_parameters
+            yield History(losses.copy(), scores.copy(), converged), left.copy()
+        if converged:
+            return
 
 
 def _one_pass(

@@ -2,7 +2,7 @@
 
 One against one, c classes make c (c - 1) / 2 problems of few rows each, for which a step of `smo` is more Python than
 arithmetic.  Here each step is taken in every problem at once, on arrays with a line per problem.  Not many steps are
-taken: lines that are done wait for the others, and Newton's step is near.
+taken: lines that are done wait for the others, and pivoting is near.
 
 The mathematics is that of `smo`, for the soft margin.
 """
@@ -17,7 +17,7 @@ from learners.svm.smo import flat_curvature
 ENOUGH = 6
 """From so many problems on, steps abreast are cheaper."""
 
-STEPS = 112
+STEPS = 48
 """How many are taken."""
 
 

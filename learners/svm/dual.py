@@ -1,4 +1,4 @@
-"""Solve the dual: working sets of rows, pairs of rows within them, Newton's step to finish.
+"""Solve the dual: working sets of rows, pairs of rows within them, pivoting or Newton's step to finish.
 
 With few rows the working set is all of them.  With more, the rows that violate the optimality conditions most are
 taken, solved among themselves with their own kernel matrix, and the gradient of all rows brought up to date with one
@@ -15,8 +15,9 @@ from typing import final
 
 import numpy as np
 
-from learners.svm.kernels import Gram
+from learners.svm.kernels import Gram, StoredGram
 from learners.svm.newton import newton_step
+from learners.svm.pivoting import free_guess, pivot
 from learners.svm.quadratic import Box, violation
 from learners.svm.smo import pair_steps
 
@@ -33,6 +34,9 @@ STEP_COST = 4e-6
 PATIENCE = 32
 """The fewest steps of a pair between two of Newton's."""
 
+
+LULL = 128
+"""So many steps may be taken without Newton's, while pivoting is likely to be near."""
 
 POLISHES = 3
 """How often Newton's step, at the tolerance, may be followed by more steps of a pair: rounding could go on for ever."""
@@ -75,18 +79,16 @@ def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int
     """
     n = point.beta.size
     while point.n_iter < max_iter:
-        worst = violation(box, point.beta, point.gradient)
         rows = _working_set(box, point.beta, point.gradient)
-        # Far from the optimum a working set need not be solved to the last digit.
-        goal = tol if rows.size == n else max(tol, 0.1 * worst)
-        beta, gradient = point.beta[rows], point.gradient[rows]
         budget = max_iter - point.n_iter
-        whole = rows.size == n
-        part = box if whole else box.restricted(rows)
-        point.n_iter += _minimise(gram.block(rows), part, beta, gradient, goal, budget, point.n_iter if whole else 0)
-        if whole:
-            point.beta, point.gradient = beta, gradient
+        if rows.size == n:
+            point.n_iter += _minimise(gram, box, point.beta, point.gradient, tol, budget, point.n_iter)
         else:
+            # Far from the optimum a working set need not be solved to the last digit.
+            goal = max(tol, 0.1 * violation(box, point.beta, point.gradient))
+            beta, gradient = point.beta[rows], point.gradient[rows]
+            inner = StoredGram(gram.block(rows), gram.level[rows])
+            point.n_iter += _minimise(inner, box.restricted(rows), beta, gradient, goal, budget, 0)
             change = beta - point.beta[rows]
             point.beta[rows] = beta
             moved = np.flatnonzero(change)
@@ -97,32 +99,44 @@ def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int
 
 
 def _minimise(
-    K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int, before: int
+    gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int, before: int
 ) -> int:
     """Solve one working set, in which so many steps were taken before; return the steps taken now.
 
-    Newton's step comes last of all: it leaves the free rows on the margin to rounding, whatever the tolerance.
+    Pivoting or Newton's step comes last of all: it leaves the free rows on the margin to rounding, whatever the
+    tolerance.
     """
-    taken, polished = 0, 0
+    taken, polished, failed = 0, 0, 0
+    K: np.ndarray | None = None
     while taken < budget:
-        free = np.count_nonzero((beta > box.low) & (beta < box.high))
-        if taken == 0 and before >= max(PATIENCE, int(STEP_COST * free**3)):
-            newton_step(K, box, beta, gradient)
-            taken += 1
-            free = np.count_nonzero((beta > box.low) & (beta < box.high))
-        limit = min(max(PATIENCE, int(STEP_COST * free**3)), budget - taken)
+        if before + taken >= max(PATIENCE, 2 * failed):
+            affordable = int((0.25 * (before + taken) / STEP_COST) ** (1 / 3))  # rows to guess for the same price
+            guess = free_guess(box, beta, gradient, 0.5 * tol)
+            count, free = int(np.count_nonzero(guess)), _free(box, beta)
+            if count <= min(affordable, 2 * free + 16):
+                if pivot(gram, box, beta, gradient, guess, 0.5 * tol, min(affordable, 2 * count + 16)):
+                    return taken + 1
+                failed = before + taken
+        K = gram.block(np.arange(beta.size)) if K is None else K
+        limit = min(max(PATIENCE, int(STEP_COST * _free(box, beta) ** 3)), budget - taken)
         steps = pair_steps(K, box, beta, gradient, tol, limit)
         taken += steps + 1
         met = steps < limit
         # With many free rows Newton's step must have been paid for by as much work before it.
-        dear = STEP_COST * np.count_nonzero((beta > box.low) & (beta < box.high)) ** 3 > 2000 + taken
-        if met and (dear or polished == POLISHES):
+        if met and (STEP_COST * _free(box, beta) ** 3 > 2000 + taken or polished == POLISHES):
             break
+        if not met and not failed and taken < LULL:
+            continue
         polished += met
         moved = newton_step(K, box, beta, gradient)
         if met and (not moved or violation(box, beta, gradient) <= tol):
             break
     return taken
+
+
+def _free(box: Box, beta: np.ndarray) -> int:
+    """Return how many rows lie between their bounds."""
+    return int(np.count_nonzero((beta > box.low) & (beta < box.high)))
 
 
 def _working_set(box: Box, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:

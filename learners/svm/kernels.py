@@ -19,8 +19,11 @@ from typing import Any, final
 
 import numpy as np
 
-STRIP = 1 << 16
-"""Kernel values computed at a time: 512 KiB, which stays in cache."""
+STRIP = 1 << 17
+"""Kernel values computed at a time: 1 MiB, which stays in cache."""
+
+MOST_RUNS = 4
+"""Up to so many runs of rows are copied one by one."""
 
 WHOLE = 2000
 """Up to so many rows the kernel matrix is computed once and kept (32 MB)."""
@@ -126,6 +129,10 @@ class Gram(ABC):
         return bool(np.isfinite(self.diagonal).all())
 
     @abstractmethod
+    def lines(self, rows: np.ndarray) -> np.ndarray:
+        """Return K between the given rows and all, of shape (r, n)."""
+
+    @abstractmethod
     def block(self, rows: np.ndarray) -> np.ndarray:
         """Return K between the given rows, of shape (r, r)."""
 
@@ -146,6 +153,10 @@ class StoredGram(Gram):
         self.values, self.level = values, level
         self.diagonal = values.diagonal().copy()
 
+    def lines(self, rows: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        return self.values.take(rows, axis=0)
+
     def block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         return self.values if rows.size == self.values.shape[0] else self.values[np.ix_(rows, rows)]
@@ -154,14 +165,47 @@ class StoredGram(Gram):
         """See `Gram`."""
         return coefficients @ self.values[columns]
 
-    def restricted(self, rows: np.ndarray) -> StoredGram:
+    def restricted(self, rows: np.ndarray) -> Gram:
         """See `Gram`."""
+        return PartOfStored(self, rows)
+
+
+@final
+class PartOfStored(Gram):
+    """The matrix between some rows, of which lines are copied as they are asked for: a pair of classes needs few.
+
+    Parameters
+    ----------
+    whole : StoredGram
+    rows : ndarray of shape (n,), int
+    """
+
+    def __init__(self, whole: StoredGram, rows: np.ndarray) -> None:
+        self._whole, self._rows = whole, rows
+        self.diagonal, self.level = whole.diagonal[rows], whole.level[rows]
         runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)
-        if len(runs) > 4:
-            return StoredGram(self.values[np.ix_(rows, rows)], self.level[rows])
         # Classes are runs of rows: slices copy several times faster than indices.
-        spans = [slice(run[0], run[-1] + 1) for run in runs]
-        return StoredGram(np.block([[self.values[a, b] for b in spans] for a in spans]), self.level[rows])
+        self._spans = [slice(run[0], run[-1] + 1) for run in runs]
+
+    def lines(self, rows: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        values, inner = self._whole.values, self._rows[rows]
+        if len(self._spans) > MOST_RUNS:
+            return values[inner[:, None], self._rows]
+        return np.concatenate([values[inner, span] for span in self._spans], axis=1)
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        lines = self.lines(rows)
+        return lines if rows.size == self._rows.size else lines.take(rows, axis=1)
+
+    def product(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        return coefficients @ self.lines(columns)
+
+    def restricted(self, rows: np.ndarray) -> Gram:
+        """See `Gram`."""
+        return PartOfStored(self._whole, self._rows[rows])
 
 
 @final
@@ -172,6 +216,10 @@ class ComputedGram(Gram):
         self.kernel, self.X = kernel, X
         self.diagonal = kernel.diagonal(X)
         self.level = np.zeros(X.shape[0])
+
+    def lines(self, rows: np.ndarray) -> np.ndarray:
+        """See `Gram`."""
+        return self.kernel(self.X[rows], self.X)
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""

@@ -16,7 +16,7 @@ import numpy as np
 from learners.svm.dual import WORKING_SET, DualPoint, solve_dual
 from learners.svm.kernels import Gram
 from learners.svm.primal import solve_primal
-from learners.svm.quadratic import Box, multipliers, violation
+from learners.svm.quadratic import Box, multipliers, on_bounds, violation
 
 TOUCHING = 1e-12
 """Squared distance between the classes' hulls, relative to the spread of the rows, that counts as none."""
@@ -114,6 +114,7 @@ def fit_machine(
             beta = solve_primal(X, signs, C)
             point = DualPoint(beta, X @ (beta @ X) - signs, point.n_iter)
     solve_dual(gram, box, point, tol, max_iter)
+    point.beta = on_bounds(box, point.beta)
     return _machine(gram, box, point, signs, C, -multipliers(box, point.beta, point.gradient)[0])
 
 

@@ -18,6 +18,9 @@ from typing import final
 
 import numpy as np
 
+DUST = 1e-14
+"""What sums of β leave of rounding, relative to the largest β."""
+
 
 @final
 @dataclass(frozen=True)
@@ -41,6 +44,19 @@ class Box:
         starts = [0, *edges[:-1]]
         groups = [slice(a, b) for a, b in zip(starts, edges, strict=True)]
         return Box(self.low[rows], self.high[rows], groups)
+
+
+def on_bounds(box: Box, beta: np.ndarray) -> np.ndarray:
+    """Return β with rows that lie within rounding of a bound on it, or they would pass for free.
+
+    Parameters
+    ----------
+    box : Box
+        Finite.
+    beta : ndarray of shape (n,)
+    """
+    reach = DUST * np.minimum(box.high - box.low, np.abs(beta).max(initial=0.0))
+    return np.where(beta <= box.low + reach, box.low, np.where(beta >= box.high - reach, box.high, beta))
 
 
 def violation(box: Box, beta: np.ndarray, gradient: np.ndarray) -> float:

@@ -40,39 +40,42 @@ def pair_steps(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray, 
     int
         The number of steps; less than ``limit`` if the tolerance was met.
     """
-    diagonal = K.diagonal()
-    flat = flat_curvature(diagonal)
-    # The gradient, and the gradient of those rows that may rise, and that may fall: one addition keeps all three.
-    state = np.stack(
-        [gradient, np.where(beta < box.high, gradient, np.inf), np.where(beta > box.low, gradient, -np.inf)]
-    )
-    slope, rising, falling = state
+    half = 0.5 * K.diagonal()
+    flat = 0.5 * flat_curvature(K.diagonal())
+    # The gradient, and the gradient of those rows that may rise, and that may fall.
+    slope = gradient.copy()
+    rising, falling = np.where(beta < box.high, gradient, np.inf), np.where(beta > box.low, gradient, -np.inf)
     # Single numbers are read from lists: several times faster than from arrays.
     at, low, high = beta.tolist(), box.low.tolist(), box.high.tolist()
-    paces: dict[int, np.ndarray] = {}  # the same few rows are raised again and again
+    bends: dict[int, np.ndarray] = {}  # the same few rows are raised again and again
     gap, gain, change = np.empty((3, beta.size))
+    whole = len(box.groups) == 1
     group = slice(0, beta.size)
     step = 0
     for step in range(limit + 1):
-        if len(box.groups) > 1:
+        if not whole:
             group = _most_violated(rising, falling, box.groups)
-        i = int(rising[group].argmin()) + group.start
-        np.subtract(falling, rising[i], out=gap)
-        np.maximum(gap, 0.0, out=gap)  # gradient_j - gradient_i, where that is a gain
-        pace = paces.get(i)
-        if pace is None:
-            pace = paces[i] = 1.0 / np.maximum(diagonal + (diagonal[i] - 2.0 * K[i]), flat)
-        np.multiply(gap, gap, out=gain)
-        np.multiply(gain, pace, out=gain)  # twice what the objective loses
-        j = int(gain[group].argmax()) + group.start
+        i = int((rising if whole else rising[group]).argmin()) + group.start
+        np.subtract(falling, rising[i], gap)  # gradient_j - gradient_i: a gain where positive
+        bend = bends.get(i)
+        if bend is None:
+            bend = half - K[i]
+            bend += half[i]
+            np.maximum(bend, flat, out=bend)  # half the curvature
+            bends[i] = bend
+        np.absolute(gap, gain)
+        np.multiply(gain, gap, gain)
+        np.divide(gain, bend, gain)  # four times what the objective loses
+        j = int((gain if whole else gain[group]).argmax()) + group.start
         reach = gap.item(j)
         if step == limit or (reach <= tol and gap[group].max() <= tol):
             break
         above, below = high[i] - at[i], at[j] - low[j]
-        length = min(reach * pace.item(j), above, below)
-        np.subtract(K[i], K[j], out=change)
-        np.multiply(change, length, out=change)
-        np.add(state, change, out=state)
+        length = min(0.5 * reach / bend.item(j), above, below)
+        np.subtract(K[i], K[j], change)
+        np.multiply(change, length, change)
+        for kept in (slope, rising, falling):
+            np.add(kept, change, kept)
         falling[i], rising[j] = slope[i], slope[j]
         # On its bound a β is the bound itself, to the last bit: the next row asks for equality.
         if length == above:

@@ -1,14 +1,15 @@
 """Figures of a finished run; ``figures: [{_target_: pipeline.figures.X, ...}]`` keeps them among its artifacts.
 
 `canvas` is the paper, `finished` what can be drawn from, and each other module one subject: `regions` of the plane,
-`curves`, `trees`, `probabilities` of naive Bayes, and `outcomes` of any classification.
+`curves`, `trees` (each a `sketch`), `gains`, `probabilities` of naive Bayes, and `outcomes` of any classification.
 """
 
 from pipeline.figures.curves import RegressionCurves, ValidationCurve
+from pipeline.figures.gains import InformationGains
 from pipeline.figures.outcomes import ConfusionMatrix, Reliability
 from pipeline.figures.probabilities import ProbabilityTables
 from pipeline.figures.regions import DecisionRegions, Margins
-from pipeline.figures.trees import InformationGains, Trees
+from pipeline.figures.trees import Trees
 
 __all__ = [
     "ConfusionMatrix",

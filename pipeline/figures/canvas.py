@@ -86,6 +86,16 @@ class Picture(ABC):
         return f"{self.label(run.experiment.headline)}: training {train:#.3g}, test {test:#.3g}"
 
 
+def check_colours(name: str, experiment: Experiment) -> None:
+    """Refuse more classes than there are colours."""
+    classes = len(experiment.dataset.classes)
+    if classes > len(COLOURS):
+        raise Refusal(
+            f"figures: {name} has colours for {len(COLOURS)} classes, and {experiment.dataset.name} has {classes}; "
+            "choose another dataset, or take the figure out."
+        )
+
+
 def sheet(columns: int, rows: int = 1, *, width: float = 9.0, height: float = 3.6, **shared: Any) -> tuple[Figure, Any]:
     """Return a figure of width × height inches, and its axes in an array of shape (rows, columns)."""
     from matplotlib.figure import Figure as Paper
@@ -105,12 +115,27 @@ def head(axes: Axes, title: str, note: str = "") -> None:
     written.set_in_layout(False)
 
 
+def inches(words: str, points: float) -> float:
+    """Return how wide the widest line of some words is, in letters of a size in points."""
+    from matplotlib.textpath import TextPath
+
+    return max(float(TextPath((0, 0), line, size=points).get_extents().width) for line in words.split("\n")) / 72
+
+
 def key(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
-    """Explain the marks in a line below the panels."""
+    """Explain the marks below the panels, in as many lines as they need."""
     from matplotlib.lines import Line2D
 
-    handles, names = [Line2D([], [], linestyle=""), *marks.values()], [f"{title}:", *marks]
-    figure.legend(handles, names, loc="outside lower left", ncols=len(names), columnspacing=1.4, handletextpad=0.3)
+    blank = Line2D([], [], linestyle="")
+    entries: list[tuple[str, Any]] = [(f"{title}:", blank), *marks.items()]
+    width = [inches(name, STYLE["font.size"]) + 0.48 for name, _ in entries]
+    fitting = [columns for columns in range(len(entries), 1, -1)
+               if sum(max(width[j::columns]) for j in range(columns)) < figure.get_figwidth() - 0.3]  # fmt: skip
+    columns = max(fitting, default=1)
+    entries += [("", blank)] * (-len(entries) % columns)
+    down = np.arange(len(entries)).reshape(-1, columns).T.ravel()  # a legend is filled column by column
+    names, handles = zip(*(entries[place] for place in down), strict=True)
+    figure.legend(handles, names, loc="outside lower left", ncols=columns, columnspacing=1.4, handletextpad=0.3)
 
 
 def scatter(axes: Axes, x: np.ndarray, y: np.ndarray, labels: np.ndarray, classes: np.ndarray, size: float) -> None:

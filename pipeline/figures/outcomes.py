@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from pipeline.experiment import Experiment
-from pipeline.figures.canvas import COLOURS, GREY, Picture, head, sheet
+from pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, sheet
 from pipeline.figures.finished import FinishedRun
 from pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+FAINT = "#b0b0b0"
+"""Of a count of 0."""
+
+
+def counted(run: FinishedRun, truth: np.ndarray) -> str:
+    """Say how many test rows there are; where folds are repeated, each counts in every repeat."""
+    rows = len(np.unique(np.concatenate([fold.split.test for fold in run.folds])))
+    return f"{rows} test rows" + (f", {len(truth) / rows:.3g} times each" if len(truth) > rows else "")
 
 
 @final
@@ -29,7 +38,7 @@ class ConfusionMatrix(Picture):
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw the counts, shaded by the fraction of their true class."""
-        from sklearn.metrics import ConfusionMatrixDisplay
+        from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
         truth = np.concatenate([fold.outcome.truth for fold in run.folds])
         predicted = np.concatenate([fold.outcome.predicted for fold in run.folds])
@@ -38,13 +47,17 @@ class ConfusionMatrix(Picture):
         figure, panels = sheet(1, width=side + 0.8, height=side)
         axes = panels[0, 0]
         turned = "horizontal" if max(len(str(label)) for label in classes) * len(classes) < 40 else "vertical"
-        ConfusionMatrixDisplay.from_predictions(
-            truth, predicted, labels=classes, ax=axes, cmap="Blues", colorbar=False, xticks_rotation=turned
-        )
+        shown = ConfusionMatrixDisplay.from_predictions(
+            truth, predicted, labels=classes, ax=axes, cmap="Blues", colorbar=False, xticks_rotation=turned,
+            normalize="true", im_kw={"vmin": 0.0, "vmax": 1.0},
+        )  # fmt: skip
+        counts = confusion_matrix(truth, predicted, labels=classes)
+        for text, count, share in zip(shown.text_.ravel(), counts.ravel(), shown.confusion_matrix.ravel(), strict=True):
+            text.set(text=f"{count}", color="white" if share > 0.55 else INK if count else FAINT)
         axes.set(xlabel="predicted", ylabel="true")
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
-        right = f"{len(truth)} test rows, accuracy {np.mean(truth == predicted):.3f}"
+        right = f"{counted(run, truth)}, accuracy {np.mean(truth == predicted):.3f}"
         head(axes, run.experiment.dataset.name, f"{type(run.experiment.learner).__name__}\n{right}")
         return figure
 
@@ -93,5 +106,5 @@ class Reliability(Picture):
         axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly reliable")
         axes.set(xlabel=f"probability given to {dataset.positive}", ylabel="how often it was")
         axes.legend(loc="upper left")
-        head(axes, dataset.name, f"{type(run.experiment.learner).__name__}, {len(truth)} test rows")
+        head(axes, dataset.name, f"{type(run.experiment.learner).__name__}, {counted(run, truth)}")
         return figure

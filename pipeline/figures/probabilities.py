@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 import pandas as pd
 
 from pipeline.experiment import Experiment
-from pipeline.figures.canvas import INK, Picture, head, sheet
+from pipeline.figures.canvas import INK, STYLE, Picture, head, inches, sheet
 from pipeline.figures.finished import FinishedRun, Parameters, check_changes
 from pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+SIZE = STYLE["font.size"]
+CELL_LETTERS = 12
+"""After which the name of a class is broken."""
+
+
+class Line(NamedTuple):
+    """A line of a table: counts (c,) of totals (c,), and what they come to, p (c,)."""
+
+    name: str
+    bold: bool
+    counts: np.ndarray
+    totals: np.ndarray
+    p: np.ndarray
 
 
 @final
@@ -58,43 +74,37 @@ class ProbabilityTables(Picture):
                     )
 
     def draw(self, run: FinishedRun) -> Figure:
-        """Draw a table for each variant."""
-        lines = 1 + sum(len(column.cat.categories) for _, column in run.experiment.dataset.X.items())
-        height = 0.9 + 0.25 * lines + 0.4 * len(self.queries)
-        figure, panels = sheet(len(self.variants), width=8.4, height=height)
-        for axes, (title, parameters) in zip(panels[0], self.variants.items(), strict=True):
-            learner = run.fit(parameters, run.split.train)[-1]
-            self._table(axes, learner, list(run.experiment.dataset.X.columns))
+        """Draw a table for each variant; the first says what its lines are, and the others stand beside it."""
+        fitted = {title: run.fit(parameters, run.split.train)[-1] for title, parameters in self.variants.items()}
+        lines = [self._lines(learner, list(run.experiment.dataset.X.columns)) for learner in fitted.values()]
+        said = ["\n".join(self._answer(learner, query, run) for query in self.queries) for learner in fitted.values()]
+        names = [line.name for line in lines[0]]
+        labels = ["\n".join(wrap(str(label), CELL_LETTERS)) for label in run.experiment.dataset.classes]
+        cell = max(1.1, max(inches(label, SIZE) for label in labels) + 0.2)
+        table = max(cell * len(labels), max(inches(words, SIZE) for words in said) if self.queries else 0.0)
+        width = 1.1 * max(inches(name, SIZE) for name in names) + 0.4 + (table + 0.3) * len(fitted)
+        height = 0.9 + 0.25 * len(names) + 0.4 * len(self.queries) + 0.15 * max(label.count("\n") for label in labels)
+        figure, panels = sheet(len(fitted), width=width, height=height, sharey=True)
+        for axes, title, table_lines, words in zip(panels[0], fitted, lines, said, strict=True):
+            _table(axes, table_lines, labels)
             head(axes, title, "P(value | class)")
-            axes.set_xlabel("\n".join(self._answer(learner, query, run) for query in self.queries), loc="left")
+            axes.set_xlabel(words, loc="left")
+        _name(panels[0, 0], lines[0])
         return figure
 
-    def _table(self, axes: Axes, learner: Any, columns: list[str]) -> None:
-        """Shade each cell by its probability and write the fraction into it."""
-        names, framed = ["P(class)"], [False]
+    def _lines(self, learner: Any, columns: list[str]) -> list[Line]:
+        """Return the prior, and a line for each value of each column."""
         prior = learner.class_count_ + (learner.alpha if learner.smooth_prior else 0.0)
-        blocks = [[[_fraction(count, prior.sum()), p] for count, p in zip(prior, learner.class_prior_, strict=True)]]
+        lines = [Line("P(class)", bold=False, counts=prior, totals=np.full_like(prior, prior.sum()),
+                      p=learner.class_prior_)]  # fmt: skip
         query = self.queries[0] if self.queries else {}
         for j, column in enumerate(columns):
             counts = learner.category_count_[j] + learner.alpha  # (c, k)
             p = np.exp(learner.feature_log_prob_[j])
             for v, value in enumerate(learner.categories_[j]):
-                names.append(f"{self.label(column)} = {value}")
-                framed.append(query.get(column) == str(value))
-                blocks.append([[_fraction(counts[k, v], counts[k].sum()), p[k, v]] for k in range(len(p))])
-        shade = np.array([[cell[1] for cell in block] for block in blocks], dtype=float)
-        axes.pcolormesh(shade, cmap="Blues", vmin=0, vmax=1.6, edgecolors="white", linewidth=1.5)
-        for row, block in enumerate(blocks):
-            for k, (text, _) in enumerate(block):
-                weight = "bold" if framed[row] or row == 0 else "normal"
-                axes.text(k + 0.5, row + 0.5, text, ha="center", va="center", color=INK, fontweight=weight)
-        axes.set_yticks(np.arange(len(names)) + 0.5, names)
-        for tick, bold in zip(axes.get_yticklabels(), framed, strict=True):
-            tick.set(fontweight="bold" if bold else "normal", color=INK)
-        axes.set_xticks(np.arange(len(learner.classes_)) + 0.5, [str(label) for label in learner.classes_])
-        axes.invert_yaxis()
-        axes.tick_params(length=0, labeltop=False, labelbottom=True, labelcolor=INK)
-        axes.spines[["left", "bottom"]].set_visible(False)
+                bold = query.get(column) == str(value)
+                lines.append(Line(f"{self.label(column)} = {value}", bold, counts[:, v], counts.sum(axis=1), p[:, v]))
+        return lines
 
     def _answer(self, learner: Any, query: Mapping[str, str], run: FinishedRun) -> str:
         """Say the probability of each class for a query."""
@@ -103,6 +113,27 @@ class ProbabilityTables(Picture):
         p = learner.predict_proba(row)[0]
         said = ", ".join(f"{label} {value:.4f}" for label, value in zip(learner.classes_, p, strict=True))
         return f"{', '.join(query.values())}:\n    {said}"
+
+
+def _table(axes: Axes, lines: Sequence[Line], labels: Sequence[str]) -> None:
+    """Shade each cell by its probability and write the fraction into it; the lines of the query are bold."""
+    shade = np.array([line.p for line in lines])
+    axes.pcolormesh(shade, cmap="Blues", vmin=0, vmax=1.6, edgecolors="white", linewidth=1.5)
+    for row, line in enumerate(lines):
+        for k, (count, total) in enumerate(zip(line.counts, line.totals, strict=True)):
+            weight = "bold" if line.bold or row == 0 else "normal"
+            axes.text(k + 0.5, row + 0.5, _fraction(count, total), ha="center", va="center", color=INK, weight=weight)
+    axes.set_xticks(np.arange(len(labels)) + 0.5, labels)
+    axes.tick_params(length=0, labeltop=False, labelbottom=True, labelcolor=INK)
+    axes.spines[["left", "bottom"]].set_visible(False)
+
+
+def _name(axes: Axes, lines: Sequence[Line]) -> None:
+    """Write the names of the lines, the first on top."""
+    axes.set_yticks(np.arange(len(lines)) + 0.5, [line.name for line in lines])
+    for tick, line in zip(axes.get_yticklabels(), lines, strict=True):
+        tick.set(fontweight="bold" if line.bold else "normal", color=INK)
+    axes.invert_yaxis()
 
 
 def _fraction(count: float, total: float) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from pipeline.experiment import Experiment
-from pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, key, scatter, sheet
+from pipeline.figures.canvas import COLOURS, GREY, INK, Picture, check_colours, head, key, scatter, sheet
 from pipeline.figures.finished import FinishedRun, Parameters, check_changes
 from pipeline.refusal import Refusal, did_you_mean
 
@@ -36,8 +36,7 @@ def check_plane(name: str, experiment: Experiment, columns: Sequence[str]) -> No
             f"figures: {name} draws a plane of two numeric columns, and {experiment.dataset.name} has {len(known)} "
             f"columns ({len(nominal)} nominal); name two numeric ones in its columns."
         )
-    if len(experiment.dataset.classes) > len(COLOURS):
-        raise Refusal(f"figures: {name} has colours for {len(COLOURS)} classes, not {len(experiment.dataset.classes)}.")
+    check_colours(name, experiment)
 
 
 def shade(axes: Axes, pipeline: Pipeline, X: pd.DataFrame, classes: np.ndarray) -> None:
@@ -159,7 +158,7 @@ class Margins(Picture):
             head(axes, title, _note(pipelines, X, y))
             axes.set(xlabel=self.label(X.columns[0]), ylabel="", aspect="equal")
         panels[0, 0].set_ylabel(self.label(X.columns[1]))
-        key(figure, self.label(run.experiment.dataset.target), _marks(panels[0]))
+        key(figure, self.label(run.experiment.dataset.target), _marks(panels[0]) | _margin(panels[0]))
         return figure
 
     def _lines(self, axes: Axes, pipeline: Pipeline, X: pd.DataFrame) -> None:
@@ -186,6 +185,14 @@ def _marks(panels: Sequence[Axes]) -> dict[str, Any]:
     """Return every mark that a panel has named, by name."""
     marks = [axes.get_legend_handles_labels() for axes in panels]
     return {label: handle for handles, labels in marks for handle, label in zip(handles, labels, strict=True)}
+
+
+def _margin(panels: Sequence[Axes]) -> dict[str, Any]:
+    """Return the dashes of margins, which contours do not name, if a panel has support vectors."""
+    from matplotlib.lines import Line2D
+
+    dashes = Line2D([], [], linestyle="--", color=GREY, linewidth=1.1)
+    return {"margin, f(x) = ±1": dashes} if "support vector" in _marks(panels) else {}
 
 
 def _note(pipelines: Sequence[Pipeline], X: pd.DataFrame, y: np.ndarray) -> str:

@@ -12,13 +12,16 @@ from typing import Any
 from pipeline import history
 from pipeline.experiment import Experiment, Fold
 from pipeline.identity import config_hash
-from pipeline.job import Judge, Resources, Result, execute, go_on, prepare, run_name
+from pipeline.job import Judge, Prepared, Resources, Result, execute, go_on, prepare, run_name
 from pipeline.refusal import Refusal
 from pipeline.report import mean_and_deviation, summary
 from pipeline.request import Request
 from pipeline.store import SQLITE, Store
 from pipeline.sweep.claims import Claims
 from pipeline.sweep.jobs import BUSY, FAILED, FINISHED, KILLED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
+
+PREPARED_BYTES = 1 << 26
+"""So much memory may be taken by the splits of jobs that were checked and wait."""
 
 
 class TimedOut(BaseException):
@@ -50,6 +53,8 @@ class Bench:
     judge: Callable[[Standing], bool] | None = None
     resources: Resources = field(default_factory=Resources)
     _claims: dict[str, Claims] = field(default_factory=dict)
+    _prepared: dict[int, Prepared] = field(default_factory=dict)
+    _room: int = PREPARED_BYTES
 
     def claims(self, store: Store) -> Claims:
         """Return the claims on a store's jobs."""
@@ -78,6 +83,24 @@ class Bench:
         name = run_name({**request.choices, "dataset": dataset.name}, spec, request.varying)
         seen = -1 if not asked else 0 if store is None else self.claims(store).count(key)
         return Job(number, name, key, spec, request, seen)
+
+    def check(self, job: Job) -> None:
+        """Prepare a job; what small jobs need is kept until they run.
+
+        Raises
+        ------
+        Refusal
+        """
+        prepared = prepare(job.spec, job.request, self.resources)
+        size = sum(part.nbytes for split in prepared.splits for part in (split.train, split.validation, split.test))
+        if size <= self._room:
+            self._room -= size
+            self._prepared[job.number] = prepared
+
+    def forget(self) -> None:
+        """Keep nothing of the jobs that were checked: others will bear their numbers."""
+        self._prepared.clear()
+        self._room = PREPARED_BYTES
 
     def run(self, job: Job) -> Outcome:
         """Run a job, unless it is done or runs elsewhere.
@@ -116,7 +139,7 @@ class Bench:
         self.began()
         try:
             with _limited(self.timeout):
-                prepared = prepare(job.spec, job.request, self.resources)
+                prepared = self._prepared.pop(job.number, None) or prepare(job.spec, job.request, self.resources)
                 result = execute(prepared, self.resources.tracker(job.spec), _unwatched, self._judge_of(job))
         except Refusal as refusal:
             return Outcome(job.number, job.name, REFUSED, str(refusal))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,10 +30,12 @@ class Composer:
     loader: Any
     master: DictConfig
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
-    _bases: dict[tuple[str, ...], tuple[DictConfig, dict[str, str]]] = field(default_factory=dict)
+    _bases: dict[tuple[str, ...], tuple[bytes, dict[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.loader.repository = CachingConfigRepository(self.loader.repository)
+        self._name = Path(str(self.master.hydra.sweep.dir)).name
+        self._parser = OverridesParser.create()
 
     def compose(self, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
         """Return a job's configuration, not settled, and the chosen option of each group.
@@ -45,8 +47,8 @@ class Composer:
         try:
             parsed = [self._parse(word) for word in words]
             chosen = tuple(word for word, (_, chooses) in zip(words, parsed, strict=True) if chooses)
-            base, choices = self._base(chosen)
-            composed = copy.deepcopy(base)
+            packed, choices = self._base(chosen)
+            composed = pickle.loads(packed)  # a copy, in a third of deepcopy's time
             ConfigLoaderImpl._apply_overrides_to_config([each for each, chooses in parsed if not chooses], composed)
         except Exception as error:
             raise config.explain(error) from None
@@ -55,10 +57,9 @@ class Composer:
     def draft(self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None) -> Draft:
         """Return a job of the sweep."""
         words = tuple(words)
-        name = Path(str(self.master.hydra.sweep.dir)).name
         try:
             spec, choices = self.compose(words)
-            request = Request(choices, varying=varying, sweep=name, number=number, overrides=words, study=study)
+            request = Request(choices, varying=varying, sweep=self._name, number=number, overrides=words, study=study)
             return Draft(number, words, config.settle(spec), request)
         except Refusal as refusal:
             return Draft(number, words, refusal=refusal)
@@ -70,18 +71,18 @@ class Composer:
     def _parse(self, word: str) -> tuple[Override, bool]:
         """Return an override, and whether it chooses an option of a group, on which files depend."""
         if word not in self._parsed:
-            override = OverridesParser.create().parse_override(word)
+            override = self._parser.parse_override(word)
             is_group = bool(self.loader.repository.group_exists(override.key_or_group))
             self._parsed[word] = override, is_group or override.package is not None
         return self._parsed[word]
 
-    def _base(self, chosen: tuple[str, ...]) -> tuple[DictConfig, dict[str, str]]:
+    def _base(self, chosen: tuple[str, ...]) -> tuple[bytes, dict[str, str]]:
         if chosen not in self._bases:
             composed = self.loader.load_sweep_config(self.master, list(chosen))
             choices = {str(group): str(option) for group, option in composed.hydra.runtime.choices.items()}
             with open_dict(composed):
                 del composed["hydra"]
-            self._bases[chosen] = composed, choices
+            self._bases[chosen] = pickle.dumps(composed), choices
         return self._bases[chosen]
 
 

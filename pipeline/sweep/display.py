@@ -97,9 +97,14 @@ class Display:
             self._out.print(f"about {_duration(sum(known) / workers)}{rest}", soft_wrap=True)
 
     def _wrong(self, outcomes: Sequence[Outcome]) -> None:
+        """Show what went wrong: a reason once, under the jobs that share it."""
+        jobs: dict[str, list[Outcome]] = {}
         for outcome in outcomes[:SHOWN]:
-            self._err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}", soft_wrap=True)
-            self._err.print(f"           {escape(outcome.reason)}", soft_wrap=True)
+            jobs.setdefault(outcome.reason, []).append(outcome)
+        for reason, sharing in jobs.items():
+            for outcome in sharing:
+                self._err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}", soft_wrap=True)
+            self._err.print(f"           {escape(reason)}", soft_wrap=True)
         if len(outcomes) > SHOWN:
             self._err.print(f"  and {len(outcomes) - SHOWN} more")
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from pipeline import history
 from pipeline.history import Durations
-from pipeline.job import prepare
 from pipeline.refusal import Refusal
 from pipeline.store import Store
 from pipeline.sweep.bench import Bench
@@ -135,7 +134,7 @@ class Planner:
         if run_id is not None:
             return replace(row, state=DONE, reason=f"run {run_id}")
         try:
-            prepare(row.job.spec, row.job.request, self.bench.resources)
+            self.bench.check(row.job)
         except Refusal as refusal:
             return replace(row, state=INVALID, reason=str(refusal))
         return row

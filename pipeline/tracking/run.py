@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Metric, Param
 
 FLUSH_SECONDS = 10.0
-"""Folds that take longer are written as they come; shorter ones in one batch at the end."""
+"""What takes longer is written as it comes; of shorter runs all is written in one batch at the end."""
 
 
 class MLflowRun:
@@ -46,7 +47,9 @@ class MLflowRun:
         self._artifacts = ""
         self._written = 0
         self._flushed = time.monotonic()
-        self._pulse = Pulse(self._beat)
+        self._unwritten = _params(description.params)
+        self._writing = Lock()
+        self._pulse = Pulse(self._beat, first=FLUSH_SECONDS)
 
     @classmethod
     def create(cls, store: Store, description: Description, experiment: Experiment, keep_model: bool) -> MLflowRun:
@@ -60,11 +63,11 @@ class MLflowRun:
         return run
 
     def begin(self) -> None:
-        """Write the params and the dataset."""
-        self._batch([], _params(self._description.params))
+        """Write what the run learns from; its params go with the first scores, or after some seconds without any."""
         self._log_dataset()
 
     def _beat(self) -> None:
+        self._batch([])
         self._client.set_tag(self._id, "heartbeat", f"{time.time():.0f}")
 
     def fold(self, fold: Fold) -> None:
@@ -116,23 +119,28 @@ class MLflowRun:
         """Return the means so far, the headline first, then the folds that are new, as steps."""
         if not self._folds:
             return []
+        self._flushed = time.monotonic()
         means = {name: [value] for name, value in report.summary(self._experiment, self._folds).items()}
+        if len(self._folds) == 1:  # it is the mean; if others follow, it goes with them
+            return _metrics(means)
         series: dict[str, list[float]] = {}
         for fold in self._folds[self._written :]:
             for name, value in report.of_fold(fold).items():
                 series.setdefault(f"fold/{name}", []).append(value)
         folds = _metrics(series, first_step=self._written)
-        self._written, self._flushed = len(self._folds), time.monotonic()
+        self._written = len(self._folds)
         return [*_metrics(means), *folds]
 
     def _batch(self, metrics: Sequence[Metric], params: Sequence[Param] = ()) -> None:
-        """Write in as few calls as may be: a batch holds 1,000 values."""
+        """Write in as few calls as may be: a batch holds 1,000 values.  The pulse may write at the same time."""
         most = 900  # with 100 params
-        for start in range(0, max(len(metrics), 1), most):
-            batch = metrics[start : start + most]
-            if batch or params:
-                self._client.log_batch(self._id, metrics=batch, params=params)
-            params = ()
+        with self._writing:
+            params, self._unwritten = [*self._unwritten, *params], []
+            for start in range(0, max(len(metrics), 1), most):
+                batch = metrics[start : start + most]
+                if batch or params:
+                    self._client.log_batch(self._id, metrics=batch, params=params)
+                params = []
 
     def _log_dataset(self) -> None:
         from mlflow.entities import Dataset, DatasetInput, InputTag

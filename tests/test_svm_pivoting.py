@@ -1,0 +1,75 @@
+"""Block pivoting: it ends at the optimum, or leaves everything as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learners.svm.kernels import Gram, StoredGram
+from learners.svm.pivoting import free_guess, pivot
+from learners.svm.quadratic import Box, violation
+from learners.svm.smo import pair_steps
+
+
+def programme(seed: int, n: int, C: float) -> tuple[np.ndarray, Box, np.ndarray]:
+    """Return a Gaussian kernel, the box of a soft margin, and the signs."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    signs = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    K = np.exp(-0.2 * np.square(X[:, None] - X[None]).sum(axis=2))
+    return K, Box(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, n)]), signs
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(2, 80), st.sampled_from([0.1, 1.0, 50.0]), st.integers(0, 200))
+def test_it_solves_the_programme_or_changes_nothing(seed: int, n: int, C: float, steps: int) -> None:
+    K, box, signs = programme(seed, n, C)
+    beta, gradient = np.zeros(n), -signs
+    pair_steps(K, box, beta, gradient, 1e-9, steps)
+    before = beta.copy(), gradient.copy()
+    guess = free_guess(box, beta, gradient, 1e-9)
+    if pivot(StoredGram(K, np.zeros(n)), box, beta, gradient, guess, 1e-9, n):
+        assert violation(box, beta, gradient) <= 1e-8
+        assert (beta >= box.low).all()
+        assert (beta <= box.high).all()
+        assert abs(beta.sum()) <= 1e-9 * max(1.0, np.abs(beta).sum())
+        np.testing.assert_allclose(gradient, K @ beta - signs, atol=1e-9 * max(1.0, C))
+    else:
+        np.testing.assert_array_equal(beta, before[0])
+        np.testing.assert_array_equal(gradient, before[1])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_near_the_optimum_it_finds_what_a_thousand_steps_find(seed: int) -> None:
+    n = 200
+    K, box, signs = programme(seed, n, 1.0)
+    slow, fast = (np.zeros(n), -signs), (np.zeros(n), -signs)
+    pair_steps(K, box, *slow, 1e-10, 100_000)
+    pair_steps(K, box, *fast, 1e-10, 100)
+    assert pivot(StoredGram(K, np.zeros(n)), box, *fast, free_guess(box, *fast, 1e-10), 1e-10, n)
+    np.testing.assert_allclose(fast[0], slow[0], atol=1e-7)
+
+
+def test_a_kernel_that_bends_down_moves_nothing() -> None:
+    _, box, signs = programme(0, 40, 1.0)
+    beta, gradient = np.zeros(40), -signs
+    assert not pivot(StoredGram(-np.eye(40), np.zeros(40)), box, beta, gradient, np.ones(40, dtype=bool), 1e-9, 40)
+    assert not beta.any()
+
+
+def test_a_pair_of_classes_has_the_kernel_values_of_its_rows() -> None:
+    K, _, _ = programme(3, 60, 1.0)
+    whole = StoredGram(K, np.arange(60.0))
+    for rows in (np.r_[40:55, 3:20], np.arange(0, 60, 2)):
+        part: Gram = whole.restricted(rows)
+        inner = np.array([1, 4, 9])
+        expected = K[np.ix_(rows, rows)]
+        np.testing.assert_array_equal(part.block(np.arange(rows.size)), expected)
+        np.testing.assert_array_equal(part.block(inner), expected[np.ix_(inner, inner)])
+        np.testing.assert_array_equal(part.lines(inner), expected[inner])
+        np.testing.assert_allclose(part.product(inner, np.ones(3)), expected[:, inner].sum(axis=1))
+        np.testing.assert_array_equal(part.restricted(inner).lines(np.arange(3)), expected[np.ix_(inner, inner)])
+        np.testing.assert_array_equal(part.diagonal, expected.diagonal())
+        np.testing.assert_array_equal(part.level, rows)
