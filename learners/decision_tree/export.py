@@ -113,7 +113,7 @@ class _Words:
         self.classes = getattr(estimator, "classes_", None)
 
     def number(self, value: float) -> str:
-        """Write a number with the wanted decimals; a small one, of which they would leave nothing, with three digits."""
+        """Write a number with the wanted decimals; of a small one they would leave nothing, so it has three digits."""
         small = 0 < abs(value) < 10.0 ** (1 - self.decimals)
         return f"{value:.3g}" if small else f"{value:.{self.decimals}f}"
 

@@ -9,6 +9,7 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig
 
 from pipeline import history
+from pipeline.history import HEARTBEAT_SECONDS
 from pipeline.pulse import Pulse
 from pipeline.refusal import Refusal
 from pipeline.study import results
@@ -109,7 +110,8 @@ def _plan_of_edges(space: Space, command: Command, bench: Bench) -> Plan:
     """Check, before the first trial, jobs in which each option and each end of a range occurs."""
     points = enumerate(space.edges())
     drafts = [command.composer.draft(number, point.overrides, tuple(point.values)) for number, point in points]
-    return Planner(bench, resume=False).plan(drafts)
+    plan = Planner(bench, resume=False).plan(drafts)
+    return plan
 
 
 def _open_store(bench: Bench, question: Question) -> None:
@@ -126,7 +128,7 @@ def _run(jobs: Jobs, command: Command, task: Any) -> None:
     display = Display(trials.n_trials - trials.finished())
     course = Course(options, display, task.outcomes, jobs.heed)
     jobs.note = course.note
-    pulse = Pulse(trials.beat)
+    pulse = Pulse(trials.beat, first=HEARTBEAT_SECONDS)
     try:
         with staff(jobs.bench, options, command.launch, options.workers) as run:
             course.through(jobs, run)
