@@ -110,8 +110,7 @@ def _plan_of_edges(space: Space, command: Command, bench: Bench) -> Plan:
     """Check, before the first trial, jobs in which each option and each end of a range occurs."""
     points = enumerate(space.edges())
     drafts = [command.composer.draft(number, point.overrides, tuple(point.values)) for number, point in points]
-    plan = Planner(bench, resume=False).plan(drafts)
-    return plan
+    return Planner(bench, resume=False).plan(drafts)
 
 
 def _open_store(bench: Bench, question: Question) -> None:
