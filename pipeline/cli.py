@@ -138,6 +138,7 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
     import hydra
 
     from pipeline import config
+    from pipeline.listing import CONF
     from pipeline.sweep.jobs import exit_code
 
     config.register()
@@ -147,7 +148,7 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
     sys.argv[1:] = words
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
-        hydra.main(version_base="1.3", config_path=str(config.CONF), config_name="config")(task)()
+        hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(task)()
     except Exception as error:
         if task.tracebacks:
             traceback.print_exc()

@@ -1,7 +1,4 @@
-"""From YAML to nouns: the schema of what the framework owns, the choices left open, the one call to ``instantiate``.
-
-Constructors own the rest of the schema: what a learner or a splitter may be given, it says itself.
-"""
+"""From YAML to a settled mapping: the schema of what the framework owns, and the choices left open."""
 
 from __future__ import annotations
 
@@ -18,12 +15,10 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
 
+from pipeline.building import target_of
+from pipeline.listing import options
 from pipeline.refusal import Refusal, did_you_mean
 from pipeline.request import Request
-
-CONF = Path(__file__).resolve().parents[1] / "conf"
-TRUSTED = ("learners", "pipeline", "sklearn")
-"""Packages whose classes may always stand behind ``_target_``."""
 
 VALIDATION = 0.2
 INNER_FOLDS = 5
@@ -87,7 +82,7 @@ def as_yaml(spec: Mapping[str, Any]) -> str:
     return str(yaml.dump(dict(spec), Dumper=dumper, sort_keys=False, allow_unicode=True))
 
 
-def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
+def settle(spec: Mapping[str, Any], choices: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Write out what the YAML leaves open, so that the record shows what was done.
 
     - ``pruning=auto`` becomes ``best_first`` if the learner can be pruned and ``evaluation.validation`` says that
@@ -99,6 +94,8 @@ def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
     ----------
     spec : mapping
         As from `resolve`.
+    choices : mapping of str to str, optional
+        The chosen option of each group.
 
     Returns
     -------
@@ -108,15 +105,16 @@ def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     Refusal
-        A part of the experiment is not there at all.
+        A part of the experiment is not there at all, or a space was named that is none.
     """
+    _require_space(spec, choices or {})
     for part in ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking"):
         if not isinstance(spec.get(part), Mapping):
             raise Refusal(f"{part} must name an option: add {part}=NAME; `bakeoff list {part}` shows them.")
     spec = {key: dict(value) if isinstance(value, Mapping) else value for key, value in spec.items()}
     pruning, tuning, evaluation = spec["pruning"], spec["tuning"], spec["evaluation"]
     if pruning.get("method") == "auto":
-        prunes = bool(evaluation.get("validation")) and hasattr(_target(spec["learner"]), "prune")
+        prunes = bool(evaluation.get("validation")) and hasattr(target_of(spec["learner"]), "prune")
         spec["pruning"] = pruning = (
             {"_target_": "pipeline.pruning.Pruning", "method": "best_first"}
             if prunes
@@ -132,99 +130,11 @@ def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key not in ("space", *SWEEP_KEYS)}
 
 
-def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
-    """Instantiate what a part of the configuration describes.
-
-    Parameters
-    ----------
-    node : mapping
-        With ``_target_``, nested ones included.
-    key : str
-        Where it stands, for messages.
-    trust : list of str
-        Further packages whose classes may be named.
-
-    Raises
-    ------
-    Refusal
-        A target outside the trusted packages, one that does not exist, or arguments that it does not take.
-    """
-    from hydra.errors import InstantiationException
-    from hydra.utils import instantiate
-
-    if "_target_" not in node:
-        raise Refusal(f"{key} has no _target_: it must name the class or function to call.")
-    _require_trust(node, key, trust)
-    try:
-        return instantiate(node, _convert_="all")
-    except InstantiationException as error:
-        cause = error.__cause__
-        if isinstance(cause, Refusal):
-            raise cause from None
-        raise Refusal(f"{key} ({node['_target_']}): {' '.join(str(cause or error).split())}") from error
-
-
-def find(target: str, key: str, trust: list[str]) -> Any:
-    """Return the class or function of a dotted name.
-
-    Parameters
-    ----------
-    target, key : str
-        The name, and where it stands, for messages.
-    trust : list of str
-        Further packages in which it may lie.
-
-    Raises
-    ------
-    Refusal
-    """
-    node = {"_target_": target}
-    _require_trusted_target(node, f"{key}={target!r}", trust)
-    return _target(node)
-
-
-def _require_trust(node: Any, key: str, trust: list[str]) -> None:
-    if isinstance(node, Mapping):
-        if node.get("_target_") is not None:
-            _require_trusted_target(node, f"{key}._target_={node['_target_']!r}", trust)
-        for name, child in node.items():
-            _require_trust(child, f"{key}.{name}", trust)
-    elif isinstance(node, list):
-        for position, child in enumerate(node):
-            _require_trust(child, f"{key}[{position}]", trust)
-
-
-def _require_trusted_target(node: Mapping[str, Any], said: str, trust: list[str]) -> None:
-    """Refuse a target of another package, also one reached through a trusted one: sklearn.os.system; or of none."""
-    trusted, target = (*TRUSTED, *trust), str(node["_target_"])
-    package = target.split(".")[0]
-    if package in trusted:
-        found = _target(node)
-        if found is None:
-            raise Refusal(f"{said} is not there. {_nearest_target(target)}")
-        package = str(getattr(found, "__module__", target)).split(".")[0]
-    if package not in trusted:
-        raise Refusal(
-            f"{said} is outside the trusted packages {', '.join(trusted)}; if you trust it, add trust=[{package}]."
-        )
-
-
-def _nearest_target(target: str) -> str:
-    """Suggest a name for the first part of a dotted target that does not lead on."""
-    home, _, name = target.rpartition(".")
-    while home and (found := _target({"_target_": home})) is None:
-        home, _, name = home.rpartition(".")
-    return did_you_mean(name, getattr(found, "__all__", dir(found))) if home else ""
-
-
-def _target(node: Mapping[str, Any]) -> Any:
-    """Return the class or function behind ``_target_``; None if there is none."""
-    from pydoc import ErrorDuringImport, locate
-
-    try:
-        return locate(str(node.get("_target_")))
-    except ErrorDuringImport as error:
-        raise Refusal(f"{node['_target_']} cannot be imported: {error.value}") from error
+def _require_space(spec: Mapping[str, Any], choices: Mapping[str, str]) -> None:
+    """Refuse a space that is not there, which Hydra lets pass, since a learner without one is no mistake."""
+    chosen = choices.get("space", "none")
+    if chosen not in ("none", "null", choices.get("learner")) and "space" in spec and spec["space"] is None:
+        raise Refusal(f"space={chosen} is not an option. {did_you_mean(chosen, options('space'))}")
 
 
 def of_sweep_and_jobs(words: Sequence[str]) -> tuple[list[str], list[str]]:

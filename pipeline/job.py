@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pipeline import preflight, scoring
-from pipeline.config import as_yaml, build, settle
+from pipeline.building import build
+from pipeline.config import as_yaml, settle
 from pipeline.dataset import Dataset
 from pipeline.experiment import Experiment, Fold, Model, final_model, run
 from pipeline.identity import config_hash
@@ -32,7 +33,7 @@ class Resources:
     _built: dict[str, Any] = field(default_factory=dict)
 
     def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
-        """Return what a node of the configuration describes; raises Refusal as `config.build` does."""
+        """Return what a node of the configuration describes; raises Refusal as `building.build` does."""
         key = json.dumps([part, node, list(trust)], sort_keys=True, default=str)
         if key not in self._built:
             self._built[key] = build(node, part, list(trust))
@@ -143,7 +144,7 @@ def prepare(spec: Mapping[str, Any], request: Request, resources: Resources) -> 
     ------
     Refusal
     """
-    spec = settle(spec)
+    spec = settle(spec, request.choices)
     experiment = assemble(spec, resources)
     splits = preflight.check(experiment)
     figures = [

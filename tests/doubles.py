@@ -12,8 +12,10 @@ from omegaconf import DictConfig
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 
 from pipeline import config
+from pipeline.building import build
 from pipeline.dataset import Dataset
 from pipeline.experiment import Experiment
+from pipeline.listing import CONF
 from pipeline.pruning import NoPruning
 from pipeline.scoring import choose_metrics
 from pipeline.splitting import Holdout
@@ -111,11 +113,11 @@ def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any
 def composed(*words: str) -> DictConfig:
     """Return what Hydra composes of conf/ with these overrides; not to be written to."""
     config.register()
-    with initialize_config_dir(config_dir=str(config.CONF), version_base="1.3"):
+    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
         return compose("config", overrides=list(words))
 
 
 def preset(name: str) -> Any:
     """Return the transformer of conf/preprocessing/NAME.yaml."""
     spec = config.resolve(composed("learner=majority", f"preprocessing={name}"))
-    return config.build(spec["preprocessing"], "preprocessing", [])
+    return build(spec["preprocessing"], "preprocessing", [])

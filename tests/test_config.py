@@ -11,9 +11,10 @@ from doubles import Recorder, composed
 from omegaconf import OmegaConf
 
 from learners import MajorityClassifier
-from pipeline import config
-from pipeline.config import as_yaml, build, explain, resolve, settle
+from pipeline.building import build
+from pipeline.config import as_yaml, explain, resolve, settle
 from pipeline.job import PARTS
+from pipeline.listing import CONF
 from pipeline.pruning import METHODS, Pruning
 from pipeline.refusal import Refusal
 from pipeline.splitting import KFold
@@ -132,7 +133,7 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
         ),
         ({"_target_": "sklearn.svn.SVC"}, r"_target_='sklearn.svn.SVC' is not there. Did you mean 'svm'\?"),
         ({"_target_": "learners"}, r"learner .learners.: "),
-        ({"_target_": "learners.MajorityClassifier", "foo": 1}, r"learner .*: .*unexpected keyword argument 'foo'"),
+        ({"_target_": "learners.MajorityClassifier", "foo": 1}, r"learner.foo is not a key of learners.Maj"),
         ({"_target_": "sklearn.svm"}, "learner .sklearn.svm.: "),
         (
             {"_target_": "learners.MajorityClassifier", "categorical_features": [{"_target_": "doubles.Recorder"}]},
@@ -221,7 +222,7 @@ def test_a_refusal_needs_no_explanation() -> None:
 
 def test_every_combination_of_stages_composes() -> None:
     for group in ("preprocessing", "tuning", "pruning", "evaluation", "tracking"):
-        for file in (config.CONF / group).glob("*.yaml"):
+        for file in (CONF / group).glob("*.yaml"):
             settled = settle(resolve(composed("learner=majority", f"{group}={file.stem}")))
             if group not in ("tuning", "pruning"):  # a space is wanted for the one, and auto is settled
                 build(settled[group] if group != "evaluation" else _splitter(settled), group, [])
@@ -237,3 +238,16 @@ def _raised_by(words: list[str]) -> Exception:
     except Exception as error:
         return error
     raise AssertionError(f"{words} compose")
+
+
+def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -> None:
+    composed_spec = resolve(composed("learner=knn", "space=decision_three"))
+    with pytest.raises(Refusal, match=r"space=decision_three is not an option.*decision_tree"):
+        settle(composed_spec, {"learner": "knn", "space": "decision_three"})
+    settle(resolve(composed("learner=majority")), {"learner": "majority", "space": "majority"})
+
+
+def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
+    node = {"_target_": "pipeline.dataset.bundled", "name": "iris", "positiv": "setosa"}
+    with pytest.raises(Refusal, match=r"dataset.positiv is not a key of pipeline.dataset.bundled.*positive"):
+        build(node, "dataset", [])

@@ -17,7 +17,7 @@ STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
 ONE_DOOR = {
     "mlflow": {"tracking", "store", "artefact"},
-    "hydra": {"cli", "config", "sweep", "study", "launcher"},
+    "hydra": {"building", "cli", "config", "sweep", "study", "launcher"},
     "omegaconf": {"cli", "config", "sweep", "study", "launcher"},
     "optuna": {"study"},
     "matplotlib": {"figures"},

@@ -16,8 +16,9 @@ from sklearn.model_selection import ParameterGrid
 
 import learners
 from learners import REGISTRY
-from pipeline.config import CONF, build, resolve
-from pipeline.listing import GROUPS, options
+from pipeline.building import build
+from pipeline.config import resolve
+from pipeline.listing import CONF, GROUPS, options
 from pipeline.preflight import check_parameters
 from pipeline.tuning import GridTuning
 

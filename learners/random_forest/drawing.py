@@ -25,8 +25,8 @@ import numpy as np
 FEW_COPIES = 8
 """On average, of a row."""
 
-MOST_DRAWS = 2**31
-"""More than any table has rows: such weights are in the wrong unit."""
+MOST_DRAWS = 10**9
+"""Of a tree: with so many the shares of the rows are as the weights, to the fifth digit."""
 
 FEWER = 10
 """So many times fewer draws than rows come from weights in the wrong unit rather than from a wish."""
@@ -134,15 +134,16 @@ def rows_to_draw(max_samples: int | float | None, weight: np.ndarray, *, replace
     total = float(weight.sum())
     if not replacement and max_samples is None:
         return None
-    if total > MOST_DRAWS and not (isinstance(max_samples, Integral) and replacement):
+    if not replacement and total > MOST_DRAWS:
         raise ValueError(
-            f"sample_weight sums to {total:.6g}, and a tree draws as many rows, {MOST_DRAWS} at most: divide the "
-            "weights by one number, or give max_samples as an int."
+            f"sample_weight sums to {total:.6g}, and bootstrap=False with max_samples={max_samples} draws from as many "
+            f"copies of rows, {MOST_DRAWS} at most: divide the weights by one number, or give bootstrap=True."
         )
     if isinstance(max_samples, Integral):
         size = int(max_samples)
     else:
-        size = max(1, round(total) if max_samples is None else int(np.ceil(max_samples * total)))
+        most = min(total, float(MOST_DRAWS))
+        size = max(1, round(most) if max_samples is None else int(np.ceil(max_samples * most)))
         if replacement and total * FEWER < weight.size:
             warnings.warn(
                 f"sample_weight sums to {total:.6g}, so that each tree draws {size} of {weight.size} rows. Multiply the"

@@ -176,6 +176,7 @@ def outcome_of(job: Job, result: Result) -> Outcome:
         seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
         run_id=result.run_id,
         metrics=metrics,
+        warnings=tuple(dict.fromkeys(warning for fold in result.folds for warning in fold.model.warnings)),
     )
 
 

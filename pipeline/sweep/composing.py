@@ -60,7 +60,7 @@ class Composer:
         try:
             spec, choices = self.compose(words)
             request = Request(choices, varying=varying, sweep=self._name, number=number, overrides=words, study=study)
-            return Draft(number, words, config.settle(spec), request)
+            return Draft(number, words, config.settle(spec, choices), request)
         except Refusal as refusal:
             return Draft(number, words, refusal=refusal)
 

@@ -14,6 +14,10 @@ from pipeline.sweep.planning import DONE, INVALID, TO_DO, TWICE, Plan
 
 SHOWN = 40
 """Rows of a table of what went wrong; the store holds the others."""
+WARNINGS = 5
+"""Different warnings that are shown."""
+NARROW, WIDE = 36, 60
+"""Letters that names of jobs have room for."""
 
 
 class Display:
@@ -34,6 +38,8 @@ class Display:
         self._task = self._bar.add_task("", total=total, failed="", best="")
         self._best: Outcome | None = None
         self._failed = 0
+        self._width = NARROW
+        self._warned: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -44,24 +50,31 @@ class Display:
 
     def begin(self, plan: Plan) -> None:
         """Say how many jobs there are, and how many will run."""
+        self._width = min(max([NARROW, *(len(row.name) for row in plan.of(TO_DO))]), WIDE)
         self._out.print(f"{_count(len(plan.rows))}: {_summary(plan)}", soft_wrap=True)
 
     def tell(self, outcome: Outcome) -> None:
         """Show the outcome of a job."""
         self._failed += outcome.went_wrong
+        for warning in outcome.warnings:
+            self._warned[warning] = self._warned.get(warning, 0) + 1
         if outcome.kind in (FINISHED, SKIPPED) and outcome.value and _is_better(outcome, self._best):
             self._best = outcome
         best = f"best {self._best.value} {escape(self._best.name)}" if self._best else ""
         self._bar.update(self._task, advance=1, failed=f"{self._failed} failed" if self._failed else "", best=best)
         console = self._bar.console if self._err.is_terminal and self._out.is_terminal else self._out
-        console.print(_line(outcome), soft_wrap=True)
+        console.print(_line(outcome, self._width), soft_wrap=True)
 
     def wait(self, count: int) -> None:
         """Say that other processes run what is left; once is enough on paper."""
         self._bar.update(self._task, best=f"waiting for {_count(count)} that another process runs")
 
     def end(self, outcomes: Sequence[Outcome], planned: int) -> None:
-        """Show the best job, and a table of what did not finish, and why."""
+        """Show what the learners had to say, the best job, and a table of what did not finish, and why."""
+        for warning, jobs in list(self._warned.items())[:WARNINGS]:
+            self._err.print(f"[yellow]warning[/] of {_count(jobs)}: {escape(warning)}", soft_wrap=True)
+        if len(self._warned) > WARNINGS:
+            self._err.print(f"and {len(self._warned) - WARNINGS} other warnings; warnings.txt of each run has its own")
         if self._best is not None:
             self._out.print(
                 f"best  {escape(self._best.name)}  {self._best.headline} {self._best.value}", soft_wrap=True
@@ -109,12 +122,12 @@ class Display:
             self._err.print(f"  and {len(outcomes) - SHOWN} more")
 
 
-def _line(outcome: Outcome) -> str:
+def _line(outcome: Outcome, width: int) -> str:
     if outcome.kind == FINISHED:
         told = f"{outcome.headline} {outcome.value}  {outcome.seconds:.2f} s  {outcome.run_id or ''}"
     else:
         told = f"{outcome.kind}  {escape(outcome.reason.splitlines()[0] if outcome.reason else '')}"
-    return f"#{outcome.number:<4} {escape(outcome.name):<36} {told}".rstrip()
+    return f"#{outcome.number:<4} {escape(outcome.name):<{width}} {told}".rstrip()
 
 
 def _is_better(outcome: Outcome, best: Outcome | None) -> bool:

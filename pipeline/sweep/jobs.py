@@ -103,6 +103,8 @@ class Outcome:
     run_id : str or None
     metrics : mapping of str to float
         The mean over folds of everything that was measured; empty where the job did not run now.
+    warnings : tuple of str
+        What the learner had to say.
     """
 
     number: int
@@ -116,6 +118,7 @@ class Outcome:
     seconds: float = 0.0
     run_id: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def went_wrong(self) -> bool:
