@@ -149,7 +149,7 @@ def kill(jobs: int, kills: int) -> Iterator[Row]:
     words = [*SMALL, "workers=2", "tracking.models=false", f"seed=range({jobs})"]
     with TemporaryDirectory() as name:
         folder = Path(name)
-        told = until_done(folder, words, kills, every=(3.0, 10.0))
+        told = until_done(folder, words, kills, every=(1.0, 4.0))
         states, hashes = counts(folder)
         once = f"{len(hashes)} hashes, each finished {' or '.join(map(str, sorted(set(hashes.values()))))} times"
         yield f"{jobs} jobs, {told.kills} SIGKILLs, {told.starts} starts", f"{told_states(states)}; {once}"

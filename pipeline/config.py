@@ -38,6 +38,7 @@ class Schema:
     tracking: Any = None
     search: Any = None
     seed: int = 0
+    n_jobs: int = 1
     figures: list[Any] = field(default_factory=list)
     trust: list[str] = field(default_factory=list)
     resume: bool = True
@@ -111,6 +112,9 @@ def settle(spec: Mapping[str, Any], choices: Mapping[str, str] | None = None) ->
     for part in ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking"):
         if not isinstance(spec.get(part), Mapping):
             raise Refusal(f"{part} must name an option: add {part}=NAME; `bakeoff list {part}` shows them.")
+    n_jobs = spec.get("n_jobs", 1)
+    if n_jobs == 0 or n_jobs < -1:
+        raise Refusal(f"n_jobs={n_jobs} must be a number of processes, or -1 for as many as there are cores.")
     spec = {key: dict(value) if isinstance(value, Mapping) else value for key, value in spec.items()}
     pruning, tuning, evaluation = spec["pruning"], spec["tuning"], spec["evaluation"]
     if pruning.get("method") == "auto":

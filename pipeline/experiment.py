@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.parallel import Parallel, delayed
 
 from pipeline.dataset import Dataset
 from pipeline.pruning import NoPruning, Pruning, PruningPath
@@ -128,32 +130,44 @@ def axis_seed(seed: int, axis: str) -> int:
     return int(entropy.generate_state(1)[0] >> 1)  # room below 2**32 for seed + repeat
 
 
-def run(experiment: Experiment, splits: list[Split]) -> Iterator[Fold]:
-    """Evaluate each split in turn.
+def run(experiment: Experiment, splits: list[Split], n_jobs: int = 1) -> Iterator[Fold]:
+    """Evaluate each split.
 
     Parameters
     ----------
     experiment : Experiment
     splits : list of Split
+    n_jobs : int
+        Processes that share the splits, with one BLAS thread each; -1 for as many as there are cores.
 
     Yields
     ------
     Fold
+        In order.
     """
-    for number, split in enumerate(splits):
-        model = fit(experiment, split)
-        parts = {"train": split.train, "validation": split.validation, "test": split.test}
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            outcomes = {part: _observe(experiment, model.pipeline, rows) for part, rows in parts.items() if len(rows)}
-        model = replace(model, warnings=_once((*model.warnings, *(str(warning.message) for warning in said))))
-        scores = {
-            f"{part}_{name}": value
-            for part in ("test", "validation", "train")
-            if part in outcomes
-            for name, value in score(experiment.metrics, outcomes[part]).items()
-        }
-        yield Fold(number, split, model, scores, outcomes["test"])
+    if n_jobs == 1 or len(splits) == 1:
+        yield from (evaluate(experiment, number, split) for number, split in enumerate(splits))
+        return
+    with parallel_config("loky", inner_max_num_threads=1):
+        shared = Parallel(n_jobs=n_jobs, return_as="generator")
+        yield from shared(delayed(evaluate)(experiment, number, split) for number, split in enumerate(splits))
+
+
+def evaluate(experiment: Experiment, number: int, split: Split) -> Fold:
+    """Fit on one split and score every part of it that has rows."""
+    model = fit(experiment, split)
+    parts = {"train": split.train, "validation": split.validation, "test": split.test}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        outcomes = {part: _observe(experiment, model.pipeline, rows) for part, rows in parts.items() if len(rows)}
+    model = replace(model, warnings=_once((*model.warnings, *(str(warning.message) for warning in said))))
+    scores = {
+        f"{part}_{name}": value
+        for part in ("test", "validation", "train")
+        if part in outcomes
+        for name, value in score(experiment.metrics, outcomes[part]).items()
+    }
+    return Fold(number, split, model, scores, outcomes["test"])
 
 
 def final_model(experiment: Experiment, last: Fold) -> Model:

@@ -182,7 +182,7 @@ def execute(prepared: Prepared, tracker: Tracker, watch: Watch, judge: Judge = g
     folds: list[Fold] = []
     try:
         with tracker.run(prepared.description, experiment) as kept:
-            for fold in watch(run(experiment, splits), len(splits), title):
+            for fold in watch(run(experiment, splits, prepared.spec.get("n_jobs", 1)), len(splits), title):
                 kept.fold(fold)
                 folds.append(fold)
                 if not judge(experiment, folds) and len(folds) < len(splits):
@@ -228,7 +228,11 @@ def run_name(choices: Mapping[str, str], spec: Mapping[str, Any], varying: tuple
     >>> run_name(choices, {"seed": 3}, ("seed",))
     'seed=3 knn iris'
     """
-    shown = [key for key in varying if key.split(".")[0] not in ("tracking", "trust", "hydra", "dataset", "figures")]
+    shown = [
+        key
+        for key in varying
+        if key.split(".")[0] not in ("tracking", "trust", "hydra", "dataset", "figures", "n_jobs")
+    ]
     spec = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
     shown.sort(key=lambda key: (key != "experiment", key != "learner", not key.startswith("learner.")))
     words = [

@@ -251,3 +251,9 @@ def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
     node = {"_target_": "pipeline.dataset.bundled", "name": "iris", "positiv": "setosa"}
     with pytest.raises(Refusal, match=r"dataset.positiv is not a key of pipeline.dataset.bundled.*positive"):
         build(node, "dataset", [])
+
+
+@pytest.mark.parametrize("n_jobs", [0, -3])
+def test_a_number_of_processes_that_is_none_is_refused(n_jobs: int) -> None:
+    with pytest.raises(Refusal, match=f"n_jobs={n_jobs} must be a number of processes"):
+        settle(spec() | {"n_jobs": n_jobs})

@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
+from learners import DecisionTreeClassifier, KNeighborsClassifier
 from pipeline.dataset import bundled
 from pipeline.experiment import Experiment, Fold, axis_seed, final_model, fit, run
 from pipeline.preprocessing import preprocessing
@@ -212,3 +213,22 @@ def test_groups_reach_the_splitter() -> None:
     groups = np.arange(40) // 4
     (split,) = experiment(replace(numbered(), groups=groups)).splits()
     assert not set(groups[split.train]) & set(groups[split.test])
+
+
+# Folds in several processes
+
+
+def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> None:
+    made = experiment(bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
+    one, two = loop(made), list(run(made, made.splits(), n_jobs=2))
+    assert [fold.number for fold in two] == [0, 1, 2, 3]
+    assert [fold.scores for fold in two] == [fold.scores for fold in one]
+    for alone, shared in zip(one, two, strict=True):
+        np.testing.assert_array_equal(alone.outcome.predicted, shared.outcome.predicted)
+        np.testing.assert_array_equal(alone.split.test, shared.split.test)
+
+
+def test_what_a_fold_raises_in_another_process_is_raised_here() -> None:
+    made = experiment(bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
+    with pytest.raises(ValueError, match="n_neighbors=1000"):
+        list(run(made, made.splits(), n_jobs=2))
