@@ -15,6 +15,9 @@ import pytest
 from command import Bakeoff
 
 from benchmarks import mlflow_server
+from pipeline.store import quiet_mlflow
+
+quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
 
 
 @pytest.fixture(autouse=True)
