@@ -180,6 +180,9 @@ class SVC(KernelClassifier):
         if self.kernel == "linear":
             assert space.rows is not None
             self.coef_ = (self._expansion * space.length).T @ space.rows[self._places]
+            for row, machine in enumerate(machines):
+                if machine.normal is not None:
+                    self.coef_[row] = machine.normal
             self.intercept_ -= self.coef_ @ self._shift
         return self
 
