@@ -7,11 +7,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
 
 from learners import SVC
+from learners.svm.embedding import embedded
+from learners.svm.kernels import StoredGram, given_gram
 
 INF = float("inf")
 
@@ -208,6 +210,33 @@ def test_the_linear_primal_and_the_dual_find_the_same_hyperplane() -> None:
     np.testing.assert_allclose(primal.dual_objective_, dual.dual_objective_, rtol=1e-6)
     np.testing.assert_allclose(primal.decision_function(X), dual.decision_function(X @ X.T), atol=1e-4)
     assert primal.n_iter_[0] < dual.n_iter_[0]
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6, 1e8])
+def test_dear_slack_between_classes_that_overlap_reaches_the_optimum(C: float) -> None:
+    X, y = make_moons(400, noise=0.4, random_state=0)
+    gamma = float(1 / (2 * X.var()))
+    machine = SVC(C=C).fit(X, y)
+    signs, beta = 2.0 * y - 1, alphas(machine, y.size)
+    f = rows_of(X, {"kernel": "rbf", "gamma": gamma}) @ beta
+    primal = 0.5 * beta @ f + C * np.maximum(0, 1 - signs * (f + machine.intercept_)).sum()
+    assert abs(beta.sum()) <= 1e-12 * np.abs(beta).sum()
+    assert (signs * beta >= 0).all()
+    assert (signs * beta <= C).all()
+    np.testing.assert_allclose(signs @ beta - 0.5 * beta @ f, primal, rtol=1e-6)  # between them lies the optimum
+    assert machine.n_iter_[0] < 3000
+    if C == 1e4:
+        theirs = LibSVC(C=C, tol=1e-2).fit(X, y)
+        assert machine.score(X, y) == theirs.score(X, y)
+
+
+def test_an_indefinite_kernel_has_no_rows() -> None:
+    assert embedded(given_gram(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))) is None
+    K = rows_of(noisy(30)[0], {"kernel": "rbf", "gamma": 0.5})
+    rows = embedded(StoredGram(K, np.zeros(30)))
+    assert rows is not None
+    centred = np.eye(30) - 1 / 30
+    np.testing.assert_allclose(rows @ rows.T, centred @ K @ centred, atol=1e-12)
 
 
 def test_many_rows_of_few_features_are_solved_to_the_optimum() -> None:

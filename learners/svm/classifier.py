@@ -3,8 +3,8 @@
     f(x) = Σ_i α_i y_i K(x_i, x) + b,      0 ≤ α_i ≤ C_i,   Σ_i α_i y_i = 0
 
 Only rows on or inside the margin, the support vectors, have α_i > 0.  Each binary problem is solved in its dual, two
-rows at a time with block pivoting or Newton's steps to finish; a linear kernel with finite C in its primal, of d + 1
-unknowns, first.  More classes: one against one, or one against the rest.
+rows at a time with block pivoting or Newton's steps to finish; a linear kernel in its primal, of d + 1 unknowns, first,
+and another where slack is dear.  More classes: one against one, or one against the rest.
 
 Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), by the number of support vectors s.
 To predict: O(m s d), for the linear kernel O(m d).

@@ -1,10 +1,14 @@
-"""The soft margin: some steps of the dual, the linear primal where that is not enough, and the dual to finish."""
+"""The soft margin: some steps of the dual, the linear primal where that is not enough, and the dual to finish.
+
+The linear primal of a kernel that is not linear is that of its `embedding`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from learners.svm.dual import WORKING_SET, DualPoint, solve_dual
+from learners.svm.dual import LARGEST_SET, WORKING_SET, DualPoint, solve_dual
+from learners.svm.embedding import embedded, steps_worth_embedding
 from learners.svm.kernels import Gram
 from learners.svm.machine import Machine, machine_at
 from learners.svm.primal import solve_primal
@@ -42,17 +46,27 @@ def soft_margin(
     """
     box = Box(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, signs.size)])
     point = DualPoint(np.zeros_like(signs), -signs) if start is None else start
-    if X is not None:
-        # Easy problems are done before the primal would be: give the dual some steps, for less than that costs.
-        if signs.size <= WORKING_SET:
-            solve_dual(gram, box, point, tol, min(max_iter, steps_worth_primal(*X.shape)))
-        sane = TAME[0] <= float(C.mean()) <= TAME[1]
-        if sane and not point.converged and point.n_iter < max_iter:
+    # Most problems are done before a primal would be: give the dual some steps, for about what that costs.
+    worth = _steps_first(signs.size, X)
+    if worth:
+        solve_dual(gram, box, point, tol, min(max_iter, worth))
+    tame = TAME[0] <= float(C.mean()) <= TAME[1]
+    if tame and not point.converged and point.n_iter < max_iter:
+        if X is None and worth:
+            X = embedded(gram)
+        if X is not None:
             beta = solve_primal(X, signs, C)
-            point = DualPoint(beta, X @ (beta @ X) - signs, point.n_iter)
+            held = np.flatnonzero(beta)
+            point = DualPoint(beta, gram.product(held, beta[held]) - signs, point.n_iter)
     solve_dual(gram, box, point, tol, max_iter)
     point.beta = on_bounds(box, point.beta)
     return machine_at(gram, box, point, signs, C, -multipliers(box, point.beta, point.gradient)[0])
+
+
+def _steps_first(n: int, X: np.ndarray | None) -> int:
+    if X is None:
+        return steps_worth_embedding(n) if n <= LARGEST_SET else 0
+    return steps_worth_primal(*X.shape) if n <= WORKING_SET else 0
 
 
 def steps_worth_primal(n: int, d: int) -> int:
