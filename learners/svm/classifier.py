@@ -29,8 +29,8 @@ from learners.svm.pairs import binary_problems, compact
 from learners.svm.problems import counted_rows, fit_machines
 from learners.svm.space import training_space
 
-DEAREST = 1e300
-"""The largest C that is not infinite, in the unit of length chosen for the rows."""
+LARGEST = 1e200
+"""The largest C that is not infinite, in the unit of length of the rows."""
 
 
 @final
@@ -40,7 +40,8 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of slack.  ``inf``: hard margin, no row may lie within it.
+        The price of slack.  ``inf``: hard margin, no row may lie within it.  Where rows must pay a price beyond about
+        1e10 / K(x, x), floats lose the digits: expect a warning.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         A callable takes two tables, (a, d) and (b, d), and returns their kernel values (a, b).  With "precomputed" X
         holds the kernel values between rows, (n, n) in ``fit`` and (m, n) later.
@@ -167,10 +168,7 @@ class SVC(KernelClassifier):
         table, codes, weight, kept, given = (part[order] for part in (table, codes, weight, kept, given))
         self._learn_class_weight(codes, weight / given)
         space = training_space(self.kernel, self.gamma, self.coef0, self.degree, table, kept, given)
-        with np.errstate(over="ignore"):
-            prices = self.C * weight * space.length**2
-        if np.isfinite(self.C):
-            prices = np.minimum(prices, DEAREST)
+        prices = _prices(self.C, weight, space.length)
         problems = binary_problems(codes, self.classes_.size, self.multi_class)
         machines = fit_machines(space, prices, problems, self.tol, self.max_iter)
         self._keep(machines, [members for members, _ in problems], codes)
@@ -221,3 +219,13 @@ class SVC(KernelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _prices(C: float, weight: np.ndarray, length: float) -> np.ndarray:
+    """Return C of each row, in the unit of length of the rows; what would be no number keeps its proportions."""
+    heaviest = float(weight.max())
+    with np.errstate(over="ignore", under="ignore"):
+        dearest = C * np.float64(length) ** 2 * heaviest
+        if np.isinf(C) or dearest <= LARGEST:
+            return C * weight * length**2
+        return np.asarray(weight / heaviest * LARGEST)

@@ -10,9 +10,9 @@ import numpy as np
 
 from learners.svm.dual import DualPoint, solve_dual
 from learners.svm.kernels import Gram
-from learners.svm.machine import Machine, machine_at
+from learners.svm.machine import Machine, machine_at, machine_of
 from learners.svm.quadratic import Box, multipliers, violation
-from learners.svm.separation import Separation, separate
+from learners.svm.separation import separate
 from learners.svm.soft import steps_worth_primal
 
 TOUCHING = 1e-12
@@ -52,15 +52,15 @@ def hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X: np.
         hulls.approach(tol, min(max_iter, steps_worth_primal(*X.shape)))
         if not (hulls.point.converged and hulls.nearness > CLEAR) and hulls.point.n_iter < max_iter:
             found = separate(X, signs)
+            if found is not None and found.meet:
+                raise ValueError(f"{ASKED} none does (their convex hulls meet): {CURE}")
             if found is not None:
-                return _machine_of(found, X, signs, hulls.point.n_iter, tol)
+                return machine_of(found, X, signs, hulls.point.n_iter, tol)
     hulls.approach(tol, max_iter)
     if hulls.nearness <= TOUCHING:
-        distance = np.sqrt(max(hulls.nearness, 0.0))
-        raise ValueError(
-            f"{ASKED} their convex hulls are no further apart than {distance:.1g} of the rows' spread, which kernel "
-            f"values do not tell from none: {CURE}"
-        )
+        distance = float(np.sqrt(max(hulls.nearness, 0.0)))
+        apart = f"no further apart than {distance:.1g} of the rows' spread" if distance else "not apart"
+        raise ValueError(f"{ASKED} their convex hulls are {apart}, so far as kernel values tell: {CURE}")
     return hulls.machine(tol, max_iter)
 
 
@@ -107,22 +107,3 @@ class _Hulls:
         box = Box(self._box.low, self._box.high, [slice(0, signs.size)])
         intercept = -0.5 * stretch * (above + below)
         return machine_at(self._gram, box, point, signs, np.full_like(signs, np.inf), intercept)
-
-
-def _machine_of(found: Separation, X: np.ndarray, signs: np.ndarray, n_iter: int, tol: float) -> Machine:
-    if found.meet:
-        raise ValueError(f"{ASKED} none does (their convex hulls meet): {CURE}")
-    excess = signs * (X @ found.normal + found.intercept) - 1.0
-    residual = max(-float(excess.min()), float(np.abs(excess[found.alpha > 0]).max()))
-    squared_norm = float(found.normal @ found.normal)
-    return Machine(
-        beta=signs * found.alpha,
-        intercept=found.intercept,
-        margin=1.0 / np.sqrt(squared_norm),
-        dual=float(found.alpha.sum()) - 0.5 * squared_norm,
-        primal=0.5 * squared_norm,
-        residual=residual,
-        n_iter=n_iter,
-        converged=residual <= tol,
-        normal=found.normal,
-    )

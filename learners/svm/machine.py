@@ -16,6 +16,7 @@ import numpy as np
 from learners.svm.dual import DualPoint
 from learners.svm.kernels import Gram
 from learners.svm.quadratic import Box, violation
+from learners.svm.separation import Separation
 
 
 @final
@@ -93,4 +94,22 @@ def machine_at(gram: Gram, box: Box, point: DualPoint, signs: np.ndarray, C: np.
         residual=violation(box, point.beta, point.gradient),
         n_iter=point.n_iter,
         converged=point.converged,
+    )
+
+
+def machine_of(found: Separation, X: np.ndarray, signs: np.ndarray, n_iter: int, tol: float) -> Machine:
+    """Return the hyperplane of the widest margin between rows X (n, d), found in so many steps of the dual."""
+    excess = signs * (X @ found.normal + found.intercept) - 1.0
+    residual = max(-float(excess.min()), float(np.abs(excess[found.alpha > 0]).max()))
+    squared_norm = float(found.normal @ found.normal)
+    return Machine(
+        beta=signs * found.alpha,
+        intercept=found.intercept,
+        margin=1.0 / np.sqrt(squared_norm),
+        dual=float(found.alpha.sum()) - 0.5 * squared_norm,
+        primal=0.5 * squared_norm,
+        residual=residual,
+        n_iter=n_iter,
+        converged=residual <= tol,
+        normal=found.normal,
     )

@@ -11,7 +11,7 @@ from learners.svm.dual import DualPoint
 from learners.svm.hard import hard_margin
 from learners.svm.kernels import StoredGram
 from learners.svm.machine import Machine
-from learners.svm.soft import soft_margin
+from learners.svm.soft import DEAREST, soft_margin
 from learners.svm.space import Space
 
 PRIMAL_ROWS = 3
@@ -50,7 +50,7 @@ def _starts(
     space: Space, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int
 ) -> list[DualPoint | None]:
     """Take the first steps of many small problems together."""
-    soft = bool(np.isfinite(prices).all())
+    soft = float(prices.max()) <= DEAREST
     if len(problems) < ENOUGH or not soft or not isinstance(space.gram, StoredGram) or max_iter != -1:
         return [None] * len(problems)
     return [*first_steps(space.gram.values, problems, prices, tol)]

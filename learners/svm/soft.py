@@ -5,17 +5,23 @@ The linear primal of a kernel that is not linear is that of its `embedding`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from learners.svm.dual import LARGEST_SET, WORKING_SET, DualPoint, solve_dual
 from learners.svm.embedding import embedded, steps_worth_embedding
 from learners.svm.kernels import Gram
-from learners.svm.machine import Machine, machine_at
+from learners.svm.machine import Machine, machine_at, machine_of
 from learners.svm.primal import solve_primal
 from learners.svm.quadratic import Box, multipliers, on_bounds
+from learners.svm.separation import separate
 
-TAME = (1e-100, 1e12)
-"""The prices of slack, for rows of length about 1, at which the interior point method keeps its digits."""
+CHEAPEST = 1e-100
+"""The least price of slack, for rows of length about 1, at which the interior point method keeps its digits."""
+
+DEAREST = 1e10
+"""The largest price for such rows: Kβ keeps the digits that the tolerance asks for."""
 
 
 def soft_margin(
@@ -24,7 +30,7 @@ def soft_margin(
     C: np.ndarray,
     tol: float,
     max_iter: int,
-    X: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
     start: DualPoint | None = None,
 ) -> Machine:
     """Find the hyperplane.
@@ -39,28 +45,50 @@ def soft_margin(
         The price of one unit of slack for each row, finite.
     tol : float
     max_iter : int
-    X : ndarray of shape (n, d), optional
+    rows : ndarray of shape (n, d), optional
         The rows, where the kernel is linear and the primal is to be solved.
     start : DualPoint, optional
-        Where the solver begins; β = 0 if not given.
+        Where the solver begins; β = 0 if not given, or if prices are beyond what is bearable.
     """
-    box = Box(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, signs.size)])
-    point = DualPoint(np.zeros_like(signs), -signs) if start is None else start
+    asked, C = C, _bearable(gram, C)
+    box = _box(C, signs)
+    point = DualPoint(np.zeros_like(signs), -signs) if start is None or C is not asked else start
     # Most problems are done before a primal would be: give the dual some steps, for about what that costs.
-    worth = _steps_first(signs.size, X)
+    worth = _steps_first(signs.size, rows)
     if worth:
         solve_dual(gram, box, point, tol, min(max_iter, worth))
-    tame = TAME[0] <= float(C.mean()) <= TAME[1]
-    if tame and not point.converged and point.n_iter < max_iter:
-        if X is None and worth:
-            X = embedded(gram)
+    if float(C.mean()) >= CHEAPEST and not point.converged and point.n_iter < max_iter:
+        X = embedded(gram) if rows is None and worth else rows
         if X is not None:
             beta = solve_primal(X, signs, C)
             held = np.flatnonzero(beta)
             point = DualPoint(beta, gram.product(held, beta[held]) - signs, point.n_iter)
-    solve_dual(gram, box, point, tol, max_iter)
+    if not point.converged:
+        solve_dual(gram, box, point, tol, max_iter)
     point.beta = on_bounds(box, point.beta)
-    return machine_at(gram, box, point, signs, C, -multipliers(box, point.beta, point.gradient)[0])
+    intercept = -multipliers(box, point.beta, point.gradient)[0]
+    machine = machine_at(gram, _box(asked, signs), point, signs, asked, intercept)
+    if machine.residual <= tol or C is asked:
+        return machine
+    # Some rows pay the most that is bearable, and would pay more.
+    found = None if rows is None else separate(rows, signs)
+    if rows is None or found is None or found.meet or (found.alpha > asked).any():
+        return replace(machine, converged=False)
+    return machine_of(found, rows, signs, point.n_iter, tol)
+
+
+def _box(C: np.ndarray, signs: np.ndarray) -> Box:
+    return Box(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, signs.size)])
+
+
+def _bearable(gram: Gram, C: np.ndarray) -> np.ndarray:
+    """Return the prices, none beyond `DEAREST`; where all are, in proportion."""
+    size = float(np.abs(gram.diagonal).mean()) or 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        most = min(DEAREST / size, np.finfo(float).max)
+    if C.max() <= most:
+        return C
+    return C / C.max() * most if C.min() > most else np.minimum(C, most)
 
 
 def _steps_first(n: int, X: np.ndarray | None) -> int:
