@@ -209,7 +209,7 @@ class Neighbourhood(Learner):
         """Return how many rows surely weigh k together: as many as the lightest rows need."""
         n, weight = self.n_samples_fit_, float(self._lightest[-1])
         if weight < k * (1 - 1e-12):
-            raise ValueError(_too_many(k, n, weight))
+            raise ValueError(_too_many(k, n, n) if weight == n else _too_light(k, n, weight))
         return min(n, int(np.searchsorted(self._lightest, k * (1 - 1e-12))) + 1)
 
     def _check_cells(self, X: np.ndarray) -> None:
@@ -238,6 +238,17 @@ def _plain_name(metric: str | Callable[..., float], p: float) -> str | Callable[
     return {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(P_OF.get(metric, float(p)), "minkowski")
 
 
-def _too_many(k: int, n: int, weight: float) -> str:
-    rows = f"training has {n} sample{'s' * (n > 1)}" + (f" that weigh {weight:g} together" if weight != n else "")
-    return f"n_neighbors={k} is more than there is: {rows}. Take n_neighbors of at most {int(weight)}, or more rows."
+def _too_many(k: int, n: int, most: int) -> str:
+    others = "" if most == n else ", each with one fewer beside it"
+    rows = f"n_neighbors={k} is more than there is: training has {n} sample{'s' * (n != 1)}{others}."
+    return f"{rows} Take n_neighbors of at most {most}, or more rows."
+
+
+def _too_light(k: int, n: int, weight: float) -> str:
+    """Say that n rows of other weights than 1 do not weigh k together."""
+    most = int(weight * (1 + 1e-12))  # the sum of fractions may fall short by rounding
+    fewer = f"Take n_neighbors of at most {most}, or multiply" if most else "Multiply"
+    return (
+        f"n_neighbors={k} is more than there is: training has {n} sample{'s' * (n != 1)} that weigh {weight:.3g} "
+        f"together. {fewer} sample_weight so that it sums to {k} or more: n_neighbors counts weight, 1 being one row."
+    )
