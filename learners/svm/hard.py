@@ -6,6 +6,8 @@ The dual of the hulls (see `quadratic`) takes any kernel.  For the linear one it
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from learners.svm.dual import DualPoint, solve_dual
@@ -106,4 +108,5 @@ class _Hulls:
         point.gradient -= signs
         box = Box(self._box.low, self._box.high, [slice(0, signs.size)])
         intercept = -0.5 * stretch * (above + below)
-        return machine_at(self._gram, box, point, signs, np.full_like(signs, np.inf), intercept)
+        machine = machine_at(self._gram, box, point, signs, np.full_like(signs, np.inf), intercept)
+        return replace(machine, converged=machine.converged and machine.residual <= tol)  # or rounding came before
