@@ -518,9 +518,9 @@ def test_a_grid_ends_when_there_is_nothing_left(bakeoff: Bakeoff) -> None:
 
 def test_a_function_of_ones_own_chooses_further_keys(bakeoff: Bakeoff) -> None:
     text = "def more(config, trial):\n    if config.learner._target_.endswith('SVC'):\n"
-    (bakeoff.folder / "mine.py").write_text(text + "        trial.suggest_float('learner.C', 0.5, 0.75)\n")
+    (bakeoff.folder / "studied.py").write_text(text + "        trial.suggest_float('learner.C', 0.5, 0.75)\n")
     bakeoff.patch.syspath_prepend(str(bakeoff.folder))
-    words = ("learner=knn,svm", "trust=[mine]", "hydra.sweeper.custom_search_space=mine.more")
+    words = ("learner=knn,svm", "trust=[studied]", "hydra.sweeper.custom_search_space=studied.more")
     assert search(bakeoff, *words, "hydra/sweeper/sampler=random", n_trials=6).status == 0
     found = {trial.params["learner"]: trial.params.get("learner.C") for trial in study(bakeoff).trials}
     assert found["knn"] is None
