@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from learners.linear import LinearClassifier
 from learners.multiclass import one_against_rest
@@ -58,6 +58,9 @@ class Perceptron(LinearClassifier):
     averaged : bool, default=False
         Whether to keep the mean of the plane over all rows met, which is steadier when mistakes never end, in place of
         the last plane.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies η for the rows of a class, so that its mistakes turn the plane further.  Of more than two classes
+        each has its weight where it stands against the rest, whose rows have 1 there, as in scikit-learn.
     random_state : int, RandomState instance or None, default=None
         Only for ``shuffle``.
 
@@ -88,6 +91,7 @@ class Perceptron(LinearClassifier):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
         "averaged": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
         "random_state": ["random_state"],
     }
 
@@ -102,6 +106,7 @@ class Perceptron(LinearClassifier):
         n_iter_no_change: int = 5,
         shuffle: bool = False,
         averaged: bool = False,
+        class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
         self.eta0 = eta0
@@ -113,12 +118,13 @@ class Perceptron(LinearClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.averaged = averaged
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Pass over the rows until no mistake is left, or as ``max_iter`` and ``tol`` say.
 
-        There are no weights of rows or classes: a row met twice is not a row met once with twice the rate.
+        There are no weights of rows: a row met twice is not a row met once with twice the rate.
 
         Parameters
         ----------
@@ -132,15 +138,16 @@ class Perceptron(LinearClassifier):
         Raises
         ------
         ValueError
-            One class only; cells that are no finite numbers; a start of the wrong shape.
+            One class only; cells that are no finite numbers; a start of the wrong shape; a class's weight not positive.
 
         Warns
         -----
         ConvergenceWarning
             The last of ``max_iter`` passes still made mistakes.
         """
-        X, codes, _ = self._check_fit(X, y)
+        X, codes, weight = self._check_fit(X, y)
         signs = one_against_rest(codes, len(self.classes_))  # (k, n)
+        rates = self._rates(signs, weight)  # (k, n)
         start = self._start(len(signs), X.shape[1])  # (k, d + 1)
         rows = np.column_stack([X, np.full(len(X), float(self.fit_intercept))])  # (n, d + 1)
         unit = _unit(rows)
@@ -148,7 +155,8 @@ class Perceptron(LinearClassifier):
             rows, start = rows / unit, start / unit
         random_state = check_random_state(self.random_state)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            walks = [self._walk(rows, *problem, unit, random_state) for problem in zip(signs, start, strict=True)]
+            problems = zip(signs, rates, start, strict=True)
+            walks = [self._walk(rows, *problem, unit, random_state) for problem in problems]
             planes = np.array([walk.plane for walk in walks]) * unit  # (k, d + 1)
             losses = np.zeros(max(len(walk.losses) for walk in walks))
             for walk in walks:
@@ -165,6 +173,13 @@ class Perceptron(LinearClassifier):
                 stacklevel=2,
             )
         return self
+
+    def _rates(self, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return η of each row in each problem, of shape (k, n), from the weights of the rows' classes, (n,)."""
+        if not (weight > 0).all():
+            raise ValueError(f"class_weight gives {weight.min():g} to a class; every weight must be positive.")
+        with np.errstate(over="ignore"):  # what comes of it is looked at
+            return self.eta0 * np.where((signs > 0) | (len(signs) == 1), weight, 1.0)
 
     def _start(self, k: int, d: int) -> np.ndarray:
         """Return ω0 and b0 of each problem, of shape (k, d + 1)."""
@@ -185,14 +200,25 @@ class Perceptron(LinearClassifier):
             raise ValueError("coef_init and intercept_init must be finite numbers; give others, or None for 0.")
         return start
 
-    def _walk(self, rows: np.ndarray, sign: np.ndarray, plane: np.ndarray, unit: float, random_state: Any) -> Walk:
+    def _walk(
+        self,
+        rows: np.ndarray,
+        sign: np.ndarray,
+        rates: np.ndarray,
+        plane: np.ndarray,
+        unit: float,
+        random_state: Any,
+    ) -> Walk:
         """Pass over the rows of one problem until none is wrong, or the loss falls no more."""
         rows *= sign[:, None]
-        walk = Walk(plane, self.eta0, averaged=self.averaged)
-        blocks = walk.blocks(rows)
+        walk = Walk(plane, averaged=self.averaged)
+        blocks = walk.blocks(rows, rates)
         enough = None if self.tol is None else self.tol * len(rows) / unit / unit
         while not walk.ended and len(walk.losses) < self.max_iter:
-            walk.pass_over(walk.blocks(rows[random_state.permutation(len(rows))]) if self.shuffle else blocks)
+            if self.shuffle:
+                order = random_state.permutation(len(rows))
+                blocks = walk.blocks(rows[order], rates[order])
+            walk.pass_over(blocks)
             walk.ended = not walk.mistakes or (enough is not None and walk.idle(enough) >= self.n_iter_no_change)
         rows *= sign[:, None]  # as they were: the next problem needs no copy either
         if self.averaged:

@@ -32,13 +32,12 @@ class Walk:
     their product is the margin y_i (ω·x_i + b), and a mistake adds η times the row to the plane.
     """
 
-    def __init__(self, plane: np.ndarray, rate: float, *, averaged: bool) -> None:
+    def __init__(self, plane: np.ndarray, *, averaged: bool) -> None:
         self.ended = False
         self.losses: list[float] = []
         self.mistakes = 0  # of the last pass
         self._state = np.append(np.zeros(BLOCK), plane)  # margins of a block, then the plane
         self.plane = self._state[BLOCK:]  # (d + 1,)
-        self._rate = rate  # η
         self._met = 0  # rows, over all passes
         self._averaged = averaged
         self._trail = np.zeros_like(plane)  # each step times the number of rows met before it
@@ -55,20 +54,21 @@ class Walk:
         self._least = min(self._least, self.losses[-1])
         return self._idle
 
-    def blocks(self, rows: np.ndarray) -> list[Block]:
-        """Cut rows, of shape (n, d + 1), into blocks."""
+    def blocks(self, rows: np.ndarray, rates: np.ndarray) -> list[Block]:
+        """Cut rows, of shape (n, d + 1), and the rates η of their steps, (n,), into blocks."""
         room = MOST_KEPT // len(rows)  # of lines of 256 products, for each of n / 256 blocks
-        return [Block(rows[first : first + BLOCK], self._state, room) for first in range(0, len(rows), BLOCK)]
+        spans = [slice(first, first + BLOCK) for first in range(0, len(rows), BLOCK)]
+        return [Block(rows[span], rates[span], self._state, room) for span in spans]
 
     def pass_over(self, blocks: list[Block]) -> None:
         """Go once over the rows."""
         self.mistakes, loss = 0, 0.0
         for block in blocks:
-            wrong, shortfall = block.meet(self._rate)
+            wrong, shortfall = block.meet()
             self.mistakes += len(wrong)
             loss += shortfall
             if self._averaged and wrong:
-                self._trail += self._rate * (self._met + np.array(wrong)) @ block.rows[wrong]
+                self._trail += (block.rates[wrong] * (self._met + np.array(wrong))) @ block.rows[wrong]
             self._met += len(block.rows)
         self.losses.append(loss)
 
@@ -79,14 +79,16 @@ class Block:
     Parameters
     ----------
     rows : ndarray of shape (b, d + 1)
+    rates : ndarray of shape (b,)
+        η of each row.
     state : ndarray of shape (256 + d + 1,)
         Room for margins, then the plane.
     room : int
         How many lines of G may be kept.
     """
 
-    def __init__(self, rows: np.ndarray, state: np.ndarray, room: int) -> None:
-        self.rows = rows
+    def __init__(self, rows: np.ndarray, rates: np.ndarray, state: np.ndarray, room: int) -> None:
+        self.rows, self.rates = rows, rates
         b = len(rows)
         self._state = state[BLOCK - b :]
         self._margin, self._plane = self._state[:b], self._state[b:]
@@ -98,7 +100,7 @@ class Block:
         self._lines: list[np.ndarray | None] = [None] * b
         self._room = room
 
-    def meet(self, rate: float) -> tuple[list[int], float]:
+    def meet(self) -> tuple[list[int], float]:
         """Turn the plane by each row met on its wrong side; return these rows, and their loss."""
         state, single, lines, add = self._state, self._single, self._lines, np.add
         np.dot(self.rows, self._plane, out=self._margin)
@@ -107,7 +109,7 @@ class Block:
             mistaken.append(i)
             loss -= single[i]
             line = lines[i]
-            add(state, self._line(i, rate) if line is None else line, state)
+            add(state, self._line(i) if line is None else line, state)
         return mistaken, loss
 
     def _on_wrong_side(self) -> Iterator[int]:
@@ -125,13 +127,13 @@ class Block:
             less_equal(margin, zero, wrong)
             i = flags.find(1, i + 1)
 
-    def _line(self, i: int, rate: float) -> np.ndarray:
+    def _line(self, i: int) -> np.ndarray:
         """Return what a mistake at row i adds to margins and plane, η (G_i, row i), of shape (b + d + 1,)."""
         line, row, b = np.empty_like(self._state), self.rows[i], len(self.rows)
         np.dot(self.rows, row, out=line[:b])
         line[b:] = row
-        if rate != 1.0:
-            line *= rate
+        if self.rates[i] != 1.0:
+            line *= self.rates[i]
         if self._room:
             self._room -= 1
             self._lines[i] = line

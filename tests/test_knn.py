@@ -267,6 +267,22 @@ def test_too_many_neighbours_are_refused_with_the_cure(learner: Any) -> None:
         learner(5).fit(SPEED, STOPPING.astype(int), sample_weight=[0.5] * 6)
 
 
+@pytest.mark.parametrize(
+    ("weight", "cure"), [(1e-3, "Multiply sample_weight"), (0.7, "at most 28, or multiply sample_weight")]
+)
+def test_rows_that_weigh_too_little_are_refused_with_a_cure_that_works(weight: float, cure: str) -> None:
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    light, k = np.full(40, weight), 30
+    with pytest.raises(
+        ValueError, match=rf"n_neighbors=30 is more than there is.* {40 * weight:g} together.*{cure}"
+    ) as said:
+        KNeighborsClassifier(k).fit(X, y, sample_weight=light)
+    assert "sums to 30 or more" in str(said.value)
+    KNeighborsClassifier(k).fit(X, y, sample_weight=light * (k / light.sum()))
+    if weight == 0.7:
+        KNeighborsClassifier(28).fit(X, y, sample_weight=light)
+
+
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "two"])
 def test_neighbours_wanted_must_be_a_positive_integer(wrong: Any) -> None:
     with pytest.raises(ValueError, match="n_neighbors"):

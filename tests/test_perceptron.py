@@ -96,6 +96,46 @@ def test_the_walk_is_the_lectures_loop(seed: int, n: int, d: int, passes: int, c
     np.testing.assert_allclose(np.append(averaged.coef_, averaged.intercept_), mean, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", "by label"])
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("c", [2, 3])
+def test_class_weights_turn_the_plane_as_in_scikit_learn(class_weight: str, shuffled: bool, c: int) -> None:
+    X, y = load_iris(return_X_y=True)
+    X, y = X[25 if c == 3 else 75 :], y[25 if c == 3 else 75 :]  # classes of unequal size
+    order = np.random.default_rng(0).permutation(len(y)) if shuffled else np.arange(len(y))
+    given = {"max_iter": 7, "class_weight": {0: 0.5, 1: 4.0, 2: 0.25} if class_weight == "by label" else "balanced"}
+    if c == 2 and class_weight == "by label":
+        given["class_weight"] = {1: 4.0, 2: 0.25}
+    ours = quiet_fit(Perceptron(**given), X[order], y[order])
+    theirs = sklearn.linear_model.Perceptron(tol=None, shuffle=False, **given).fit(X[order], y[order])
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-9)
+    plain = quiet_fit(Perceptron(max_iter=7), X[order], y[order])
+    assert not np.array_equal(plain.coef_, ours.coef_)
+
+
+def test_weights_of_one_change_nothing_and_the_mean_plane_bears_the_others() -> None:
+    X, y = noisy(300, 3)
+    plain = quiet_fit(Perceptron(max_iter=5, averaged=True), X, y)
+    ones = quiet_fit(Perceptron(max_iter=5, averaged=True, class_weight={-1: 1.0, 1: 1.0}), X, y)
+    np.testing.assert_array_equal(ones.coef_, plain.coef_)
+    weight = {-1: 1.0, 1: 3.0}
+    w, b, total = np.zeros(3), 0.0, np.zeros(4)
+    for _ in range(5):
+        for x, label in zip(X, y, strict=True):
+            if label * (w @ x + b) <= 0:
+                w, b = w + weight[label] * label * x, b + weight[label] * label
+            total += np.append(w, b)
+    averaged = quiet_fit(Perceptron(max_iter=5, averaged=True, class_weight=weight), X, y)
+    np.testing.assert_allclose(np.append(averaged.coef_, averaged.intercept_), total / (5 * len(y)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [{-1: 0.0, 1: 1.0}, {-1: -2.0, 1: 1.0}])
+def test_class_weights_that_are_not_positive_are_refused(wrong: dict[int, float]) -> None:
+    with pytest.raises(ValueError, match=r"class_weight.*positive"):
+        Perceptron(class_weight=wrong).fit(ROWS, LABELS)
+
+
 def test_what_is_kept_between_passes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = noisy(700, 4)
     plain = quiet_fit(Perceptron(), X, y)

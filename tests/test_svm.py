@@ -7,11 +7,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
 
 from learners import SVC
+from learners.svm.embedding import embedded
+from learners.svm.kernels import StoredGram, given_gram
 
 INF = float("inf")
 
@@ -210,6 +212,41 @@ def test_the_linear_primal_and_the_dual_find_the_same_hyperplane() -> None:
     assert primal.n_iter_[0] < dual.n_iter_[0]
 
 
+@pytest.mark.parametrize("C", [1e4, 1e6, 1e8])
+def test_dear_slack_between_classes_that_overlap_reaches_the_optimum(C: float) -> None:
+    X, y = make_moons(400, noise=0.4, random_state=0)
+    gamma = float(1 / (2 * X.var()))
+    machine = SVC(C=C).fit(X, y)
+    signs, beta = 2.0 * y - 1, alphas(machine, y.size)
+    f = rows_of(X, {"kernel": "rbf", "gamma": gamma}) @ beta
+    primal = 0.5 * beta @ f + C * np.maximum(0, 1 - signs * (f + machine.intercept_)).sum()
+    assert abs(beta.sum()) <= 1e-12 * np.abs(beta).sum()
+    assert (signs * beta >= 0).all()
+    assert (signs * beta <= C).all()
+    np.testing.assert_allclose(signs @ beta - 0.5 * beta @ f, primal, rtol=1e-6)  # between them lies the optimum
+    assert machine.n_iter_[0] < 3000
+    if C == 1e4:
+        theirs = LibSVC(C=C, tol=1e-2).fit(X, y)
+        assert machine.score(X, y) == theirs.score(X, y)
+
+
+def test_a_price_that_no_row_pays_may_be_any_and_one_that_floats_cannot_reckon_with_is_reported() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    hard, dear = SVC(C=INF, kernel="linear").fit(X, y), SVC(C=1e20, kernel="linear").fit(X, y)
+    np.testing.assert_allclose(dear.margin_, hard.margin_, rtol=1e-6)
+    with pytest.warns(ConvergenceWarning, match="lower C"):
+        assert SVC(C=1e6, kernel="linear").fit(X, y).fit_status_ == 1
+
+
+def test_an_indefinite_kernel_has_no_rows() -> None:
+    assert embedded(given_gram(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))) is None
+    K = rows_of(noisy(30)[0], {"kernel": "rbf", "gamma": 0.5})
+    rows = embedded(StoredGram(K, np.zeros(30)))
+    assert rows is not None
+    centred = np.eye(30) - 1 / 30
+    np.testing.assert_allclose(rows @ rows.T, centred @ K @ centred, atol=1e-12)
+
+
 def test_many_rows_of_few_features_are_solved_to_the_optimum() -> None:
     X, y = noisy(6000, 5)
     machine = SVC(kernel="linear").fit(X, y)
@@ -378,6 +415,27 @@ def test_lengths_whose_squares_overflow_are_refused_in_a_sentence(scale: float) 
 def test_constant_columns_predict_one_class(kernel: str) -> None:
     machine = SVC(kernel=kernel).fit(np.full((5, 2), 3.0), [0, 0, 0, 1, 1])
     assert machine.predict(np.full((2, 2), 3.0)).tolist() == [0, 0]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+@pytest.mark.parametrize("weight", [1e300, 1e308])
+@pytest.mark.parametrize("c", [2, 4])
+def test_weights_near_the_largest_float_overflow_nothing(kernel: str, weight: float, c: int) -> None:
+    X, y = noisy(40, c=c)
+    machine = SVC(kernel=kernel, max_iter=2000).fit(X, y, sample_weight=np.full(40, weight))
+    assert np.isfinite(machine.decision_function(X)).all()
+    assert np.isfinite([machine.dual_objective_, machine.primal_objective_]).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_of_weights_beyond_all_measure_the_proportions_still_count(kernel: str) -> None:
+    X, y, weight = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1], np.array([3.0, 1.0, 1.0, 3.0])
+    for unit in (1.0, 1e307):
+        machine = SVC(kernel=kernel, C=100.0).fit(X, y, sample_weight=weight * unit)
+        np.testing.assert_allclose(machine.decision_function(X), [-1, -1, 1, 1], atol=1e-4)
+        assert machine.predict([[0.0], [1.0]]).tolist() == [0, 1]
 
 
 def test_a_distant_origin_costs_no_digits() -> None:

@@ -24,7 +24,6 @@ from sklearn.utils._param_validation import StrOptions
 from learners.base import ProbabilisticClassifier, Regressor, with_input_tags
 from learners.knn.local_linear import local_linear
 from learners.knn.neighbourhood import Neighbourhood
-from learners.knn.voting import vote_shares
 
 
 class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):
@@ -111,13 +110,14 @@ class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         c = self.classes_.size
-        tables: list[np.ndarray] = [np.empty((0, c))]
-        for _, rows, distance, mass in self._blocks(X):
-            share = vote_shares(distance, mass, self.weights, self.bandwidth)
-            box = np.arange(rows.shape[0])[:, None] * c + self._codes[rows]  # the (query, class) a vote goes to
-            votes = np.bincount(box.ravel(), weights=share.ravel(), minlength=rows.shape[0] * c)
-            tables.append(votes.reshape(-1, c))
-        return np.concatenate(tables)
+        scores = np.empty((X.shape[0], c))
+        for start, rows, share in self._blocks(X):
+            m = rows.shape[0]
+            box = self._codes.take(rows)
+            box += np.arange(0, m * c, c)[:, None]  # the (query, class) a vote goes to
+            votes = np.bincount(box.ravel(), weights=share.ravel(), minlength=m * c)
+            scores[start : start + m] = votes.reshape(m, c)
+        return scores
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=self._takes_missing(), categorical=True)
@@ -217,16 +217,15 @@ categorical_features, random_state
         return self
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        values: list[np.ndarray] = [np.empty(0)]
-        for start, rows, distance, mass in self._blocks(X):
-            share = vote_shares(distance, mass, self.weights, self.bandwidth)
-            y = self._y[rows]
+        values = np.empty(X.shape[0])
+        for start, rows, share in self._blocks(X):
+            y, block = self._y[rows], slice(start, start + rows.shape[0])
             if self.regression == "linear":
-                values.append(local_linear(X[start : start + rows.shape[0]], self._X[rows], y, share))
+                values[block] = local_linear(X[block], self._X[rows], y, share)
             else:
                 query = np.repeat(np.arange(rows.shape[0]), rows.shape[1])
-                values.append(np.bincount(query, weights=(share * y).ravel(), minlength=rows.shape[0]))
-        return np.concatenate(values)
+                values[block] = np.bincount(query, weights=(share * y).ravel(), minlength=rows.shape[0])
+        return values
 
     def _takes_missing(self) -> bool:
         return super()._takes_missing() and self.regression == "mean"

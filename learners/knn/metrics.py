@@ -109,6 +109,9 @@ class NormSpace(Space):
         self.factor = factor
         self.share = share
         self.offset = np.zeros(columns.size) if offset is None else offset
+        self._scale = np.where(nominal, 1.0, factor)  # a code is compared, not measured
+        # Asked of every query: what need not be done.
+        self._scaled, self._moved, self._mixed = bool((self._scale != 1).any()), self.offset.any(), nominal.any()
         self.rotation = rotation
         self.mean = mean
         self.unit = unit
@@ -121,17 +124,16 @@ class NormSpace(Space):
         ValueError
             A cell lies so far out that its square is no float.
         """
-        scale = np.where(self.nominal, 1.0, self.factor)  # a code is compared, not measured
         Z = C if self.columns.size == C.shape[0] else C[self.columns]  # (e, m)
         with np.errstate(over="ignore"):
-            if self.offset.any():
+            if self._moved:
                 Z -= self.offset[:, None]
-            if (scale != 1).any():
-                Z *= scale[:, None]
+            if self._scaled:
+                Z *= self._scale[:, None]
         if self.rotation is not None:
             # Column by column and not as a matrix product, whose last bits depend on the number of rows.
             Z = np.stack([_combine(row, Z) for row in self.rotation])
-        measured = Z[~self.nominal] if self.nominal.any() else Z
+        measured = Z[~self.nominal] if self._mixed else Z
         reach = np.fmax.reduce(measured, axis=None, initial=0.0), np.fmin.reduce(measured, axis=None, initial=0.0)
         if max(reach[0], -reach[1]) > FARTHEST:
             raise ValueError(

@@ -19,7 +19,7 @@ from learners.knn.graph import neighbour_graph, without_themselves
 from learners.knn.metrics import P_OF, by_columns, has_missing
 from learners.knn.shared_search import SharedSearch
 from learners.knn.spaces import learn_space
-from learners.knn.voting import masses
+from learners.knn.voting import masses, vote_shares
 from learners.paths import require_path_parameter
 
 METRICS = {*P_OF, "minkowski", "mahalanobis", "hamming", "gower"}
@@ -173,16 +173,20 @@ class Neighbourhood(Learner):
         self._search = choose_search(self._space, T, self.algorithm, self.leaf_size, self.metric)
         return order
 
-    def _blocks(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield (first query, rows, distance, mass), the last three of shape (m', K), for the queries in blocks."""
+    def _blocks(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield (first query, rows, shares of its vote), the last two of shape (m', K), for the queries in blocks."""
         whole_ties = self.ties == "all"
         weighing = self._rows_weighing(self.n_neighbors)
         for start, rows, distance in self._search_blocks(self._placed(X), weighing, whole_ties=whole_ties):
-            if self._equal and not whole_ties:
-                yield start, rows, distance, np.ones(rows.shape)
+            plain = self._equal and not whole_ties
+            if plain and self.weights == "uniform":
+                yield start, rows, np.full(rows.shape, 1.0 / weighing)
+                continue
+            if plain:
+                mass = np.ones(rows.shape)
             else:
                 mass = masses(rows, distance, self._weight, self.n_neighbors, whole_ties=whole_ties)
-                yield start, rows, distance, mass
+            yield start, rows, vote_shares(distance, mass, self.weights, self.bandwidth)
 
     def _placed(self, X: np.ndarray) -> np.ndarray:
         """Return the coordinates (e, m) of checked rows X (m, d)."""
@@ -196,7 +200,7 @@ class Neighbourhood(Learner):
         for start in range(0, Q.shape[1], step):
             rows, distance = self._search.nearest(Q[:, start : start + step], k, whole_ties=whole_ties)
             with np.errstate(over="ignore"):  # beyond 1.8e308 a distance is no float
-                yield start, rows, distance * self._space.unit
+                yield start, rows, distance if self._space.unit == 1.0 else distance * self._space.unit
 
     def _search_table(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest stored rows of coordinates Q (e, m), and their distances, both of shape (m, k)."""
@@ -207,9 +211,12 @@ class Neighbourhood(Learner):
 
     def _rows_weighing(self, k: int) -> int:
         """Return how many rows surely weigh k together: as many as the lightest rows need."""
-        n, weight = self.n_samples_fit_, float(self._lightest[-1])
+        n = self.n_samples_fit_
+        if self._equal and k <= n:
+            return k
+        weight = float(self._lightest[-1])
         if weight < k * (1 - 1e-12):
-            raise ValueError(_too_many(k, n, weight))
+            raise ValueError(_too_many(k, n, n) if weight == n else _too_light(k, n, weight))
         return min(n, int(np.searchsorted(self._lightest, k * (1 - 1e-12))) + 1)
 
     def _check_cells(self, X: np.ndarray) -> None:
@@ -238,6 +245,17 @@ def _plain_name(metric: str | Callable[..., float], p: float) -> str | Callable[
     return {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(P_OF.get(metric, float(p)), "minkowski")
 
 
-def _too_many(k: int, n: int, weight: float) -> str:
-    rows = f"training has {n} sample{'s' * (n > 1)}" + (f" that weigh {weight:g} together" if weight != n else "")
-    return f"n_neighbors={k} is more than there is: {rows}. Take n_neighbors of at most {int(weight)}, or more rows."
+def _too_many(k: int, n: int, most: int) -> str:
+    others = "" if most == n else ", each with one fewer beside it"
+    rows = f"n_neighbors={k} is more than there is: training has {n} sample{'s' * (n != 1)}{others}."
+    return f"{rows} Take n_neighbors of at most {most}, or more rows."
+
+
+def _too_light(k: int, n: int, weight: float) -> str:
+    """Say that n rows of other weights than 1 do not weigh k together."""
+    most = int(weight * (1 + 1e-12))  # the sum of fractions may fall short by rounding
+    fewer = f"Take n_neighbors of at most {most}, or multiply" if most else "Multiply"
+    return (
+        f"n_neighbors={k} is more than there is: training has {n} sample{'s' * (n != 1)} that weigh {weight:.3g} "
+        f"together. {fewer} sample_weight so that it sums to {k} or more: n_neighbors counts weight, 1 being one row."
+    )

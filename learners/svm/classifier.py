@@ -3,8 +3,8 @@
     f(x) = Σ_i α_i y_i K(x_i, x) + b,      0 ≤ α_i ≤ C_i,   Σ_i α_i y_i = 0
 
 Only rows on or inside the margin, the support vectors, have α_i > 0.  Each binary problem is solved in its dual, two
-rows at a time with block pivoting or Newton's steps to finish; a linear kernel with finite C in its primal, of d + 1
-unknowns, first.  More classes: one against one, or one against the rest.
+rows at a time with block pivoting or Newton's steps to finish; a linear kernel in its primal, of d + 1 unknowns, first,
+and another where slack is dear.  More classes: one against one, or one against the rest.
 
 Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), by the number of support vectors s.
 To predict: O(m s d), for the linear kernel O(m d).
@@ -29,8 +29,8 @@ from learners.svm.pairs import binary_problems, compact
 from learners.svm.problems import counted_rows, fit_machines
 from learners.svm.space import training_space
 
-DEAREST = 1e300
-"""The largest C that is not infinite, in the unit of length chosen for the rows."""
+LARGEST = 1e200
+"""The largest C that is not infinite, in the unit of length of the rows."""
 
 
 @final
@@ -40,7 +40,8 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of slack.  ``inf``: hard margin, no row may lie within it.
+        The price of slack.  ``inf``: hard margin, no row may lie within it.  Where rows must pay a price beyond about
+        1e10 / K(x, x), floats lose the digits: expect a warning.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         A callable takes two tables, (a, d) and (b, d), and returns their kernel values (a, b).  With "precomputed" X
         holds the kernel values between rows, (n, n) in ``fit`` and (m, n) later.
@@ -167,10 +168,7 @@ class SVC(KernelClassifier):
         table, codes, weight, kept, given = (part[order] for part in (table, codes, weight, kept, given))
         self._learn_class_weight(codes, weight / given)
         space = training_space(self.kernel, self.gamma, self.coef0, self.degree, table, kept, given)
-        with np.errstate(over="ignore"):
-            prices = self.C * weight * space.length**2
-        if np.isfinite(self.C):
-            prices = np.minimum(prices, DEAREST)
+        prices = _prices(self.C, weight, space.length)
         problems = binary_problems(codes, self.classes_.size, self.multi_class)
         machines = fit_machines(space, prices, problems, self.tol, self.max_iter)
         self._keep(machines, [members for members, _ in problems], codes)
@@ -180,6 +178,9 @@ class SVC(KernelClassifier):
         if self.kernel == "linear":
             assert space.rows is not None
             self.coef_ = (self._expansion * space.length).T @ space.rows[self._places]
+            for row, machine in enumerate(machines):
+                if machine.normal is not None:
+                    self.coef_[row] = machine.normal
             self.intercept_ -= self.coef_ @ self._shift
         return self
 
@@ -218,3 +219,13 @@ class SVC(KernelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _prices(C: float, weight: np.ndarray, length: float) -> np.ndarray:
+    """Return C of each row, in the unit of length of the rows; what would be no number keeps its proportions."""
+    heaviest = float(weight.max())
+    with np.errstate(over="ignore", under="ignore"):
+        dearest = C * np.float64(length) ** 2 * heaviest
+        if np.isinf(C) or dearest <= LARGEST:
+            return C * weight * length**2
+        return np.asarray(weight / heaviest * LARGEST)

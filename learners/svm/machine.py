@@ -1,4 +1,4 @@
-"""One hyperplane between two classes: the soft margin, the hard margin, and what they come to.
+"""One hyperplane between two classes: what the soft margin (`soft`) and the hard one (`hard`) come to.
 
 Soft margin:  minimise ½‖w‖² + Σ C_i ξ_i,  with  y_i f(x_i) ≥ 1 - ξ_i,  ξ_i ≥ 0,  f(x) = w·Φ(x) + b.
 Hard margin (C = ∞):  minimise ½‖w‖²,  with  y_i f(x_i) ≥ 1.
@@ -13,19 +13,10 @@ from typing import final
 
 import numpy as np
 
-from learners.svm.dual import WORKING_SET, DualPoint, solve_dual
+from learners.svm.dual import DualPoint
 from learners.svm.kernels import Gram
-from learners.svm.primal import solve_primal
-from learners.svm.quadratic import Box, multipliers, on_bounds, violation
-
-TOUCHING = 1e-12
-"""Squared distance between the classes' hulls, relative to the spread of the rows, that counts as none."""
-
-NOISE = 1e-15
-"""Rounding in kernel values, relative to the spread: no violation is measured finer."""
-
-TAME = (1e-100, 1e12)
-"""The prices of slack, for rows of length about 1, at which the interior point method keeps its digits."""
+from learners.svm.quadratic import Box, violation
+from learners.svm.separation import Separation
 
 
 @final
@@ -47,6 +38,8 @@ class Machine:
         By how much y f(x) fails the Karush-Kuhn-Tucker conditions, in units of the margin.
     n_iter : int
     converged : bool
+    normal : ndarray of shape (d,) or None
+        w, where it was found with more digits than β gives it.
     """
 
     beta: np.ndarray
@@ -57,6 +50,7 @@ class Machine:
     residual: float
     n_iter: int
     converged: bool
+    normal: np.ndarray | None = None
 
     def in_unit(self, length: float) -> Machine:
         """Return the same hyperplane for rows ``length`` times as long; f(x) does not change."""
@@ -67,100 +61,26 @@ class Machine:
             margin=self.margin * length,
             dual=self.dual / area,
             primal=self.primal / area,
+            normal=None if self.normal is None else self.normal / length,
         )
 
 
-def fit_machine(
-    gram: Gram,
-    signs: np.ndarray,
-    C: np.ndarray,
-    tol: float,
-    max_iter: int,
-    X: np.ndarray | None = None,
-    start: DualPoint | None = None,
-) -> Machine:
-    """Find the hyperplane.
+def machine_at(gram: Gram, box: Box, point: DualPoint, signs: np.ndarray, C: np.ndarray, intercept: float) -> Machine:
+    """Return the hyperplane of a point of the dual.
 
     Parameters
     ----------
     gram : Gram
-        Kernel values between the n rows.
+    box : Box
+        Of one group, all rows.
+    point : DualPoint
+        Its gradient is Kβ - y.
     signs : ndarray of shape (n,)
-        +1 or -1, both there, all -1 first.
     C : ndarray of shape (n,)
-        The price of one unit of slack for each row; all infinite for the hard margin.
-    tol : float
-    max_iter : int
-    X : ndarray of shape (n, d), optional
-        The rows, where the kernel is linear and the primal is to be solved.
-    start : DualPoint, optional
-        Where the soft margin's solver begins; β = 0 if not given.
-
-    Raises
-    ------
-    ValueError
-        Hard margin, and no hyperplane separates the classes.
+        All infinite for the hard margin.
+    intercept : float
+        b, but for the kernel's level.
     """
-    if np.isinf(C).any():
-        return _hard(gram, signs, tol, max_iter)
-    box = Box(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, signs.size)])
-    point = DualPoint(np.zeros_like(signs), -signs) if start is None else start
-    if X is not None:
-        # Easy problems are done before the primal would be: give the dual some steps, for less than that costs.
-        if signs.size <= WORKING_SET:
-            solve_dual(gram, box, point, tol, min(max_iter, _steps_worth_primal(*X.shape)))
-        sane = TAME[0] <= float(C.mean()) <= TAME[1]
-        if sane and not point.converged and point.n_iter < max_iter:
-            beta = solve_primal(X, signs, C)
-            point = DualPoint(beta, X @ (beta @ X) - signs, point.n_iter)
-    solve_dual(gram, box, point, tol, max_iter)
-    point.beta = on_bounds(box, point.beta)
-    return _machine(gram, box, point, signs, C, -multipliers(box, point.beta, point.gradient)[0])
-
-
-def _steps_worth_primal(n: int, d: int) -> int:
-    """The steps of a pair that take about half as long as the primal (measured)."""
-    return int(64 + 0.03 * n + 1e-4 * n * d**2)
-
-
-def _hard(gram: Gram, signs: np.ndarray, tol: float, max_iter: int) -> Machine:
-    """Find the shortest vector between the hulls of the classes, and from it the canonical hyperplane."""
-    negatives = int(np.count_nonzero(signs < 0))
-    low, high = np.where(signs < 0, -np.inf, 0.0), np.where(signs > 0, np.inf, 0.0)
-    box = Box(low, high, [slice(0, negatives), slice(negatives, signs.size)])
-    ends = np.array([0, negatives])
-    point = DualPoint(np.zeros_like(signs), gram.product(ends, signs[ends]))
-    point.beta[ends] = signs[ends]
-    to_first = gram.product(ends[:1], np.ones(1))
-    spread = float((gram.diagonal + gram.diagonal[0] - 2.0 * to_first).max())
-    while True:
-        squared_distance = float(point.beta @ point.gradient)
-        if squared_distance <= TOUCHING * spread:
-            raise ValueError(
-                "C=inf asks for a hyperplane that separates the classes, and none does (the distance between their "
-                "convex hulls is zero to rounding): give a finite C, or another kernel."
-            )
-        goal = max(0.5 * tol * squared_distance, NOISE * spread)
-        point.converged = violation(box, point.beta, point.gradient) <= goal
-        if point.converged or point.n_iter >= max_iter:
-            break
-        solve_dual(gram, box, point, goal, max_iter)
-    below, above = multipliers(box, point.beta, point.gradient)
-    if above <= below:
-        raise ValueError(
-            f"C=inf: no separating hyperplane was found in max_iter={max_iter} steps; give a finite C, another kernel, "
-            "or more steps."
-        )
-    # On the hulls f takes the values ±1: that fixes the length of w.
-    stretch = 2.0 / (above - below)
-    point.beta *= stretch
-    point.gradient *= stretch
-    point.gradient -= signs
-    box = Box(low, high, [slice(0, signs.size)])
-    return _machine(gram, box, point, signs, np.full_like(signs, np.inf), -0.5 * stretch * (above + below))
-
-
-def _machine(gram: Gram, box: Box, point: DualPoint, signs: np.ndarray, C: np.ndarray, intercept: float) -> Machine:
     values = point.gradient + signs  # w·Φ(x), (n,)
     squared_norm = max(0.0, float(point.beta @ values))
     slack = np.maximum(0.0, 1.0 - signs * (values + intercept))
@@ -174,4 +94,22 @@ def _machine(gram: Gram, box: Box, point: DualPoint, signs: np.ndarray, C: np.nd
         residual=violation(box, point.beta, point.gradient),
         n_iter=point.n_iter,
         converged=point.converged,
+    )
+
+
+def machine_of(found: Separation, X: np.ndarray, signs: np.ndarray, n_iter: int, tol: float) -> Machine:
+    """Return the hyperplane of the widest margin between rows X (n, d), found in so many steps of the dual."""
+    excess = signs * (X @ found.normal + found.intercept) - 1.0
+    residual = max(-float(excess.min()), float(np.abs(excess[found.alpha > 0]).max()))
+    squared_norm = float(found.normal @ found.normal)
+    return Machine(
+        beta=signs * found.alpha,
+        intercept=found.intercept,
+        margin=1.0 / np.sqrt(squared_norm),
+        dual=float(found.alpha.sum()) - 0.5 * squared_norm,
+        primal=0.5 * squared_norm,
+        residual=residual,
+        n_iter=n_iter,
+        converged=residual <= tol,
+        normal=found.normal,
     )

@@ -8,12 +8,17 @@ import numpy as np
 
 from learners.svm.abreast import ENOUGH, first_steps
 from learners.svm.dual import DualPoint
+from learners.svm.hard import hard_margin
 from learners.svm.kernels import StoredGram
-from learners.svm.machine import Machine, fit_machine
+from learners.svm.machine import Machine
+from learners.svm.soft import DEAREST, soft_margin
 from learners.svm.space import Space
 
 PRIMAL_ROWS = 3
-"""The linear primal is solved with at least so many rows for each feature."""
+"""The linear primal is solved for the soft margin with at least so many rows for each feature."""
+
+HARD_COLUMNS = 1000
+"""Up to so many features, and however few the rows, it may have the word on the hard margin."""
 
 Problem = tuple[np.ndarray, np.ndarray]
 """The rows of a binary problem, the negative ones first, and their signs."""
@@ -45,7 +50,7 @@ def _starts(
     space: Space, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int
 ) -> list[DualPoint | None]:
     """Take the first steps of many small problems together."""
-    soft = bool(np.isfinite(prices).all())
+    soft = float(prices.max()) <= DEAREST
     if len(problems) < ENOUGH or not soft or not isinstance(space.gram, StoredGram) or max_iter != -1:
         return [None] * len(problems)
     return [*first_steps(space.gram.values, problems, prices, tol)]
@@ -57,11 +62,17 @@ def _fit_problem(
     members, signs = problem
     everyone = members.size == prices.size and bool((np.diff(members) == 1).all())
     gram = space.gram if everyone else space.gram.restricted(members)
+    hard = bool(np.isinf(prices[members]).any())
     rows = None
-    if space.rows is not None and members.size >= PRIMAL_ROWS * space.rows.shape[1]:
-        rows = space.rows[members]
+    if space.rows is not None:
+        d = space.rows.shape[1]
+        rows = space.rows[members] if members.size >= PRIMAL_ROWS * d or (hard and d <= HARD_COLUMNS) else None
     steps = max(100_000, 100 * members.size) if max_iter == -1 else max_iter
-    return fit_machine(gram, signs, prices[members], tol, steps, rows, start).in_unit(space.length)
+    if hard:
+        machine = hard_margin(gram, signs, tol, steps, rows)
+    else:
+        machine = soft_margin(gram, signs, prices[members], tol, steps, rows, start)
+    return machine.in_unit(space.length)
 
 
 def counted_rows(sample_weight: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

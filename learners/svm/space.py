@@ -84,6 +84,7 @@ def named_space(kernel: str, gamma: Any, coef0: float, degree: int, table: np.nd
         Kernel values overflow.
     """
     shift, length = np.zeros(1), 1.0
+    given = given / given.max()  # of means, to which only proportions matter: their sum is then a number
     with np.errstate(over="ignore", invalid="ignore"):
         width = _resolved_gamma(gamma, table, given)
         if kernel in ("linear", "rbf"):
