@@ -23,7 +23,9 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-import mlflow_server
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # else `learners` would be the benchmark of that name
+
+from benchmarks import mlflow_server
 
 EXPERIMENT = "stores"
 
