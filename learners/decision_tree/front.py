@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from learners.decision_tree.scale import Scale
+from learners.decision_tree.scale import Scale, most_values, ranks
 from learners.decision_tree.targets import Target
 
 BLOCK = 1 << 16
@@ -24,7 +24,7 @@ BLOCK = 1 << 16
 
 FEW_BRANCHES = 4
 
-FEW_PLACES = 4
+FEW_PLACES = 8
 """Rows are counted as long as nodes times values are no more than one for every so many rows."""
 
 DIGIT = 16
@@ -223,21 +223,6 @@ def sorting(columns: np.ndarray) -> np.ndarray:
     if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT and (columns == np.rint(columns)).all():
         return np.argsort(columns.astype(np.uint16), axis=1, kind="stable")
     return np.argsort(columns, axis=1)
-
-
-def ranks(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the position of each cell among the distinct values of its column, given their sorting: both (d, n)."""
-    cells = np.take_along_axis(columns, order, axis=1)
-    upto = np.zeros(cells.shape, dtype=np.intp)
-    np.cumsum(cells[:, 1:] != cells[:, :-1], axis=1, out=upto[:, 1:])
-    rank = np.empty(cells.shape, dtype=np.min_scalar_type(int(upto[:, -1].max())))
-    np.put_along_axis(rank, order, upto.astype(rank.dtype), axis=1)
-    return rank
-
-
-def most_values(rank: np.ndarray | None, nominal: np.ndarray) -> int:
-    """Return the most values that a nominal column has, given `ranks` (d, n); 0 without."""
-    return 0 if rank is None or not nominal.any() else int(rank[nominal].max()) + 1
 
 
 def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:
