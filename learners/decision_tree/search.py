@@ -27,10 +27,8 @@ def best_splits(front: Front, features: np.ndarray, criterion: Criterion, limits
     features : ndarray of shape (b, 1) or (b, m)
         The features to try, ascending: for all nodes, or for each node.
     """
-    step = max(1, BLOCK // front.order.shape[1])
+    step = max(1, BLOCK // front.order.shape[1]) * (1 if front.scale is None else COUNTED)
     found: list[Splits] = []
-    if front.scale is not None:
-        step *= COUNTED
     for first in range(0, features.shape[0], step):
         if front.scale is not None:
             counted = CountedBlock(front, features[first : first + step], front.scale)
