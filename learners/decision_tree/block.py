@@ -113,6 +113,10 @@ class Block:
         row_zero = (feature - self.front.tree.take(node)) * n0
         return self.front.columns.ravel().take(self.order.ravel().take(at) + row_zero)
 
+    def around(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the values below and above the cuts after places (q,), of these features and nodes: (2, q)."""
+        return self.cells(np.stack([at, at + 1]), feature, node)
+
     def pairs(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the node of each place (q,), and its (feature, node) pair."""
         slot = at // self.n

@@ -4,6 +4,9 @@ Where nodes look at all features, rows are sorted once, feature by feature.  Goi
 into its branches, and because the selection keeps their order, nothing is sorted again: O(n d log n) once, then O(n d)
 a level.  Where nodes draw a few of many features, rows are kept by node alone, and sorted at each level by what was
 drawn: node and rank make one whole number, and whole numbers sort by their digits, O(n) for each drawn feature.
+
+Where columns have few values, the first levels need no sorting: rows are counted by node and rank (see `counting`), and
+are sorted once there are too many nodes for that.
 """
 
 from __future__ import annotations
@@ -13,12 +16,16 @@ from functools import cached_property
 
 import numpy as np
 
+from learners.decision_tree.scale import Scale, most_values, ranks
 from learners.decision_tree.targets import Target
 
 BLOCK = 1 << 16
 """Cells looked at together: few enough to stay in cache, many enough that small tables need one pass."""
 
 FEW_BRANCHES = 4
+
+FEW_PLACES = 8
+"""Rows are counted as long as nodes times values are no more than one for every so many rows."""
 
 DIGIT = 16
 """NumPy sorts whole numbers of so many bits by counting, much faster than others."""
@@ -50,6 +57,8 @@ class Front:
         Whether any cell of the table is missing.
     sums : ndarray of shape (p, m)
         The target's sums in each node; none yet at the roots.
+    scale : Scale or None
+        As long as rows are counted by value.
     """
 
     columns: np.ndarray
@@ -62,15 +71,21 @@ class Front:
     nominal_values: int
     has_missing: bool
     sums: np.ndarray
+    scale: Scale | None = None
 
     @classmethod
     def of(cls, X: np.ndarray, nominal: np.ndarray, target: Target, *, drawing: bool) -> Front:
         """Put all n rows of X (n, d) into one node; ``drawing`` says that nodes will look at a part of the features."""
         columns, has_missing = by_features(X)
+        rows, root, no_sums = np.array([X.shape[0]]), np.array([0]), np.empty((0, 1))
+        by_node = np.arange(X.shape[0])[None, :]
+        countable = target.countable and not (drawing or has_missing or nominal.any())
+        scale = Scale.of(columns) if countable else None
+        if scale is not None:
+            return cls(columns, scale.rank, nominal, by_node, rows, root, target, 0, has_missing, no_sums, scale)
         order = sorting(columns)
         rank = ranks(columns, order) if drawing else None
-        order = np.arange(X.shape[0])[None, :] if drawing else order
-        rows, root, no_sums = np.array([X.shape[0]]), np.array([0]), np.empty((0, 1))
+        order = by_node if drawing else order
         values = most_values(rank, nominal)
         return cls(columns, rank, nominal, order, rows, root, target, values, has_missing, no_sums)
 
@@ -158,7 +173,9 @@ class Front:
         widest = int(branch.max()) + 1
         if self.order.shape[0] == 1:
             order = _select(self.order, branch[None, :].astype(np.int8 if widest < 127 else np.int32), widest)
-            return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+            front = replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+            too_many = self.scale and FEW_PLACES * rows_in_node.size * self.scale.values.shape[1] > order.size
+            return front._sorted_by_all() if too_many else front
         by_row = np.empty(self.target.weight.size, dtype=np.int8 if widest < 127 else np.int32)
         by_row[self.order[0]] = branch
         step = max(1, BLOCK // self.order.shape[1])
@@ -166,6 +183,13 @@ class Front:
         parts = [_select(rows, by_row.take(rows), widest) for rows in blocks]
         order = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+
+    def _sorted_by_all(self) -> Front:
+        """Return this front with its rows sorted by every feature, no longer to be counted."""
+        d, step = self.columns.shape[0], max(1, BLOCK // self.order.shape[1])
+        features = [np.arange(first, min(first + step, d))[:, None] for first in range(0, d, step)]
+        order = np.concatenate([self.sorted_by(feature)[0] for feature in features])
+        return replace(self, order=order, rank=None, scale=None)
 
     def only(self, nodes: np.ndarray) -> Front:
         """Return the front of some of the nodes alone."""
@@ -199,21 +223,6 @@ def sorting(columns: np.ndarray) -> np.ndarray:
     if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT and (columns == np.rint(columns)).all():
         return np.argsort(columns.astype(np.uint16), axis=1, kind="stable")
     return np.argsort(columns, axis=1)
-
-
-def ranks(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the position of each cell among the distinct values of its column, given their sorting: both (d, n)."""
-    cells = np.take_along_axis(columns, order, axis=1)
-    upto = np.zeros(cells.shape, dtype=np.intp)
-    np.cumsum(cells[:, 1:] != cells[:, :-1], axis=1, out=upto[:, 1:])
-    rank = np.empty(cells.shape, dtype=np.min_scalar_type(int(upto[:, -1].max())))
-    np.put_along_axis(rank, order, upto.astype(rank.dtype), axis=1)
-    return rank
-
-
-def most_values(rank: np.ndarray | None, nominal: np.ndarray) -> int:
-    """Return the most values that a nominal column has, given `ranks` (d, n); 0 without."""
-    return 0 if rank is None or not nominal.any() else int(rank[nominal].max()) + 1
 
 
 def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:

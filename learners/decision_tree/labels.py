@@ -27,6 +27,8 @@ class Labels(Target):
         self.codes, self.c, self.impurity = codes, c, impurity
         self.narrow = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
         self._weigh(weight, mass)
+        whole = self.whole is None or bool(np.all(self.whole == weight))  # else rounding tells the order of rows
+        self.countable = whole and impurity != "misclassification"  # where cuts that gain nothing tie
         self._pack(codes.size if self.whole is None else int(self.whole.sum()))
 
     def of(self, rows: np.ndarray) -> Self:

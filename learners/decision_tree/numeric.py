@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
+from learners.decision_tree.counting import CountedBlock
 from learners.decision_tree.criteria import Criterion, SquaredDistance
 from learners.decision_tree.labels import Labels
 from learners.decision_tree.squares import FEW_CLASSES, gain_of_squares, running_squares
@@ -38,6 +39,20 @@ def numeric_splits(
     left = block.left_sums(at, pair)
     if missing_left:
         left += _missing_sums(block).take(pair, axis=1)
+    return _best_of_cuts(block, at, left, criterion, limits, missing_left=missing_left)
+
+
+def counted_splits(block: CountedBlock, criterion: Criterion, limits: Limits) -> Splits:
+    """Try every cut of all features, from counts of their values."""
+    at, left = block.cuts(limits)
+    return _best_of_cuts(block, at, left, criterion, limits, missing_left=False) if at.size else Splits.none(block.m)
+
+
+def _best_of_cuts(
+    block: Block, at: np.ndarray, left: np.ndarray, criterion: Criterion, limits: Limits, *, missing_left: bool
+) -> Splits:
+    """Return the best of the cuts after places (q,), with these sums left of them (p, q)."""
+    node, pair = block.pairs(at)
     total = block.total.take(node, axis=1)
     gain = criterion.cut(left, total)
     if limits.weight > 0:
@@ -46,7 +61,7 @@ def numeric_splits(
         best = first_best(gain, pair)
         merit = gain[best] / share_entropy(left[0, best] / total[0, best])
         at, node = at[best], node[best]
-        thresholds = midpoint(*block.cells(np.stack([at, at + 1]), block.feature_at(at, node), node))
+        thresholds = midpoint(*block.around(at, block.feature_at(at, node), node))
         return best_of_features(block, pair[best], merit, gain[best], thresholds, missing_left)
     best = _first_of_each_node(gain, node, block.m)
     gain = gain.take(best)
@@ -75,7 +90,7 @@ def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarra
 
 def _splits(block: Block, at: np.ndarray, node: np.ndarray, gain: np.ndarray, missing_left: bool) -> Splits:
     feature = block.feature_at(at, node)
-    threshold = midpoint(*block.cells(np.stack([at, at + 1]), feature, node))
+    threshold = midpoint(*block.around(at, feature, node))
     found = Splits(gain, gain.copy(), feature, threshold, np.full(node.size, missing_left))
     if node.size == block.m:
         return found

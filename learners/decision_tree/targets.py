@@ -42,6 +42,7 @@ class Target(ABC):
     weight: np.ndarray  # (n0,)
     whole: np.ndarray | None  # (n0,) int64 weights in fixed point; None if every weight is 1
     counted: bool = False  # whether a weight says how many rows a row is
+    countable: bool = False  # whether rows may be counted by value, without changing a tree in its last bit
     grain: float  # how many whole units make a weight of 1
 
     def _weigh(self, weight: np.ndarray, mass: float | None) -> None:
