@@ -39,20 +39,28 @@ def numeric_splits(
     left = block.left_sums(at, pair)
     if missing_left:
         left += _missing_sums(block).take(pair, axis=1)
-    return _best_of_cuts(block, at, left, criterion, limits, missing_left=missing_left)
+    return _best_of_cuts(block, at, node, pair, left, criterion, limits, missing_left)
 
 
 def counted_splits(block: CountedBlock, criterion: Criterion, limits: Limits) -> Splits:
     """Try every cut of all features, from counts of their values."""
     at, left = block.cuts(limits)
-    return _best_of_cuts(block, at, left, criterion, limits, missing_left=False) if at.size else Splits.none(block.m)
+    if at.size == 0:
+        return Splits.none(block.m)
+    return _best_of_cuts(block, at, *block.pairs(at), left, criterion, limits, missing_left=False)
 
 
 def _best_of_cuts(
-    block: Block, at: np.ndarray, left: np.ndarray, criterion: Criterion, limits: Limits, *, missing_left: bool
+    block: Block,
+    at: np.ndarray,
+    node: np.ndarray,
+    pair: np.ndarray,
+    left: np.ndarray,
+    criterion: Criterion,
+    limits: Limits,
+    missing_left: bool,
 ) -> Splits:
-    """Return the best of the cuts after places (q,), with these sums left of them (p, q)."""
-    node, pair = block.pairs(at)
+    """Return the best of the cuts after places (q,) in these nodes and pairs, with these sums left of them (p, q)."""
     total = block.total.take(node, axis=1)
     gain = criterion.cut(left, total)
     if limits.weight > 0:
