@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Bunch, Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from learners.base import Learner, with_input_tags
@@ -23,6 +23,7 @@ from learners.decision_tree.paths import beyond_leaves, smaller_trees
 from learners.decision_tree.sequence import Step
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
+from learners.paths import checked_values
 
 PruningMethod = Literal["best_first", "bottom_up", "pessimistic"]
 
@@ -106,12 +107,7 @@ class TreeLearner(Learner):
         ValueError
             Another parameter, or a value that is not allowed.
         """
-        if parameter not in self.path_parameters:
-            raise ValueError(f"path is given parameter {parameter!r}; it can be one of {list(self.path_parameters)}.")
-        values = list(values)
-        allowed = {parameter: self._parameter_constraints[parameter]}
-        for value in values:
-            validate_parameter_constraints(allowed, {parameter: value}, type(self).__name__)
+        values = checked_values(self, parameter, values)
         limited = parameter == "max_leaf_nodes" or (parameter == "max_depth" and self.max_leaf_nodes is not None)
         if limited and self.max_features is not None:  # which features a node draws depends on who is grown beside it
             for value in values:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from learners.base import Learner
@@ -20,7 +20,7 @@ from learners.knn.metrics import P_OF, by_columns, has_missing
 from learners.knn.shared_search import SharedSearch
 from learners.knn.spaces import learn_space
 from learners.knn.voting import masses, vote_shares
-from learners.paths import require_path_parameter
+from learners.paths import checked_values
 
 METRICS = {*P_OF, "minkowski", "mahalanobis", "hamming", "gower"}
 
@@ -140,10 +140,7 @@ class Neighbourhood(Learner):
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit once for many numbers of neighbours, which share the search for the same rows (see `learners.paths`)."""
-        require_path_parameter(self, parameter)
-        for k in values:
-            allowed = {"n_neighbors": self._parameter_constraints["n_neighbors"]}
-            validate_parameter_constraints(allowed, {"n_neighbors": k}, caller_name=type(self).__name__)
+        values = checked_values(self, parameter, values)
         largest = clone(self).set_params(n_neighbors=max(values)).fit(X, y, sample_weight)
         largest._search = SharedSearch(largest._search, largest._rows_weighing(max(values)))
         for k in values:

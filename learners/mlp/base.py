@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from learners.base import Learner
 from learners.mlp.network import ACTIVATIONS, Network, forward
 from learners.mlp.solvers import SGD, Adam, Solver
 from learners.mlp.training import DivergedError, History, Schedule, train
-from learners.paths import require_path_parameter
+from learners.paths import checked_values
 
 TILE = 128
 """Query rows are put through the network so many at a time, the last tile filled up: a matrix product of one fixed
@@ -133,13 +133,9 @@ class MultilayerPerceptron(Learner):
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Train once for many numbers of passes: fewer passes are the first of more (see `learners.paths`)."""
-        require_path_parameter(self, parameter)
+        values = checked_values(self, parameter, values)
         if sample_weight is not None:
             raise TypeError(f"{type(self).__name__} takes no sample_weight; give None.")
-        values = list(values)
-        for value in values:
-            allowed = {parameter: self._parameter_constraints[parameter]}
-            validate_parameter_constraints(allowed, {parameter: value}, caller_name=type(self).__name__)
         trained = clone(self)
         states: dict[int, tuple[Network, History, np.ndarray]] = {}
         training = trained._train(trained._problem(X, y), values) if values else iter(())

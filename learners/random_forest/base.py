@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from learners.base import Learner, with_input_tags
@@ -34,6 +34,7 @@ from learners.decision_tree.criteria import Criterion
 from learners.decision_tree.growing import Growth
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
+from learners.paths import checked_values
 from learners.random_forest.bag import OutOfBag, places_given
 from learners.random_forest.drawing import Pool, mass_of_tree, rows_to_draw
 from learners.random_forest.growing import Plan, grow_trees
@@ -121,12 +122,7 @@ class ForestLearner(Learner):
         ValueError
             Another parameter, or a value that is not allowed.
         """
-        if parameter not in self.path_parameters:
-            raise ValueError(f"path is given parameter {parameter!r}; it can be one of {list(self.path_parameters)}.")
-        values = list(values)
-        allowed = {parameter: self._parameter_constraints[parameter]}
-        for value in values:
-            validate_parameter_constraints(allowed, {parameter: value}, type(self).__name__)
+        values = checked_values(self, parameter, values)
         if values:
             largest = clone(self).set_params(n_estimators=max(values))
             fitted = {size: copy(largest) for size in largest._fit_sizes(X, y, sample_weight, set(values))}
