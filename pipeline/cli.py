@@ -112,6 +112,8 @@ class Task:
 
     def __call__(self, composed: DictConfig) -> float:
         """Run one job and keep its failure; returns its headline score."""
+        import scipy.special  # noqa: F401 - before pandas: skops looks for each of its functions in all modules in turn
+
         from pipeline import config
         from pipeline.single import run_alone
 
