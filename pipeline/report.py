@@ -30,11 +30,11 @@ def summary(experiment: Experiment, folds: Sequence[Fold]) -> dict[str, float]:
     A score is followed by its standard deviation over folds (ddof=1), as ``<name>_std``, where there are two folds or
     more.  The mean of a score that is not defined in some fold is NaN.
     """
-    table = pd.DataFrame([of_fold(fold) for fold in folds])
+    rows = [of_fold(fold) for fold in folds]
     headline = f"test_{experiment.headline}"
     values: dict[str, float] = {}
-    for name in [headline, *(column for column in table.columns if column != headline)]:
-        column = table[name].to_numpy()
+    for name in dict.fromkeys([headline, *(name for row in rows for name in row)]):
+        column = [row.get(name, float("nan")) for row in rows]
         values[name] = float(np.mean(column))
         if len(folds) > 1 and name.startswith(("test_", "validation_", "train_")):
             values[f"{name}_std"] = float(np.std(column, ddof=1))

@@ -14,8 +14,9 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import Perceptron
 from sklearn.svm import SVC, LinearSVC
 
+from pipeline.formulas import Outcome
 from pipeline.refusal import Refusal
-from pipeline.scoring import CLASSIFICATION, DEFAULTS, REGRESSION, Outcome, choose_metrics, confusion, observe, score
+from pipeline.scoring import CLASSIFICATION, DEFAULTS, REGRESSION, choose_metrics, confusion, observe, score
 
 THREE = np.array(list("abc"))
 
@@ -127,6 +128,50 @@ def test_every_label_score_is_scikit_learns_where_that_is_defined(pairs: list[tu
     assert value("error", outcome) == pytest.approx(1 - value("accuracy", outcome))
 
 
+SOME = {"deadline": None, "max_examples": 50}
+
+
+@settings(**SOME)  # type: ignore[arg-type]
+@given(st.integers(2, 4), st.integers(2, 30), st.integers(0, 1000))
+def test_scores_of_probabilities_are_scikit_learns(c: int, m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(np.arange(max(m, c)) % c)
+    probabilities = rng.integers(0, 4, size=(len(truth), c)) + 1e-9  # with ties
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    outcome = Outcome(truth, probabilities.argmax(axis=1), probabilities, classes=np.arange(c))
+    area = {"multi_class": "ovr"} if c > 2 else {}
+    ranking = probabilities if c > 2 else probabilities[:, 1]
+    assert value("roc_auc", outcome) == pytest.approx(metrics.roc_auc_score(truth, ranking, **area), rel=1e-12)
+    assert value("log_loss", outcome) == pytest.approx(metrics.log_loss(truth, probabilities), rel=1e-12)
+    theirs = metrics.balanced_accuracy_score(truth, outcome.predicted)
+    assert value("balanced_accuracy", outcome) == pytest.approx(theirs, rel=1e-12)
+
+
+@settings(**SOME)  # type: ignore[arg-type]
+@given(st.integers(2, 30), st.integers(0, 1000))
+def test_scores_of_numbers_are_scikit_learns(m: int, seed: int) -> None:
+    truth, predicted = np.random.default_rng(seed).normal(size=(2, m))
+    for name, formula in (
+        ("mse", metrics.mean_squared_error),
+        ("rmse", metrics.root_mean_squared_error),
+        ("mae", metrics.mean_absolute_error),
+        ("r2", metrics.r2_score),
+    ):
+        assert value(name, Outcome(truth, predicted)) == pytest.approx(formula(truth, predicted), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["log_loss", "roc_auc"])
+def test_probabilities_that_are_no_numbers_are_an_error(name: str) -> None:
+    with pytest.raises(ValueError, match="contain NaN"):
+        value(name, of("ab", "ab", probabilities=np.array([[0.5, 0.5], [np.nan, np.nan]])))
+
+
+@pytest.mark.parametrize("name", ["mse", "rmse", "mae", "r2"])
+def test_predictions_that_are_no_numbers_are_an_error(name: str) -> None:
+    with pytest.raises(ValueError, match="contain NaN"):
+        value(name, Outcome(np.array([1.0, 2.0]), np.array([1.0, np.nan])))
+
+
 def test_confusion_counts_truth_in_rows_for_all_classes() -> None:
     outcome = of("aabb", "abbb", classes="abc")
     assert confusion(outcome.truth, outcome.predicted, THREE).tolist() == [[1, 1, 0], [0, 2, 0], [0, 0, 0]]
@@ -182,6 +227,15 @@ def test_a_model_without_probabilities_gives_decision_values() -> None:
     assert outcome.decision is not None
     assert value("roc_auc", outcome) == 1.0
     assert outcome.seconds > 0
+
+
+def test_predictions_in_a_column_are_taken_as_they_are_meant() -> None:
+    class Column(DummyRegressor):
+        def predict(self, X: Any) -> Any:
+            return super().predict(X)[:, np.newaxis]
+
+    outcome = observe(Column().fit([[0], [0]], [1.0, 3.0]), [[0], [0]], np.array([2.0, 4.0]), None, None)
+    assert value("mae", outcome) == 1.0
 
 
 def test_regression_is_observed_by_its_values_alone() -> None:
