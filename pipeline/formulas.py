@@ -94,25 +94,31 @@ def roc_auc(outcome: Outcome) -> float:
     if len(classes) == 2:
         ranking = outcome.decision if outcome.probabilities is None else outcome.probabilities[:, 1]
         assert ranking is not None
-        return area(outcome.truth == 1, ranking)
+        return float(area(outcome.truth == 1, ranking))
     if outcome.probabilities is None:
         return float("nan")
-    return float(np.mean([area(outcome.truth == code, column) for code, column in enumerate(outcome.probabilities.T)]))
+    return float(np.mean(area(outcome.truth[:, np.newaxis] == classes, outcome.probabilities)))
 
 
-def area(positive: np.ndarray, ranking: np.ndarray) -> float:
+def area(positive: np.ndarray, ranking: np.ndarray) -> np.ndarray:
     """Fraction of the pairs of a positive and a negative row that are ranked in this order; a tie is half a pair.
 
-    It is the rank sum of the positive rows less the least that it can be, p(p+1)/2, over all pairs (Mann and Whitney).
+    It is the rank sum of the p positive rows less the least that it can be, p(p+1)/2, over all pairs (Mann and
+    Whitney).
 
     Parameters
     ----------
-    positive : ndarray of bool, shape (m,)
-    ranking : ndarray of shape (m,)
+    positive : ndarray of bool, shape (m,) or (m, c)
+    ranking : ndarray of the same shape
+
+    Returns
+    -------
+    float or ndarray of shape (c,)
     """
-    p = np.count_nonzero(positive)
-    ranks = rankdata(_finite(ranking))  # from 1; tied rows share the mean
-    return float((ranks[positive].sum() - p * (p + 1) / 2) / (p * (len(positive) - p)))
+    p = np.count_nonzero(positive, axis=0)
+    ranks = rankdata(_finite(ranking), axis=0)  # from 1; tied rows share the mean
+    fraction: np.ndarray = (np.sum(ranks * positive, axis=0) - p * (p + 1) / 2) / (p * (len(positive) - p))
+    return fraction
 
 
 def mse(outcome: Outcome) -> float:
