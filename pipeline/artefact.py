@@ -118,7 +118,8 @@ def save(model: Any, folder: Path, record: Model, dataset: Dataset, trust: Seque
     add_flavours(record, types)
     record.signature = signature(dataset)
     record.model_size_bytes = len(dumped)
-    record.save(str(folder / "MLmodel"))
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # MLflow would take the one in Python, in ten times as long
+    (folder / "MLmodel").write_text(yaml.dump(record.to_dict(), Dumper=dumper))
 
 
 def add_flavours(record: Model, types: Sequence[str]) -> None:

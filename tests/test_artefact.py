@@ -42,6 +42,12 @@ def test_the_flavours_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
     assert record.flavors == Model.load(str(theirs)).flavors
 
 
+def test_the_record_says_what_it_would_in_mlflows_own_words(tmp_path: Path) -> None:
+    record = Model(run_id="1234", metadata={"colour": "grün"})
+    artefact.save(DummyClassifier().fit([[0.0]], [0]), tmp_path, record, bundled("wine"))
+    assert Model.load(str(tmp_path)).to_yaml() == record.to_yaml()
+
+
 def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Path) -> None:
     iris = bundled("iris")
     model = DummyClassifier(strategy="stratified", random_state=0).fit(iris.X, iris.y)
