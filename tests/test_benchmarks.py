@@ -5,9 +5,20 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+import time
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any, Self
 
+import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
+
+from benchmarks import tables
+from benchmarks.cells import Cell, merged, read_csv, write_csv
+from benchmarks.growth import caption, drawn, plot
+from benchmarks.measuring import Task, side_by_side
+from benchmarks.summary import summary
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -36,3 +47,97 @@ def test_learners_are_measured_beside_scikit_learns(tmp_path: Path) -> None:
 def test_tuning_is_measured_beside_a_grid_search() -> None:
     told = run("tuning.py", "--data", "--rows", "60", "--repeats", "1")
     assert "50 values of n_neighbors" in told
+
+
+def cell(learner: str, n: int = 1000, d: int = 20, c: int = 2, **changed: Any) -> Cell:
+    """Return a cell of made data in which ours takes half of scikit-learn's time."""
+    numbers: dict[str, Any] = {
+        "fit": 0.01, "sklearn_fit": 0.02, "fit_ratio": 0.5, "predict": 0.001, "sklearn_predict": 0.002,
+        "predict_ratio": 0.5, "quality": 0.9, "sklearn_quality": 0.91, "objective": float("nan"),
+        "sklearn_objective": float("nan"), "megabytes": 6.0, "sklearn_megabytes": 3.0,
+    }  # fmt: skip
+    family = changed.pop("family", "made")
+    return Cell(learner, f"{family} {n}×{d}, c={c}", family, n, d, c, **(numbers | changed))
+
+
+def test_cells_are_read_as_they_were_written(tmp_path: Path) -> None:
+    cells = [cell("knn"), cell("svm", objective=0.125, sklearn_objective=0.25, note="ours: more than 8 s")]
+    write_csv(cells, tmp_path / "cells.csv")
+    np.testing.assert_equal([asdict(one) for one in read_csv(tmp_path / "cells.csv")], [asdict(one) for one in cells])
+    assert read_csv(tmp_path / "none.csv") == []
+
+
+def test_a_cell_that_is_measured_anew_takes_the_place_of_its_old_one() -> None:
+    earlier = [cell("knn", fit_ratio=0.1), cell("knn", n=10000, fit_ratio=0.2), cell("svm", fit_ratio=0.3)]
+    fresh = [cell("knn", fit_ratio=0.7), cell("decision_tree", fit_ratio=0.8)]
+    found = merged(earlier, fresh, ["decision_tree", "knn", "svm"])
+    assert [(one.learner, one.n, one.fit_ratio) for one in found] == [
+        ("decision_tree", 1000, 0.8), ("knn", 1000, 0.7), ("knn", 10000, 0.2), ("svm", 1000, 0.3)
+    ]  # fmt: skip
+
+
+def test_the_summary_says_geometric_means_and_worst_cells() -> None:
+    told = summary([cell("knn", fit_ratio=0.25), cell("knn", n=10000, fit_ratio=4.0), cell("knn", family="nominal")])
+    assert "Geometric mean of the 6 ratios ours / scikit-learn: **0.63** (fit 0.79, predict 0.50)" in told
+    assert "| **knn** | all | 3 | 0.79 | 4.00 made 10000×20, c=2 | 0.50 | 0.50 made 1000×20, c=2 | 1 | 2.0 |" in told
+    assert "|  | made | 2 | 1.00 | 4.00 made 10000×20, c=2 |" in told
+    assert "- knn, fit: 4.00 made 10000×20, c=2 (10 ms)" in told
+    assert "at most 2.0 times scikit-learn's (knn, made 1000×20, c=2)." in told
+
+
+def test_the_summary_names_every_cell_that_is_not_as_it_should_be() -> None:
+    told = summary(
+        [
+            cell("knn", predict_ratio=1.5, predict=0.0001),  # less than the checks take
+            cell("svm", megabytes=15.0, quality=0.8),
+            cell("mlp", note="scikit-learn: more than 16 s"),
+            cell("mlp", n=10000, note="scikit-learn: more than 16 s"),
+        ]
+    )
+    assert "No ratio is above 1 where ours takes more than 0.2 ms." in told
+    assert "- svm: 5.0 made 1000×20, c=2 (15 and 3 MB)" in told
+    assert "- svm: made 1000×20, c=2 0.800 and 0.910" in told
+    assert "- mlp, 2 of 2: 2 (scikit-learn: more than 16 s)" in told
+    assert "of the 2 at equal quality 0.87" in told  # √(½ · 1½), without svm
+
+
+def test_one_shape_of_made_data_is_drawn_and_named(tmp_path: Path) -> None:
+    cells = [cell("knn", n, d) for n in (10000, 1000) for d in (2, 20)] + [cell("ridge", 1000, 10, 0)]
+    assert {name: [(one.n, one.d) for one in own] for name, own in drawn(cells).items()} == {
+        "knn": [(1000, 20), (10000, 20)],
+        "ridge": [(1000, 10)],
+    }
+    assert "20 columns and 2 classes, or 10 columns for regression" in caption(cells)
+    plot(cells, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").stat().st_size > 1000
+
+
+def test_a_table_needs_its_place_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("above\n<!-- one: generated -->\nold\n<!-- one: end -->\nbelow\n")
+    monkeypatch.setattr(tables, "DOCS", page)
+    tables.replace_part("one", "new")
+    assert page.read_text() == "above\n<!-- one: generated -->\nnew\n<!-- one: end -->\nbelow\n"
+    with pytest.raises(SystemExit, match="<!-- two: generated -->"):
+        tables.replace_part("two", "new")
+
+
+class Slow(DummyClassifier):
+    """Sleeps before it learns."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        time.sleep(60)
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_side_that_takes_too_long_is_named() -> None:
+    X, y = np.zeros((4, 1)), np.array([0, 1, 0, 1])
+    task = Task("tiny", "made", 2, X, y, X, y)
+    assert side_by_side(DummyClassifier(), Slow(), task, 0.2, None) == "scikit-learn: more than 0.8 s"
+
+
+def test_the_page_can_be_written_from_what_was_measured_before(tmp_path: Path) -> None:
+    write_csv([cell("knn"), cell("knn", n=10000)], tmp_path / "benchmarks.csv")
+    told = run("learners.py", "--learners", "--merge", "--output", str(tmp_path))
+    assert "| **knn** | made | 2 |" in told
+    assert (tmp_path / "benchmarks.png").is_file()
