@@ -97,23 +97,29 @@ def side_by_side(
     return _in_child(lambda: _measure((ours, theirs), task, seconds, objective, peaks), seconds + 2 * limit)
 
 
+def alone(model: Any, task: Task, seconds: float, limit: float) -> Side | str:
+    """Measure one estimator in a process of its own that is ended after a limit; no memory, no objective."""
+    sides = _in_child(lambda: _measure((model,), task, seconds, None, [float("nan")]), limit)
+    return sides if isinstance(sides, str) else sides[0]
+
+
 def _measure(
-    pair: tuple[Any, Any], task: Task, seconds: float, objective: Any, peaks: list[float]
-) -> tuple[Side, Side]:
+    models: tuple[Any, ...], task: Task, seconds: float, objective: Any, peaks: list[float]
+) -> tuple[Side, ...]:
     from sklearn.base import clone
 
     warnings.simplefilter("ignore")
-    fits: list[list[float]] = [[], []]
-    predictions: list[list[float]] = [[], []]
-    fitted: list[Any] = [None, None]
+    fits: list[list[float]] = [[] for _ in models]
+    predictions: list[list[float]] = [[] for _ in models]
+    fitted: list[Any] = [None for _ in models]
     started = time.perf_counter()
     while len(fits[0]) < 1 or (len(fits[0]) < MOST_RUNS and time.perf_counter() - started < seconds):
-        for side, model in enumerate(pair):
+        for side, model in enumerate(models):
             fresh = clone(model)
             fits[side].append(_seconds(lambda fresh=fresh: fresh.fit(task.X, task.y)))
             predictions[side].append(_seconds(lambda fresh=fresh: fresh.predict(task.Q)))
             fitted[side] = fresh
-    first, second = (
+    return tuple(
         Side(
             statistics.median(fits[side]),
             statistics.median(predictions[side]),
@@ -121,9 +127,8 @@ def _measure(
             float("nan") if objective is None else objective(fitted[side], task.X, task.y),
             peaks[side],
         )
-        for side in (0, 1)
+        for side in range(len(models))
     )
-    return first, second
 
 
 def _seconds(work: Callable[[], Any]) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,13 +14,16 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
+from scipy.io import arff
+from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier
 
-from benchmarks import tables
+from benchmarks import tables, weka
 from benchmarks.cells import Cell, merged, read_csv, write_csv
 from benchmarks.growth import caption, drawn, plot
-from benchmarks.measuring import Task, side_by_side
+from benchmarks.measuring import Side, Task, side_by_side
 from benchmarks.summary import summary
+from benchmarks.tasks import bundled, nominal
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -30,7 +35,7 @@ def run(script: str, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("script", ["learners.py", "tuning.py", "scale.py", "sweep.py", "stores.py"])
+@pytest.mark.parametrize("script", ["learners.py", "tuning.py", "scale.py", "sweep.py", "stores.py", "weka.py"])
 def test_a_benchmark_says_what_it_measures(script: str) -> None:
     assert "usage:" in run(script, "--help")
 
@@ -141,3 +146,61 @@ def test_the_page_can_be_written_from_what_was_measured_before(tmp_path: Path) -
     told = run("learners.py", "--learners", "--merge", "--output", str(tmp_path))
     assert "| **knn** | made | 2 |" in told
     assert (tmp_path / "benchmarks.png").is_file()
+
+
+# WEKA
+
+
+def test_rows_go_to_weka_as_they_are(tmp_path: Path) -> None:
+    for task in (bundled("diabetes"), bundled("iris"), nominal(60, 3, 3)):
+        classes = np.unique(task.y) if task.c else None
+        weka.write_arff(tmp_path / "rows.arff", task.X, task.y, classes)
+        rows, kinds = arff.loadarff(tmp_path / "rows.arff")
+        read = [[value.decode() if isinstance(value, bytes) else value for value in row] for row in rows.tolist()]
+        targets = task.y.tolist() if classes is None else [str(label) for label in task.y]
+        assert read == [[*row, target] for row, target in zip(np.asarray(task.X).tolist(), targets, strict=True)]
+        assert (kinds["y"][0] == "nominal") == (classes is not None)
+        assert (kinds["x0"][0] == "nominal") == (task.family == "nominal")
+
+
+def test_what_the_harness_measured_is_read_among_what_else_is_said() -> None:
+    line = "measured first_fit=0.5 fit=0.25 first_predict=0.01 predict=0.001 rounds=12 quality=0.966667 beside=1.2"
+    assert weka.told(f"WARNING: no native library\n{line}\n") == weka.Told(0.5, 0.25, 0.01, 0.001, 12, 0.966667, 1.2)
+    assert weka.told("Exception in thread main\n") is None
+
+
+def test_a_row_holds_both_sides_or_says_why_one_is_not_there() -> None:
+    ours = Side(0.001, 0.002, 0.9, float("nan"), float("nan"))
+    theirs = weka.Told(0.5, 0.01, 0.05, 0.001, 12, 0.95, 1.5)
+    task, pair = bundled("iris"), weka.PAIRS[1]
+    assert weka.row(pair, task, ours, theirs) == (
+        "| J48 | iris 120×4 | 1 | 500 | 10 | 0.10 | 2 | 50 | 1 | 2.00 | 0.900 | 0.950 | 12 |"
+    )
+    assert weka.row(pair, task, ours, "more than 9 s").startswith("| J48 | iris 120×4 | 1 | more than 9 s |  |  | 2 |")
+    assert "fit 0.10, predict 2.00" in weka.summary([(ours, theirs)])
+    assert "another 50%" in weka.summary([(ours, theirs)])
+
+
+def test_options_of_weka_are_filled_in_for_the_number_of_columns() -> None:
+    task = nominal(60, 10, 3)
+    (forest,) = (pair for pair in weka.PAIRS if "RandomForest" in pair.weka and is_classifier(pair.ours))
+    assert weka.filled(forest.weka, task).endswith("-K 3")
+    assert weka.filled(weka.SMO, task).startswith("weka.classifiers.functions.SMO")
+    assert '-G 0.1"' in weka.filled(weka.SMO, task)
+
+
+def test_without_the_jar_there_is_a_sentence() -> None:
+    command = [sys.executable, str(BENCHMARKS / "weka.py"), "--jar", "none.jar"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "weka.py: --jar=none.jar is no file; --help says where WEKA's jar comes from.\n"
+
+
+@pytest.mark.skipif(
+    shutil.which("java") is None or "WEKA_JAR" not in os.environ, reason="needs java, and WEKA_JAR=…/weka.jar"
+)
+def test_wekas_learners_are_measured_beside_ours() -> None:
+    told = run("weka.py", "--learners", "IBk", "--data", "diabetes", "--rows", "--seconds", "0.05")
+    (row,) = (line.split(" | ") for line in told.splitlines() if line.startswith("| IBk"))
+    assert row[10] == row[11]  # R²
+    assert "Geometric means of the 1 ratios" in told
