@@ -112,6 +112,8 @@ class Task:
 
     def __call__(self, composed: DictConfig) -> float:
         """Run one job and keep its failure; returns its headline score."""
+        import scipy.special  # noqa: F401 - before pandas: skops looks for each of its functions in all modules in turn
+
         from pipeline import config
         from pipeline.single import run_alone
 
@@ -135,10 +137,7 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(variable, "1")  # before NumPy is loaded: jobs, not matrices, share the processors
 
-    import hydra
-
     from pipeline import config
-    from pipeline.listing import CONF
     from pipeline.sweep.jobs import exit_code
 
     config.register()
@@ -148,7 +147,7 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
     sys.argv[1:] = words
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
-        hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(task)()
+        _compose_and_run(task, words, "MULTIRUN" if is_sweep else "RUN")
     except Exception as error:
         if task.tracebacks:
             traceback.print_exc()
@@ -157,6 +156,28 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
         if outcome.reason:
             print(f"{outcome.kind}: {outcome.reason}", file=sys.stderr)
     return exit_code(task.outcomes)
+
+
+def _compose_and_run(task: Task, words: Sequence[str], mode: str) -> None:
+    """Let Hydra compose and call the task, once or as a sweep.
+
+    Hydra's own main composes everything once more, only to learn whether the configuration asks for a sweep; so it gets
+    what it alone understands, which is its flags, and the others are composed once.
+    """
+    import hydra
+    from hydra.core.global_hydra import GlobalHydra
+
+    from pipeline.listing import CONF
+
+    overrides = [word for word in words if word not in ("-m", "--multirun")]
+    if any(word.startswith(("-", "hydra.mode")) for word in overrides):
+        hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(task)()
+        return
+    with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
+        engine = GlobalHydra.instance().hydra
+        assert engine is not None
+        begin = engine.run if mode == "RUN" else engine.multirun
+        begin("config", task, [*overrides, f"hydra.mode={mode}"])
 
 
 def _terminate(number: int, frame: Any) -> None:

@@ -104,12 +104,20 @@ def _tree(module: str) -> ast.Module:
     """Return the syntax of a module, without docstrings; an empty one where there is no source to read."""
     source = _source(module)
     tree = ast.parse("" if source is None else source.read_text())
-    for node in ast.walk(tree):
+    for node in _blocks(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:]
     return tree
+
+
+def _blocks(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and the statements in it, at any depth; not their expressions, which are nine nodes of ten."""
+    yield node
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, name, ()):
+            yield from _blocks(child)
 
 
 @cache
@@ -125,7 +133,7 @@ def _source(module: str) -> Path | None:
 def _imports(module: str) -> frozenset[str]:
     """Return the modules that a module imports: of ``from a import b`` the module a.b if there is one, else a."""
     found: set[str] = set()
-    for node in ast.walk(_tree(module)):
+    for node in _blocks(_tree(module)):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
