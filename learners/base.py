@@ -54,8 +54,8 @@ class Learner(BaseEstimator):
 
     def _validate_params(self) -> None:
         """Check the parameters that were given; a constructor's own defaults are valid, which a test makes sure of."""
-        defaults = self._defaults
-        given = {name: getattr(self, name) for name in defaults if getattr(self, name) is not defaults[name]}
+        values = {name: getattr(self, name) for name in self._defaults}
+        given = {name: value for name, value in values.items() if not _same(value, self._defaults[name])}
         validate_parameter_constraints(self._parameter_constraints, given, caller_name=type(self).__name__)
 
     def _check_table(self, X: Any, *, reset: bool) -> np.ndarray:
@@ -268,3 +268,8 @@ def with_input_tags(tags: Tags, *, allow_nan: bool = False, categorical: bool = 
     tags.input_tags.allow_nan = allow_nan
     tags.input_tags.categorical = categorical
     return tags
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether a parameter is left at its default, as far as a glance can tell."""
+    return value is default or (type(value) is type(default) and type(value) in (str, int, float) and value == default)
