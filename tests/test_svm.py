@@ -13,7 +13,7 @@ from sklearn.svm import SVC as LibSVC
 
 from learners import SVC
 from learners.svm.embedding import embedded
-from learners.svm.kernels import StoredGram, given_gram
+from learners.svm.grams import StoredGram, given_gram
 
 INF = float("inf")
 

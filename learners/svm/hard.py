@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from learners.svm.dual import DualPoint, solve_dual
-from learners.svm.kernels import Gram
+from learners.svm.grams import Gram
 from learners.svm.machine import Machine, machine_at, machine_of
 from learners.svm.quadratic import Box, multipliers, violation
 from learners.svm.separation import separate

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from learners.svm.dual import DualPoint
-from learners.svm.kernels import Gram
+from learners.svm.grams import Gram
 from learners.svm.quadratic import Box, violation
 from learners.svm.separation import Separation
 

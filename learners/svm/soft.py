@@ -11,7 +11,7 @@ import numpy as np
 
 from learners.svm.dual import LARGEST_SET, WORKING_SET, DualPoint, solve_dual
 from learners.svm.embedding import embedded, steps_worth_embedding
-from learners.svm.kernels import Gram
+from learners.svm.grams import Gram
 from learners.svm.machine import Machine, machine_at, machine_of
 from learners.svm.primal import solve_primal
 from learners.svm.quadratic import Box, multipliers, on_bounds
@@ -31,7 +31,6 @@ def soft_margin(
     tol: float,
     max_iter: int,
     rows: np.ndarray | None = None,
-    start: DualPoint | None = None,
 ) -> Machine:
     """Find the hyperplane.
 
@@ -47,12 +46,10 @@ def soft_margin(
     max_iter : int
     rows : ndarray of shape (n, d), optional
         The rows, where the kernel is linear and the primal is to be solved.
-    start : DualPoint, optional
-        Where the solver begins; β = 0 if not given, or if prices are beyond what is bearable.
     """
     asked, C = C, _bearable(gram, C)
     box = _box(C, signs)
-    point = DualPoint(np.zeros_like(signs), -signs) if start is None or C is not asked else start
+    point = DualPoint(np.zeros_like(signs), -signs)
     # Most problems are done before a primal would be: give the dual some steps, for about what that costs.
     worth = _steps_first(signs.size, rows)
     if worth:
