@@ -57,7 +57,7 @@ def hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X: np.
             if found is not None and found.meet:
                 raise ValueError(f"{ASKED} none does (their convex hulls meet): {CURE}")
             if found is not None:
-                return machine_of(found, X, signs, hulls.point.n_iter, tol)
+                return machine_of(found, X, signs, np.full_like(signs, np.inf), hulls.point.n_iter, tol)
     hulls.approach(tol, max_iter)
     if hulls.nearness <= TOUCHING:
         distance = float(np.sqrt(max(hulls.nearness, 0.0)))

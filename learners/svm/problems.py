@@ -8,14 +8,14 @@ import numpy as np
 
 from learners.svm.hard import hard_margin
 from learners.svm.machine import Machine
-from learners.svm.soft import soft_margin
+from learners.svm.soft import DEAREST, soft_margin
 from learners.svm.space import Space
 
 PRIMAL_ROWS = 3
 """The linear primal is solved for the soft margin with at least so many rows for each feature."""
 
 HARD_COLUMNS = 1000
-"""Up to so many features, and however few the rows, it may have the word on the hard margin."""
+"""Up to so many features, and however few the rows, it may have the word on the hard margin and dear slack."""
 
 Problem = tuple[np.ndarray, np.ndarray]
 """The rows of a binary problem, the negative ones first, and their signs."""
@@ -47,7 +47,8 @@ def _fit_problem(space: Space, prices: np.ndarray, problem: Problem, tol: float,
     rows = None
     if space.rows is not None:
         d = space.rows.shape[1]
-        rows = space.rows[members] if members.size >= PRIMAL_ROWS * d or (hard and d <= HARD_COLUMNS) else None
+        dear = d <= HARD_COLUMNS and float(prices[members].max()) > DEAREST
+        rows = space.rows[members] if members.size >= PRIMAL_ROWS * d or dear else None
     steps = max(100_000, 100 * members.size) if max_iter == -1 else max_iter
     if hard:
         machine = hard_margin(gram, signs, tol, steps, rows)
