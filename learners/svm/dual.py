@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from learners.svm.kernels import Gram, StoredGram
+from learners.svm.grams import Gram, StoredGram
 from learners.svm.newton import newton_step
 from learners.svm.pivoting import free_guess, pivot
 from learners.svm.quadratic import Box, violation
@@ -30,13 +30,11 @@ LARGEST_SET = 2048
 STEP_COST = 4e-6
 """Steps of a pair that cost as much as Newton's on one free row, cubed: the two get equal time."""
 
-
 PATIENCE = 32
-"""The fewest steps of a pair between two of Newton's."""
+"""The fewest steps of a pair between two guesses."""
 
-
-LULL = 128
-"""So many steps may be taken without Newton's, while pivoting is likely to be near."""
+LULL = 1000
+"""So many steps are taken before Newton's is one of them: mostly pivoting is near."""
 
 POLISHES = 3
 """How often Newton's step, at the tolerance, may be followed by more steps of a pair: rounding could go on for ever."""
@@ -82,13 +80,13 @@ def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int
         rows = _working_set(box, point.beta, point.gradient)
         budget = max_iter - point.n_iter
         if rows.size == n:
-            point.n_iter += _minimise(gram, box, point.beta, point.gradient, tol, budget, point.n_iter)
+            point.n_iter += _minimise(gram, box, point.beta, point.gradient, tol, budget)
         else:
             # Far from the optimum a working set need not be solved to the last digit.
             goal = max(tol, 0.1 * violation(box, point.beta, point.gradient))
             beta, gradient = point.beta[rows], point.gradient[rows]
             inner = StoredGram(gram.block(rows), gram.level[rows])
-            point.n_iter += _minimise(inner, box.restricted(rows), beta, gradient, goal, budget, 0)
+            point.n_iter += _minimise(inner, box.restricted(rows), beta, gradient, goal, budget)
             change = beta - point.beta[rows]
             point.beta[rows] = beta
             moved = np.flatnonzero(change)
@@ -98,38 +96,34 @@ def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int
             return
 
 
-def _minimise(
-    gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int, before: int
-) -> int:
-    """Solve one working set, in which so many steps were taken before; return the steps taken now.
+def _minimise(gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int) -> int:
+    """Solve one working set; return the steps taken.
 
     Pivoting or Newton's step comes last of all: it leaves the free rows on the margin to rounding, whatever the
     tolerance.
     """
-    taken, polished, failed = 0, 0, 0
-    K: np.ndarray | None = None
+    K = gram.block(np.arange(beta.size))
+    taken = polished = 0
+    free = _free(box, beta)
     while taken < budget:
-        if before + taken >= max(PATIENCE, 2 * failed):
-            affordable = int((0.25 * (before + taken) / STEP_COST) ** (1 / 3))  # rows to guess for the same price
-            guess = free_guess(box, beta, gradient, 0.5 * tol)
-            count, free = int(np.count_nonzero(guess)), _free(box, beta)
-            if count <= min(affordable, 2 * free + 16):
-                if pivot(gram, box, beta, gradient, guess, 0.5 * tol, min(affordable, 2 * count + 16)):
-                    return taken + 1
-                failed = before + taken
-        K = gram.block(np.arange(beta.size)) if K is None else K
-        limit = min(max(PATIENCE, int(STEP_COST * _free(box, beta) ** 3)), budget - taken)
+        limit = min(max(PATIENCE, taken // 2, int(STEP_COST * free**3)), budget - taken)
         steps = pair_steps(K, box, beta, gradient, tol, limit)
         taken += steps + 1
-        met = steps < limit
-        # With many free rows Newton's step must have been paid for by as much work before it.
-        if met and (STEP_COST * _free(box, beta) ** 3 > 2000 + taken or polished == POLISHES):
+        met, free = steps < limit, _free(box, beta)
+        # With many free rows a linear system must have been paid for by as much work before it.
+        if STEP_COST * free**3 > 2000 + taken:
+            if met:
+                break
+            continue
+        guess, most = free_guess(box, beta, gradient, 0.5 * tol), 2 * free + 16
+        near = np.count_nonzero(guess) <= most
+        if near and pivot(gram, box, beta, gradient, guess, 0.5 * tol, 2 * most):
             break
-        if not met and not failed and taken < LULL:
+        if not met and not (near and taken >= LULL):
             continue
         polished += met
         moved = newton_step(K, box, beta, gradient)
-        if met and (not moved or violation(box, beta, gradient) <= tol):
+        if met and (not moved or polished > POLISHES or violation(box, beta, gradient) <= tol):
             break
     return taken
 
