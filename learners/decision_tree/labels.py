@@ -77,8 +77,8 @@ class Labels(Target):
         """Return the codes of rows, of any shape, in few bytes."""
         return self.narrow.take(order)
 
-    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
-        return [np.cumsum(word.take(order)).take(at) for word in self.words]
+    def runs(self, order: np.ndarray) -> list[np.ndarray]:
+        return [word.take(order).cumsum(axis=-1) for word in self.words]
 
     def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
         words = [np.zeros(places.size, dtype=np.int64) for _ in self.words]
@@ -86,10 +86,12 @@ class Labels(Target):
             words[k // self.fields] += column << self.bits * (k % self.fields)
         return words
 
-    def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
-        for k, row in enumerate(out):
-            run, shift = runs[k // self.fields], self.bits * (k % self.fields)
-            row[:] = run if self.fields == 1 else (run >> shift) & ((1 << self.bits) - 1)
+    def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
+        if self.fields == 1:
+            return runs[1:] if self.whole is None else runs
+        mask, first = (1 << self.bits) - 1, 1 if self.whole is None else 0
+        places = (divmod(k, self.fields) for k in range(first, self.c))
+        return [(runs[word] >> self.bits * field) & mask for word, field in places]
 
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
         codes = self.codes.take(rows) + key * self.c

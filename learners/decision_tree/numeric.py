@@ -14,28 +14,23 @@ import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.counting import CountedBlock
-from learners.decision_tree.criteria import Criterion, SquaredDistance
-from learners.decision_tree.labels import Labels
-from learners.decision_tree.squares import FEW_CLASSES, gain_of_squares, running_squares
+from learners.decision_tree.criteria import Criterion
+from learners.decision_tree.everywhere import FEW_CELLS, best_everywhere, judges_everywhere
 
 
 def numeric_splits(
     block: Block, wanted: np.ndarray | None, criterion: Criterion, limits: Limits, *, missing_left: bool
 ) -> Splits:
     """Try every cut of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
+    everywhere = judges_everywhere(criterion) and wanted is None and not missing_left
+    if everywhere and block.changes.size <= FEW_CELLS:
+        return _splits(block, *best_everywhere(block, criterion, limits), missing_left)
     at = _candidates(block, wanted, limits, missing_left)
     if at.size == 0:
         return Splits.none(block.m)
+    if everywhere and at.size > block.changes.size // 4:
+        return _splits(block, *best_everywhere(block, criterion, limits), missing_left)
     node, pair = block.pairs(at)
-    labels = _labels_of_many_classes(block, criterion, limits)
-    if labels is not None and at.size > block.changes.size // 4:  # at few places, a sum for each class is cheaper
-        weight, left_squares, right_squares = running_squares(block, labels, at, node, pair)
-        rest = block.total[0].take(node) - weight
-        merit = (left_squares * rest + right_squares * weight) / (weight * rest)
-        best = _first_of_each_node(merit, node, block.m)
-        cut = (part.take(best) for part in (weight, left_squares, right_squares, node))
-        gain = gain_of_squares(block, *cut)
-        return _splits(block, at.take(best), node.take(best), gain, missing_left)
     left = block.left_sums(at, pair)
     if missing_left:
         left += _missing_sums(block).take(pair, axis=1)
@@ -72,17 +67,7 @@ def _best_of_cuts(
         thresholds = midpoint(*block.around(at, block.feature_at(at, node), node))
         return best_of_features(block, pair[best], merit, gain[best], thresholds, missing_left)
     best = _first_of_each_node(gain, node, block.m)
-    gain = gain.take(best)
-    return _splits(block, at.take(best), node.take(best), gain, missing_left)
-
-
-def _labels_of_many_classes(block: Block, criterion: Criterion, limits: Limits) -> Labels | None:
-    """Return the labels if sums of squares serve: Gini, more than a few classes, no weights, nothing special."""
-    target, front = block.front.target, block.front
-    plain = (block.unit or target.counted) and limits.weight == 0 and not (front.has_missing or front.has_nominal)
-    if plain and isinstance(criterion, SquaredDistance) and isinstance(target, Labels) and target.c > FEW_CLASSES:
-        return target
-    return None
+    return _splits(block, at.take(best), node.take(best), gain.take(best), missing_left)
 
 
 def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
@@ -134,7 +119,7 @@ def _candidates(block: Block, wanted: np.ndarray | None, limits: Limits, missing
     if min_rows == 1 and not missing_left:
         candidates[:, block.start + block.front.rows_in_node - 1] = False
     else:
-        left = np.arange(1, n + 1) - block.start.take(block.node)  # (n,) rows of the node up to each place
+        left = block.rows_upto
         size = block.front.rows_in_node.take(block.node)
         if missing_left:
             left = left + block.missing.take(block.node, axis=1)

@@ -34,10 +34,8 @@ SAFE = 1 << 15
 """The fourth power of so many rows is within 64 bits."""
 
 
-def running_squares(
-    block: Block, labels: Labels, at: np.ndarray, node: np.ndarray, pair: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the weight of the left branch, and Σ L² and Σ R², at places (q,) with their nodes and pairs: each (q,)."""
+def running_squares(block: Block, labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return, up to each place, the weight of the left branch, Σ L² and Σ R²: (n,) or (b, n), and twice (b, n)."""
     counts = _class_counts(block)
     codes = labels.codes_of(block.order)  # (b, n)
     weight = None if labels.whole is None else labels.whole.take(block.order)  # (b, n), the w
@@ -49,11 +47,22 @@ def running_squares(
         steps *= weight
         passed *= weight
     squares = (counts * counts).sum(axis=1)  # (m,)
-    all_weight, before = counts.sum(axis=1), block.before(squares).take(pair)
-    upto = at + 1 if weight is None else np.cumsum(weight).take(at)
-    left = np.cumsum(steps).take(at) - before
-    right = squares.take(node) - 2 * (np.cumsum(passed).take(at) - before) + left
-    return upto - block.before(all_weight).take(pair), left, right
+    before = (squares.cumsum() - squares).take(block.node)  # (n,): a node's classes add up to its squares, as its T do
+    left = steps.cumsum(axis=1)
+    left -= before
+    right = passed.cumsum(axis=1)
+    right -= before
+    right *= -2
+    right += left
+    right += squares.take(block.node)
+    return block.rows_upto if weight is None else _within(weight, counts.sum(axis=1), block), left, right
+
+
+def _within(steps: np.ndarray, whole: np.ndarray, block: Block) -> np.ndarray:
+    """Sum steps (b, n) along each node's rows, given how much whole nodes have (m,): (b, n)."""
+    upto: np.ndarray = steps.cumsum(axis=1)
+    upto -= (whole.cumsum() - whole).take(block.node)
+    return upto
 
 
 def _class_counts(block: Block) -> np.ndarray:
@@ -63,25 +72,21 @@ def _class_counts(block: Block) -> np.ndarray:
 
 def _numbers(block: Block, codes: np.ndarray, weight: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
     """Sum the weights (b, n) of each node's rows of each class along every feature; without weights, number: (b, n)."""
-    c, b = counts.shape[1], codes.shape[0]
-    bits = int(counts.max()).bit_length()
-    field = np.arange(c) % (WORD // bits) * bits
+    c, bits = counts.shape[1], int(counts.max()).bit_length()
+    field = (np.arange(c) % (WORD // bits) * bits).astype(np.uint64)
     word = np.arange(c) // (WORD // bits)
-    shift = field.astype(np.uint64).take(codes)
     number = np.zeros(codes.shape, dtype=np.uint64)
     for w in range(int(word[-1]) + 1):
-        unit = np.where(word == w, np.uint64(1) << field.astype(np.uint64), np.uint64(0))
+        unit = np.where(word == w, np.uint64(1) << field, np.uint64(0))
         added = unit.take(codes)
         if weight is not None:
             added *= weight.view(np.uint64)
-        run = np.cumsum(added).reshape(codes.shape)
-        before = block.before((counts.astype(np.uint64) * unit).sum(axis=1))
-        run -= np.repeat(before, np.tile(block.front.rows_in_node, b)).reshape(codes.shape)
-        run >>= shift
-        if w == 0 and word[-1] == 0:
+        run = _within(added, (counts.view(np.uint64) * unit).sum(axis=1), block)
+        if word[-1] == 0:
             number = run
         else:
             np.copyto(number, run, where=(word == w).take(codes))
+    number >>= field.take(codes)
     number &= np.uint64((1 << bits) - 1)
     return number.view(np.int64)
 

@@ -73,8 +73,8 @@ class Target(ABC):
         """Describe m nodes, given rows (n,) and the node of each (n,)."""
 
     @abstractmethod
-    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
-        """Return running sums over rows order[0], …, order[at], for ascending places at (q,), `packed`: each (q,)."""
+    def runs(self, order: np.ndarray) -> list[np.ndarray]:
+        """Return running sums along the last axis of rows, several in a word: each of the shape of ``order``."""
 
     @abstractmethod
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
@@ -84,12 +84,12 @@ class Target(ABC):
         """
 
     def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
-        """Return the sums (p, m) of nodes with so many places (m,) as `runs` has them: each (m,)."""
+        """Return the sums (p, m) of nodes with so many places (m,) in words, as `runs` has them: each (m,)."""
         return list(sums)
 
     @abstractmethod
-    def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
-        """Write differences of runs as sums into an array (p, q); where places are rows, these may be left out."""
+    def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
+        """Return differences of runs as sums, without the weight where places are rows: of the same shape."""
 
     @abstractmethod
     def alike(self, order: np.ndarray) -> np.ndarray | None:

@@ -73,13 +73,12 @@ class Values(Target):
         step = (1.0 if self._exact else self.grain * largest) / steps
         return step, (sums[:, None] if whole is None else np.column_stack([total, sums])).astype(np.int64)
 
-    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
+    def runs(self, order: np.ndarray) -> list[np.ndarray]:
         columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]
-        return [np.cumsum(column.take(order)).take(at) for column in columns]
+        return [column.take(order).cumsum(axis=-1) for column in columns]
 
-    def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
-        for row, run in zip(out[-len(runs) :], runs, strict=True):
-            row[:] = run
+    def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
+        return runs
 
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
         b, keys = key.shape[0], key.ravel()
