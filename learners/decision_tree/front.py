@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,14 @@ FEW_PLACES = 8
 
 DIGIT = 16
 """NumPy sorts whole numbers of so many bits by counting, much faster than others."""
+
+
+class Nodes(NamedTuple):
+    """The m nodes of a front; see there."""
+
+    rows_in_node: np.ndarray
+    tree: np.ndarray
+    sums: np.ndarray
 
 
 @dataclass
@@ -112,7 +121,12 @@ class Front:
     def cell_of_row_zero(self, feature: np.ndarray) -> np.ndarray:
         """Return, for features (..., m) of each node, what is added to a row to find its cell in the flat table."""
         first: np.ndarray = feature * self.columns.shape[1]
-        return first - self.tree * self.columns.shape[1] if self.tree[-1] > 0 or self.tree.size > 1 else first
+        return first - self.tree * self.columns.shape[1] if self.several_trees else first
+
+    @property
+    def several_trees(self) -> bool:
+        """Whether rows are those of several trees."""
+        return self.target.weight.size > self.columns.shape[1]
 
     def sorted_by(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows sorted by each of b features, and whether the next place holds another cell: both (b, n).
@@ -160,29 +174,31 @@ class Front:
         key += (self.node_of_place * ranks_of_column).astype(dtype)
         return key, largest
 
-    def descend(self, branch: np.ndarray, rows_in_node: np.ndarray, tree: np.ndarray, sums: np.ndarray) -> Front:
+    def descend(self, rows: np.ndarray, branch: np.ndarray, nodes: Nodes) -> Front:
         """Return the next level.
 
         Parameters
         ----------
-        branch : ndarray of shape (n,), int
-            The branch that each row of the first feature's order takes; -1 for rows that are done.
-        rows_in_node, tree, sums : ndarray of shape (m,), (m,) and (p, m)
-            Of the next level's nodes, which go branch by branch, and within a branch by parent.
+        rows : ndarray of shape (k,), int
+            Those that are still being split, by the next level's nodes.
+        branch : ndarray of shape (k,), int
+            The branch that each of them takes.
+        nodes : Nodes
+            The next level's, which go branch by branch, and within a branch by parent.
         """
-        widest = int(branch.max()) + 1
         if self.order.shape[0] == 1:
-            order = _select(self.order, branch[None, :].astype(np.int8 if widest < 127 else np.int32), widest)
-            front = replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
-            too_many = self.scale and FEW_PLACES * rows_in_node.size * self.scale.values.shape[1] > order.size
+            front = replace(self, order=rows[None, :], **nodes._asdict())
+            too_many = self.scale and FEW_PLACES * nodes.tree.size * self.scale.values.shape[1] > rows.size
             return front._sorted_by_all() if too_many else front
-        by_row = np.empty(self.target.weight.size, dtype=np.int8 if widest < 127 else np.int32)
-        by_row[self.order[0]] = branch
-        step = max(1, BLOCK // self.order.shape[1])
-        blocks = [self.order[first : first + step] for first in range(0, self.order.shape[0], step)]
-        parts = [_select(rows, by_row.take(rows), widest) for rows in blocks]
-        order = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+        widest, order = int(branch[-1]) + 1, self.order  # branch by branch: the last row has the largest
+        if widest > 1 or rows.size < order.shape[1]:
+            by_row = np.full(self.target.weight.size, -1, dtype=np.int8 if widest < 127 else np.int32)
+            by_row[rows] = branch
+            step = max(1, BLOCK // order.shape[1])
+            blocks = [order[first : first + step] for first in range(0, order.shape[0], step)]
+            parts = [by_branch(block, by_row.take(block), widest) for block in blocks]
+            order = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return replace(self, order=order, **nodes._asdict())
 
     def _sorted_by_all(self) -> Front:
         """Return this front with its rows sorted by every feature, no longer to be counted."""
@@ -200,11 +216,14 @@ class Front:
         return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
 
 
-def _select(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
-    """Rows of branch 0, then of branch 1, …, each in the order they had; those of branch -1 are left out: (b, kept)."""
+def by_branch(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
+    """Return the rows (b, n) of branch 0, then of branch 1, …, each in the order they had, without branch -1: (b, k).
+
+    Every feature has the same number of rows in a branch.
+    """
     b = rows.shape[0]
-    if widest <= FEW_BRANCHES:  # every feature has the same number of rows in a branch
-        flat, parts = rows.ravel(), [np.flatnonzero(branch == k) for k in range(widest)]
+    if widest <= FEW_BRANCHES:
+        flat, parts = rows.ravel(), [(branch == k).ravel().nonzero()[0] for k in range(widest)]
         return np.concatenate([flat.take(part).reshape(b, -1) for part in parts], axis=1)
     places = np.argsort(branch, axis=1, kind="stable")
     return np.take_along_axis(rows, places, axis=1)[:, np.count_nonzero(branch[0] < 0) :]

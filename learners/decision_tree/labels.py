@@ -27,8 +27,8 @@ class Labels(Target):
         self.codes, self.c, self.impurity = codes, c, impurity
         self.narrow = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
         self._weigh(weight, mass)
-        whole = self.whole is None or bool(np.all(self.whole == weight))  # else rounding tells the order of rows
-        self.countable = whole and impurity != "misclassification"  # where cuts that gain nothing tie
+        self.exact = self.whole is None or bool(np.all(self.whole == weight))  # else rounding tells the order of rows
+        self.countable = self.exact and impurity != "misclassification"  # where cuts that gain nothing tie
         self._pack(codes.size if self.whole is None else int(self.whole.sum()))
 
     def of(self, rows: np.ndarray) -> Self:
@@ -54,24 +54,30 @@ class Labels(Target):
             added = (unit + always).take(self.codes)
             self.words.append(added if self.whole is None else added * self.whole)
 
-    def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
-        key = node * self.c + self.codes.take(rows)
-        weight = None if self.whole is None else self.weight.take(rows)
-        counts = np.bincount(key, weights=weight, minlength=m * self.c).reshape(m, self.c)
+    def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
+        m, whole = places.size, None if self.whole is None else self.whole.take(rows)
+        counts = np.bincount(node * self.c + self.codes.take(rows), weights=whole, minlength=m * self.c)
+        counts = counts.reshape(m, self.c)
+        if whole is None:
+            pure = counts.max(axis=1) == places
+            return Content(places, places, places.astype(np.float64), pure, np.ones(m), counts[:, 1:])
         total = counts.sum(axis=1)
+        weight = total if self.exact else np.bincount(node, weights=self.weight.take(rows), minlength=m)
+        sums = counts.astype(np.int64)
+        sums[:, 0] = total
         pure = counts.max(axis=1) == total
-        value = counts / total[:, None]
+        return Content(sums[:, 0] if self.counted else places, places, weight, pure, np.ones(m), sums)
+
+    def describe(self, rows: np.ndarray, node: np.ndarray, content: Content) -> tuple[np.ndarray, np.ndarray]:
+        if self.exact:
+            sums = content.sums if self.whole is None else content.sums[:, 1:]
+            counts = np.column_stack([content.weight - sums.sum(axis=1), sums])
+        else:
+            key, m = node * self.c + self.codes.take(rows), content.places.size
+            counts = np.bincount(key, weights=self.weight.take(rows), minlength=m * self.c).reshape(m, self.c)
         impurity = IMPURITY[self.impurity](counts)
-        impurity[pure] = 0.0
-        if self.whole is None:
-            return Content(total, total, total.astype(np.float64), value, impurity, pure, np.ones(m), counts[:, 1:])
-        places = np.bincount(node, minlength=m)
-        if self.counted:
-            sums = np.column_stack([total, counts[:, 1:]]).astype(np.int64)
-            return Content(sums[:, 0], places, total, value, impurity, pure, np.ones(m), sums)
-        whole = np.bincount(key, weights=self.whole.take(rows), minlength=m * self.c).reshape(m, self.c)
-        sums = np.column_stack([whole.sum(axis=1), whole[:, 1:]]).astype(np.int64)
-        return Content(places, places, total, value, impurity, pure, np.ones(m), sums)
+        impurity[content.pure] = 0.0
+        return counts / counts.sum(axis=1)[:, None], impurity
 
     def codes_of(self, order: np.ndarray) -> np.ndarray:
         """Return the codes of rows, of any shape, in few bytes."""

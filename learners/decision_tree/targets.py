@@ -17,16 +17,13 @@ class Content(NamedTuple):
     """What the nodes of one level hold.
 
     rows : (m,) int, each as often as it counts; places : (m,) int, how many stand in the front; weight : (m,);
-    value : (m, c) class weights as fractions, or (m, 1) means; impurity : (m,); pure : (m,) bool;
-    unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the impurity;
-    sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y.
+    pure : (m,) bool; unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the
+    impurity; sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y.
     """
 
     rows: np.ndarray
     places: np.ndarray
     weight: np.ndarray
-    value: np.ndarray
-    impurity: np.ndarray
     pure: np.ndarray
     unit: np.ndarray
     sums: np.ndarray
@@ -69,8 +66,12 @@ class Target(ABC):
         return part
 
     @abstractmethod
-    def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
-        """Describe m nodes, given rows (n,) and the node of each (n,)."""
+    def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
+        """Weigh m nodes, given their rows (n,), node after node, the node of each (n,), and how many there are (m,)."""
+
+    @abstractmethod
+    def describe(self, rows: np.ndarray, node: np.ndarray, content: Content) -> tuple[np.ndarray, np.ndarray]:
+        """Return what nodes say, class weights as fractions (m, c) or means (m, 1), and their impurity (m,)."""
 
     @abstractmethod
     def runs(self, order: np.ndarray) -> list[np.ndarray]:
