@@ -133,18 +133,19 @@ class Block:
     def left_sums(self, at: np.ndarray, pair: np.ndarray) -> np.ndarray:
         """Return the sums of the node's rows up to and including each place (q,), for ascending places: (p, q)."""
         target, left = self.front.target, np.empty((self.total.shape[0], at.size))
-        runs = [run.take(at) for run in target.runs(self.order.ravel())]
+        runs = [run.take(at) for run in target.runs(self.order.ravel())]  # one after the other: they are large
         for run, own in zip(runs, target.packed(self.front.sums, self.front.rows_in_node), strict=True):
             run -= self.before(own).take(pair)
         if self.unit:  # places are rows
             np.subtract(at + 1, self.before(self.front.rows_in_node).take(pair), out=left[0])
-        left[self.unit :] = target.unpacked(runs)
+        for row, column in zip(left[self.unit :], target.unpacked(runs), strict=True):
+            row[:] = column
         return left
 
     def left_sums_everywhere(self) -> list[np.ndarray]:
         """Return the sums of the node's rows up to and including each place, the weight first: each (b, n) or (n,)."""
         target, front = self.front.target, self.front
-        runs = target.runs(self.order)
+        runs = list(target.runs(self.order))
         for run, own in zip(runs, target.packed(front.sums, front.rows_in_node), strict=True):
             run -= (own.cumsum() - own).take(self.node)
         sums = target.unpacked(runs)

@@ -13,8 +13,7 @@ import numpy as np
 
 from learners.decision_tree.block import Block, Limits
 from learners.decision_tree.criteria import Criterion, SquaredDistance
-from learners.decision_tree.labels import Labels
-from learners.decision_tree.squares import FEW_CLASSES, gain_of_squares, running_squares
+from learners.decision_tree.squares import gain_of_squares, running_squares, squares_serve
 
 FEW_CELLS = 1 << 13
 """Up to so many cells, looking for the possible cuts takes longer than judging all places."""
@@ -27,19 +26,15 @@ def judges_everywhere(criterion: Criterion) -> bool:
 
 def best_everywhere(block: Block, criterion: Criterion, limits: Limits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the place (q,) of the first best cut of each node that has one, by node; the nodes; and the gains."""
-    labels, total = block.front.target, block.total
     with np.errstate(divide="ignore", invalid="ignore"):  # after the last row of a node nothing is left on the right
-        if isinstance(labels, Labels) and labels.c > FEW_CLASSES and block.whole_rows:
-            squares = running_squares(block, labels)
-            weight, left, right = squares
-            rest = total[0].take(block.node) - weight
-            merit = (left * rest + right * weight) / (weight * rest)  # (b, n)
-            at, node = _first_of_each_node(merit, _cuts(block, weight, limits), block)
-            chosen = (part.take(at if part.ndim > 1 else at % block.n) for part in squares)
-            return at, node, gain_of_squares(block, *chosen, node)
-        left_sums = block.left_sums_everywhere()
-        merit = criterion.cut(left_sums, total.take(block.node, axis=1))
-        at, node = _first_of_each_node(merit, _cuts(block, left_sums[0], limits), block)
+        if squares_serve(block, criterion):
+            squares = running_squares(block)
+            merit = squares.merit(block.total[0].take(block.node))  # (b, n)
+            at, node = _first_of_each_node(merit, _cuts(block, squares.weight, limits), block)
+            return at, node, gain_of_squares(block, squares.take(at), node)
+        left = block.left_sums_everywhere()
+        merit = criterion.cut(left, block.total.take(block.node, axis=1))
+        at, node = _first_of_each_node(merit, _cuts(block, left[0], limits), block)
         return at, node, merit.take(at)
 
 
@@ -61,7 +56,7 @@ def _first_of_each_node(merit: np.ndarray, cuts: np.ndarray, block: Block) -> tu
     """Return the place of the first largest merit (b, n) among the cuts of each node that has one, and the nodes."""
     merit = np.where(cuts, merit, -np.inf)
     best = np.maximum.reduceat(merit.max(axis=0), block.start)
-    best[np.isneginf(best)] = np.inf  # matches nothing
+    best[best == -np.inf] = np.inf  # matches nothing
     hits = (merit == best.take(block.node)).ravel().nonzero()[0][::-1]
     first = np.full(block.m, -1)
     first[block.node.take(hits % block.n)] = hits  # the last one written is the first one found

@@ -25,7 +25,7 @@ BLOCK = 1 << 16
 
 FEW_BRANCHES = 4
 
-FEW_PLACES = 8
+FEW_PLACES = 4
 """Rows are counted as long as nodes times values are no more than one for every so many rows."""
 
 DIGIT = 16

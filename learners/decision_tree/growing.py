@@ -24,6 +24,11 @@ from learners.decision_tree.front import Front, Nodes
 from learners.decision_tree.search import best_splits, decide
 from learners.decision_tree.tree import Tree
 
+KEPT = 4_000_000
+"""Bytes. When a block of this size is freed, C's allocator (glibc) begins to keep what is freed for the next array, up
+to twice as much.  Before that it gives larger arrays back to the system, and each of their pages costs a fault when it
+is asked for again: at every step of every level, which could take as long as all that is done with them."""
+
 
 @dataclass
 class Growth:
@@ -69,6 +74,7 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
     -------
     list of m Tree
     """
+    np.empty(KEPT, dtype=np.uint8)  # freed at once
     rows, node, roots = front.order[0], front.node_of_place, np.arange(front.rows_in_node.size)
     level = Level(roots, roots, np.zeros_like(roots), front.target.content(rows, node, front.rows_in_node))
     book = Book(n_values, front.target, level, rows)

@@ -7,6 +7,7 @@ whole table overflow.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
@@ -83,8 +84,8 @@ class Labels(Target):
         """Return the codes of rows, of any shape, in few bytes."""
         return self.narrow.take(order)
 
-    def runs(self, order: np.ndarray) -> list[np.ndarray]:
-        return [word.take(order).cumsum(axis=-1) for word in self.words]
+    def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        return (word.take(order).cumsum(axis=-1) for word in self.words)
 
     def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
         words = [np.zeros(places.size, dtype=np.int64) for _ in self.words]

@@ -16,6 +16,7 @@ from learners.decision_tree.block import Block, Limits, Splits, best_of_features
 from learners.decision_tree.counting import CountedBlock
 from learners.decision_tree.criteria import Criterion
 from learners.decision_tree.everywhere import FEW_CELLS, best_everywhere, judges_everywhere
+from learners.decision_tree.squares import gain_of_squares, squares_of, squares_serve
 
 
 def numeric_splits(
@@ -56,10 +57,14 @@ def _best_of_cuts(
     missing_left: bool,
 ) -> Splits:
     """Return the best of the cuts after places (q,) in these nodes and pairs, with these sums left of them (p, q)."""
+    if squares_serve(block, criterion):
+        squares = squares_of(left, block.total, node)
+        merit = squares.merit(block.total[0].take(node))
+        best = _first_of_each_node(_within_limits(merit, block, left[0], node, limits), node, block.m)
+        gain = gain_of_squares(block, squares.take(best), node.take(best))
+        return _splits(block, at.take(best), node.take(best), gain, missing_left)
     total = block.total.take(node, axis=1)
-    gain = criterion.cut(left, total)
-    if limits.weight > 0:
-        gain[(left[0] < limits.weight) | (total[0] - left[0] < limits.weight)] = -np.inf
+    gain = _within_limits(criterion.cut(left, total), block, left[0], node, limits)
     if criterion.by_ratio:
         best = first_best(gain, pair)
         merit = gain[best] / share_entropy(left[0, best] / total[0, best])
@@ -68,6 +73,13 @@ def _best_of_cuts(
         return best_of_features(block, pair[best], merit, gain[best], thresholds, missing_left)
     best = _first_of_each_node(gain, node, block.m)
     return _splits(block, at.take(best), node.take(best), gain.take(best), missing_left)
+
+
+def _within_limits(merit: np.ndarray, block: Block, left: np.ndarray, node: np.ndarray, limits: Limits) -> np.ndarray:
+    """Give cuts with too little weight on a side a merit (q,) of -inf."""
+    if limits.weight > 0:
+        merit[(left < limits.weight) | (block.total[0].take(node) - left < limits.weight)] = -np.inf
+    return merit
 
 
 def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
@@ -114,7 +126,7 @@ def _candidates(block: Block, wanted: np.ndarray | None, limits: Limits, missing
     Between two single rows of one class no cut is best (Fayyad and Irani 1992), and none is tried there unless limits
     forbid the better places.
     """
-    n, min_rows, changes = block.n, limits.rows, block.changes
+    min_rows, changes = limits.rows, block.changes
     candidates = changes.copy()
     if min_rows == 1 and not missing_left:
         candidates[:, block.start + block.front.rows_in_node - 1] = False

@@ -27,7 +27,8 @@ def best_splits(front: Front, features: np.ndarray, criterion: Criterion, limits
     features : ndarray of shape (b, 1) or (b, m)
         The features to try, ascending: for all nodes, or for each node.
     """
-    step = max(1, BLOCK // front.order.shape[1]) * (1 if front.scale is None else COUNTED)
+    most = max(1, BLOCK // front.order.shape[1]) * (1 if front.scale is None else COUNTED)
+    step = -(-features.shape[0] // -(-features.shape[0] // most))  # as many passes as it takes, of about the same size
     found: list[Splits] = []
     for first in range(0, features.shape[0], step):
         if front.scale is not None:

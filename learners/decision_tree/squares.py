@@ -8,22 +8,22 @@ When a row of class k and weight w passes from right to left, and o is then the 
 grows by w (2o - w) and Σ R² falls by w (2(T_k - o) + w).  So two running sums, of w (2o - w) and of w T_k, replace one
 for each class.  The o themselves come from
 running counts of several classes packed into one 64-bit word: its fields need hold no more than the largest node,
-since differences are right even when sums along the whole table overflow.
+since differences are right even when sums along the whole table overflow.  Where cuts are few, the L_k are there, and
+
+    Σ R_k² = Σ T_k² - 2 Σ T_k L_k + Σ L_k²
 
 Cost: O(n) a feature and level, times one word for every 64 / log2(rows of the largest node) classes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-from learners.decision_tree.criteria import class_weights
-
-if TYPE_CHECKING:
-    from learners.decision_tree.block import Block
-    from learners.decision_tree.labels import Labels
+from learners.decision_tree.block import Block
+from learners.decision_tree.criteria import Criterion, SquaredDistance, class_weights
+from learners.decision_tree.labels import Labels
 
 FEW_CLASSES = 3
 """Up to so many, a running sum for each class is cheaper."""
@@ -34,10 +34,46 @@ SAFE = 1 << 15
 """The fourth power of so many rows is within 64 bits."""
 
 
-def running_squares(block: Block, labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, up to each place, the weight of the left branch, Σ L² and Σ R²: (n,) or (b, n), and twice (b, n)."""
+class Squares(NamedTuple):
+    """Of cuts: the weight of the left branch, Σ L² and Σ R², each of the same shape (the weight may lack features)."""
+
+    weight: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+    def merit(self, whole: np.ndarray) -> np.ndarray:
+        """Return what is largest for the best cut, given the weight of the node."""
+        rest = whole - self.weight
+        merit: np.ndarray = (self.left * rest + self.right * self.weight) / (self.weight * rest)
+        return merit
+
+    def take(self, at: np.ndarray) -> Squares:
+        """Return those at some places of the flattened table."""
+        n = self.left.shape[-1]
+        return Squares(*(part.take(at if part.shape == self.left.shape else at % n) for part in self))
+
+
+def squares_serve(block: Block, criterion: Criterion) -> bool:
+    """Tell whether cuts may be judged by sums of squares: Gini impurity of several classes, weights whole."""
+    target = block.front.target
+    plain = isinstance(criterion, SquaredDistance) and block.whole_rows
+    return plain and isinstance(target, Labels) and target.c > FEW_CLASSES
+
+
+def squares_of(left: np.ndarray, total: np.ndarray, node: np.ndarray) -> Squares:
+    """Return the squares of cuts with sums left (c, q), in nodes (q,), given the sums of all nodes (c, m)."""
+    here, whole = class_weights(left), class_weights(total)
+    squares = np.einsum("kq,kq->q", here, here)
+    crossed = np.einsum("kq,kq->q", here, whole.take(node, axis=1))
+    return Squares(left[0], squares, np.einsum("km,km->m", whole, whole).take(node) - 2 * crossed + squares)
+
+
+def running_squares(block: Block) -> Squares:
+    """Return the squares of a cut after each place: (b, n), and the weight (n,) or (b, n)."""
+    labels = block.front.target
+    assert isinstance(labels, Labels)
     counts = _class_counts(block)
-    codes = labels.codes_of(block.order)  # (b, n)
+    codes = labels.codes.take(block.order)  # (b, n)
     weight = None if labels.whole is None else labels.whole.take(block.order)  # (b, n), the w
     passed = counts.ravel().take(block.node * counts.shape[1] + codes)  # (b, n), the T_k
     steps = _numbers(block, codes, weight, counts)  # (b, n), the o
@@ -55,7 +91,7 @@ def running_squares(block: Block, labels: Labels) -> tuple[np.ndarray, np.ndarra
     right *= -2
     right += left
     right += squares.take(block.node)
-    return block.rows_upto if weight is None else _within(weight, counts.sum(axis=1), block), left, right
+    return Squares(block.rows_upto if weight is None else _within(weight, counts.sum(axis=1), block), left, right)
 
 
 def _within(steps: np.ndarray, whole: np.ndarray, block: Block) -> np.ndarray:
@@ -91,12 +127,11 @@ def _numbers(block: Block, codes: np.ndarray, weight: np.ndarray | None, counts:
     return number.view(np.int64)
 
 
-def gain_of_squares(
-    block: Block, rows: np.ndarray, left: np.ndarray, right: np.ndarray, node: np.ndarray
-) -> np.ndarray:
-    """Return the gains, times the square of the node's rows, of cuts with given rows and squares: shape (q,)."""
+def gain_of_squares(block: Block, cuts: Squares, node: np.ndarray) -> np.ndarray:
+    """Return the gains, times the square of the node's weight, of cuts (q,) in nodes (q,): shape (q,)."""
     counts = _class_counts(block)
     whole, squares = counts.sum(axis=1).take(node), (counts * counts).sum(axis=1).take(node)
+    rows, left, right = (part.astype(np.int64, copy=False) for part in cuts)
     if counts.sum(axis=1).max() > SAFE:
         rows, whole = rows.astype(np.float64), whole.astype(np.float64)
     rest = whole - rows

@@ -7,6 +7,7 @@ order of rows and no neighbouring node can change the last bit of a gain, and eq
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from copy import copy
 from typing import NamedTuple, Self
 
@@ -74,8 +75,8 @@ class Target(ABC):
         """Return what nodes say, class weights as fractions (m, c) or means (m, 1), and their impurity (m,)."""
 
     @abstractmethod
-    def runs(self, order: np.ndarray) -> list[np.ndarray]:
-        """Return running sums along the last axis of rows, several in a word: each of the shape of ``order``."""
+    def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield running sums along the last axis of rows, several in a word: each of the shape of ``order``."""
 
     @abstractmethod
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from learners.decision_tree.targets import Content, Target
@@ -77,9 +79,9 @@ class Values(Target):
         with np.errstate(over="ignore", under="ignore"):
             return (least + mean)[:, None], variance * spread * spread
 
-    def runs(self, order: np.ndarray) -> list[np.ndarray]:
+    def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
         columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]
-        return [column.take(order).cumsum(axis=-1) for column in columns]
+        return (column.take(order).cumsum(axis=-1) for column in columns)
 
     def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
         return runs
