@@ -122,7 +122,7 @@ class Book:
         m, widest = level.number.size, int(decision.n_branches.max())
         at = (np.arange(widest)[:, None] < decision.n_branches).ravel().nonzero()[0]
         branch, parent = np.divmod(at, m)
-        rows = by_branch(front.order[:1], decision.branch[None, :], widest)[0]
+        rows = by_branch(front.order[:1], decision.branch[None, :], widest)[0].astype(np.intp, copy=False)
         places = decision.rows.ravel().take(at)
         node = np.repeat(np.arange(at.size), places)
         self.depth += 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,8 @@ class Front:
         The position of each cell among the distinct values of its column, if rows are sorted by it at each level.
     nominal : ndarray of shape (d,), bool
     order : ndarray of shape (d, n) or (1, n), int
-        For each feature the rows by node and within a node by value; with ranks just the rows by node.
+        For each feature the rows by node and within a node by value, in as few bytes as will do; with ranks just the
+        rows by node.
     rows_in_node : ndarray of shape (m,), int
         Nodes stand one after the other, for every feature at the same places.
     tree : ndarray of shape (m,), int
@@ -148,6 +149,7 @@ class Front:
             else:
                 first, last = int(feature[0, 0]), int(feature[-1, 0])
                 order = self.order[first : last + 1] if last - first + 1 == b else self.order[feature[:, 0]]
+            order = order.astype(np.intp)  # what NumPy would make of it at each use
             cells = self.columns.ravel().take(order + zero)
         changes = np.empty(cells.shape, dtype=bool)
         changes[:, -1] = True
@@ -204,7 +206,7 @@ class Front:
         """Return this front with its rows sorted by every feature, no longer to be counted."""
         d, step = self.columns.shape[0], max(1, BLOCK // self.order.shape[1])
         features = [np.arange(first, min(first + step, d))[:, None] for first in range(0, d, step)]
-        order = np.concatenate([self.sorted_by(feature)[0] for feature in features])
+        order = np.concatenate([narrow(self.sorted_by(feature)[0], self.target.weight.size) for feature in features])
         return replace(self, order=order, rank=None, scale=None)
 
     def only(self, nodes: np.ndarray) -> Front:
@@ -238,10 +240,24 @@ def by_features(X: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def sorting(columns: np.ndarray) -> np.ndarray:
-    """Return the rows of columns (d, n), +inf where missing, sorted by each: (d, n)."""
+    """Return the rows of columns (d, n), +inf where missing, sorted by each: (d, n), in few bytes."""
+    d, n = columns.shape
     if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT and (columns == np.rint(columns)).all():
-        return np.argsort(columns.astype(np.uint16), axis=1, kind="stable")
-    return np.argsort(columns, axis=1)
+        return narrow(np.argsort(columns.astype(np.uint16), axis=1, kind="stable"), n)
+    order, step = np.empty((d, n), dtype=row_type(n)), max(1, BLOCK // n)
+    for first in range(0, d, step):
+        order[first : first + step] = np.argsort(columns[first : first + step], axis=1)
+    return order
+
+
+def row_type(n: int) -> np.dtype[Any]:
+    """Return the type in which rows 0, …, n - 1 take the least room."""
+    return np.min_scalar_type(max(n - 1, 1 << 8))
+
+
+def narrow(order: np.ndarray, n: int) -> np.ndarray:
+    """Return the order with rows 0, …, n - 1 in as few bytes as will do."""
+    return order.astype(row_type(n))
 
 
 def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:

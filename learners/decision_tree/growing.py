@@ -75,7 +75,7 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
     list of m Tree
     """
     np.empty(KEPT, dtype=np.uint8)  # freed at once
-    rows, node, roots = front.order[0], front.node_of_place, np.arange(front.rows_in_node.size)
+    rows, node, roots = front.order[0].astype(np.intp), front.node_of_place, np.arange(front.rows_in_node.size)
     level = Level(roots, roots, np.zeros_like(roots), front.target.content(rows, node, front.rows_in_node))
     book = Book(n_values, front.target, level, rows)
     while (open_nodes := _may_split(level, growth, book.depth)).any():
