@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.decision_tree.block import Splits
-from learners.decision_tree.front import BLOCK, Front, by_branch
+from learners.decision_tree.front import Front, by_branch
 from learners.decision_tree.search import Decision
 from learners.decision_tree.targets import Content, Target
 from learners.decision_tree.tree import Tree
@@ -43,8 +43,6 @@ class Book:
     n_values : ndarray of shape (d,)
     target : Target
     roots : Level
-    rows : ndarray of shape (n,)
-        Of the roots, root after root.
 
     Attributes
     ----------
@@ -55,32 +53,19 @@ class Book:
     root_weight : ndarray, one for each tree
     """
 
-    def __init__(self, n_values: np.ndarray, target: Target, roots: Level, rows: np.ndarray) -> None:
+    def __init__(self, n_values: np.ndarray, target: Target, roots: Level) -> None:
         self.n_values, self.target, self.roots = n_values, target, roots
         self.depth, self.count = 0, roots.number.size
         self.root_weight = roots.content.weight
         self._births: list[tuple[np.ndarray, ...]] = []
-        self._newborn: list[tuple[np.ndarray, ...]] = []  # of the last few levels, not yet described
         whole, real = np.empty(0, dtype=np.intp), np.empty(0)
         self._splits: list[tuple[np.ndarray, ...]] = [(whole, whole, real, whole, whole, whole, real)]
         self._routes: list[tuple[np.ndarray, ...]] = [(whole, real, whole)]
-        self._write_births(roots, rows)
+        self._write_births(roots)
 
-    def _write_births(self, level: Level, rows: np.ndarray) -> None:
+    def _write_births(self, level: Level) -> None:
         depth = np.full(level.number.size, self.depth)
-        self._newborn.append((rows, level.number, level.tree, depth, *level.content))
-        if sum(entry[0].size for entry in self._newborn) >= BLOCK:
-            self._describe()
-
-    def _describe(self) -> None:
-        """Describe the nodes of several levels at once: a level may have few."""
-        if self._newborn:
-            rows, number, tree, depth, *parts = _gather(self._newborn)
-            content = Content(*parts)
-            node = np.repeat(np.arange(number.size), content.places)
-            value, impurity = self.target.describe(rows, node, content)
-            self._births.append((number, tree, depth, content.rows, content.weight, impurity, value))
-            self._newborn = []
+        self._births.append((level.number, level.tree, depth, *level.content))
 
     def write_splits(self, level: Level, splits: Splits, decision: Decision) -> None:
         """Enter the splits of a level, and reserve numbers for the children."""
@@ -128,8 +113,15 @@ class Book:
         self.depth += 1
         number = self._first_child.take(parent) + branch
         children = Level(number, level.tree.take(parent), branch, self.target.content(rows, node, places))
-        self._write_births(children, rows)
+        self._write_births(children)
         return children, rows, node
+
+    def _described_births(self) -> list[np.ndarray]:
+        """Return the columns of all nodes, described together: a level may have few."""
+        number, tree, depth, *parts = _gather(self._births)
+        content = Content(*parts)
+        value, impurity = self.target.describe(content)
+        return [number, tree, depth, content.rows, content.weight, impurity, value]
 
     def best_first(self, max_leaf_nodes: float) -> np.ndarray:
         """Mark the splits that a heap would make first, largest gain first, within the allowed leaves: (count,)."""
@@ -153,8 +145,7 @@ class Book:
 
     def trees(self, max_leaf_nodes: float) -> list[Tree]:
         """Return the finished trees."""
-        self._describe()
-        births, splits = _gather(self._births), self._made_splits()
+        births, splits = self._described_births(), self._made_splits()
         tree_of = np.full(self.count, -1)  # a number reserved for a child that never was belongs to no tree
         tree_of[births[0]] = births[1]
         carried_out = tree_of[splits[4]] >= 0

@@ -77,7 +77,7 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
     np.empty(KEPT, dtype=np.uint8)  # freed at once
     rows, node, roots = front.order[0].astype(np.intp), front.node_of_place, np.arange(front.rows_in_node.size)
     level = Level(roots, roots, np.zeros_like(roots), front.target.content(rows, node, front.rows_in_node))
-    book = Book(n_values, front.target, level, rows)
+    book = Book(n_values, front.target, level)
     while (open_nodes := _may_split(level, growth, book.depth)).any():
         branch = level.branch.take(node)
         if not open_nodes.all():

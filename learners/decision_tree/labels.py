@@ -57,28 +57,25 @@ class Labels(Target):
 
     def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
         m, whole = places.size, None if self.whole is None else self.whole.take(rows)
-        counts = np.bincount(node * self.c + self.codes.take(rows), weights=whole, minlength=m * self.c)
-        counts = counts.reshape(m, self.c)
+        key = node * self.c + self.codes.take(rows)
+        counts = np.bincount(key, weights=whole, minlength=m * self.c).reshape(m, self.c)
         if whole is None:
             pure = counts.max(axis=1) == places
-            return Content(places, places, places.astype(np.float64), pure, np.ones(m), counts[:, 1:])
+            return Content(places, places, places.astype(np.float64), pure, np.ones(m), counts[:, 1:], counts)
         total = counts.sum(axis=1)
-        weight = total if self.exact else np.bincount(node, weights=self.weight.take(rows), minlength=m)
         sums = counts.astype(np.int64)
         sums[:, 0] = total
         pure = counts.max(axis=1) == total
-        return Content(sums[:, 0] if self.counted else places, places, weight, pure, np.ones(m), sums)
-
-    def describe(self, rows: np.ndarray, node: np.ndarray, content: Content) -> tuple[np.ndarray, np.ndarray]:
-        if self.exact:
-            sums = content.sums if self.whole is None else content.sums[:, 1:]
-            counts = np.column_stack([content.weight - sums.sum(axis=1), sums])
-        else:
-            key, m = node * self.c + self.codes.take(rows), content.places.size
+        weight = total
+        if not self.exact:
             counts = np.bincount(key, weights=self.weight.take(rows), minlength=m * self.c).reshape(m, self.c)
-        impurity = IMPURITY[self.impurity](counts)
+            weight = counts.sum(axis=1)
+        return Content(sums[:, 0] if self.counted else places, places, weight, pure, np.ones(m), sums, counts)
+
+    def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
+        impurity = IMPURITY[self.impurity](content.told)
         impurity[content.pure] = 0.0
-        return counts / counts.sum(axis=1)[:, None], impurity
+        return content.told / content.told.sum(axis=1)[:, None], impurity
 
     def codes_of(self, order: np.ndarray) -> np.ndarray:
         """Return the codes of rows, of any shape, in few bytes."""

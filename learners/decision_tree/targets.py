@@ -19,7 +19,8 @@ class Content(NamedTuple):
 
     rows : (m,) int, each as often as it counts; places : (m,) int, how many stand in the front; weight : (m,);
     pure : (m,) bool; unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the
-    impurity; sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y.
+    impurity; sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y; told : (m, q) what
+    `Target.describe` makes the nodes' entries of: weights of the classes, or mean and variance.
     """
 
     rows: np.ndarray
@@ -28,6 +29,7 @@ class Content(NamedTuple):
     pure: np.ndarray
     unit: np.ndarray
     sums: np.ndarray
+    told: np.ndarray
 
 
 LIGHTEST = 1e-280
@@ -71,7 +73,7 @@ class Target(ABC):
         """Weigh m nodes, given their rows (n,), node after node, the node of each (n,), and how many there are (m,)."""
 
     @abstractmethod
-    def describe(self, rows: np.ndarray, node: np.ndarray, content: Content) -> tuple[np.ndarray, np.ndarray]:
+    def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
         """Return what nodes say, class weights as fractions (m, c) or means (m, 1), and their impurity (m,)."""
 
     @abstractmethod

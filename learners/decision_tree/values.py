@@ -29,22 +29,31 @@ class Values(Target):
 
     def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
         start = places.cumsum() - places
-        y = self.y.take(rows)
-        y -= np.minimum.reduceat(y, start).take(node)  # so that a large offset does not eat the digits
+        y, whole = self.y.take(rows), None if self.whole is None else self.whole.take(rows)
+        least = np.minimum.reduceat(y, start)
+        y -= least.take(node)  # so that a large offset does not eat the digits
         spread = np.maximum.reduceat(y, start)
         pure = spread == 0
-        if pure.any():
-            spread[pure] = 1.0
-        whole = None if self.whole is None else self.whole.take(rows)
+        spread[pure] = 1.0
         total = places if whole is None else np.add.reduceat(whole, start)
+        w = 1.0 if whole is None else self.weight.take(rows)
+        weight = total.astype(np.float64) if self._exact else np.add.reduceat(w, start)
+        mean = np.add.reduceat(w * y, start) / weight
         steps = self._steps(total if self._exact else places)
-        sums = np.add.reduceat(self._write_deviations(y * (steps / spread).take(node), rows, whole), start)
+        y *= (steps / spread).take(node)
+        squares = np.add.reduceat(w * (y * y), start) / weight
+        sums = np.add.reduceat(self._write_deviations(y, rows, whole), start)
         with np.errstate(over="ignore", under="ignore"):  # squares of targets beyond 1e±154 leave the range of floats
             unit = np.square(spread * self._step / steps)
-        if whole is None:
-            return Content(places, places, places.astype(np.float64), pure, unit, sums[:, None])
-        weight = total.astype(np.float64) if self._exact else np.add.reduceat(self.weight.take(rows), start)
-        return Content(total if self.counted else places, places, weight, pure, unit, np.column_stack([total, sums]))
+            variance = np.maximum(squares / (steps * steps) - np.square(mean / spread), 0.0) * spread * spread
+        rows_counted = total if self.counted else places
+        told = np.array([least + mean, variance]).T
+        sums = sums[:, None] if whole is None else np.column_stack([total, sums])
+        return Content(rows_counted, places, weight, pure, unit, sums, told)
+
+    def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
+        mean, variance = content.told.T
+        return mean[:, None].copy(), np.where(content.pure, 0.0, variance)
 
     def _steps(self, counted: np.ndarray) -> np.ndarray:
         """Return into how many steps the range of y is divided in nodes of so many rows: (m,).
@@ -63,21 +72,6 @@ class Values(Target):
             numbers *= whole
         self.whole_deviation[rows] = numbers
         return numbers
-
-    def describe(self, rows: np.ndarray, node: np.ndarray, content: Content) -> tuple[np.ndarray, np.ndarray]:
-        start = content.places.cumsum() - content.places
-        y, weight = self.y.take(rows), 1.0 if self.whole is None else self.weight.take(rows)
-        least = np.minimum.reduceat(y, start)
-        y -= least.take(node)
-        spread = np.maximum.reduceat(y, start)
-        spread[content.pure] = 1.0
-        mean = np.add.reduceat(weight * y, start) / content.weight
-        y -= mean.take(node)
-        y /= spread.take(node)  # within [-1, 1]
-        y *= y
-        variance = np.add.reduceat(weight * y, start) / content.weight
-        with np.errstate(over="ignore", under="ignore"):
-            return (least + mean)[:, None], variance * spread * spread
 
     def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
         columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]
