@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,11 +25,19 @@ BLOCK = 1 << 16
 
 FEW_BRANCHES = 4
 
-FEW_PLACES = 8
+FEW_PLACES = 4
 """Rows are counted as long as nodes times values are no more than one for every so many rows."""
 
 DIGIT = 16
 """NumPy sorts whole numbers of so many bits by counting, much faster than others."""
+
+
+class Nodes(NamedTuple):
+    """The m nodes of a front; see there."""
+
+    rows_in_node: np.ndarray
+    tree: np.ndarray
+    sums: np.ndarray
 
 
 @dataclass
@@ -45,7 +54,8 @@ class Front:
         The position of each cell among the distinct values of its column, if rows are sorted by it at each level.
     nominal : ndarray of shape (d,), bool
     order : ndarray of shape (d, n) or (1, n), int
-        For each feature the rows by node and within a node by value; with ranks just the rows by node.
+        For each feature the rows by node and within a node by value, in as few bytes as will do; with ranks just the
+        rows by node.
     rows_in_node : ndarray of shape (m,), int
         Nodes stand one after the other, for every feature at the same places.
     tree : ndarray of shape (m,), int
@@ -112,7 +122,12 @@ class Front:
     def cell_of_row_zero(self, feature: np.ndarray) -> np.ndarray:
         """Return, for features (..., m) of each node, what is added to a row to find its cell in the flat table."""
         first: np.ndarray = feature * self.columns.shape[1]
-        return first - self.tree * self.columns.shape[1] if self.tree[-1] > 0 or self.tree.size > 1 else first
+        return first - self.tree * self.columns.shape[1] if self.several_trees else first
+
+    @property
+    def several_trees(self) -> bool:
+        """Whether rows are those of several trees."""
+        return self.target.weight.size > self.columns.shape[1]
 
     def sorted_by(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows sorted by each of b features, and whether the next place holds another cell: both (b, n).
@@ -134,6 +149,7 @@ class Front:
             else:
                 first, last = int(feature[0, 0]), int(feature[-1, 0])
                 order = self.order[first : last + 1] if last - first + 1 == b else self.order[feature[:, 0]]
+            order = order.astype(np.intp)  # what NumPy would make of it at each use
             cells = self.columns.ravel().take(order + zero)
         changes = np.empty(cells.shape, dtype=bool)
         changes[:, -1] = True
@@ -160,35 +176,37 @@ class Front:
         key += (self.node_of_place * ranks_of_column).astype(dtype)
         return key, largest
 
-    def descend(self, branch: np.ndarray, rows_in_node: np.ndarray, tree: np.ndarray, sums: np.ndarray) -> Front:
+    def descend(self, rows: np.ndarray, branch: np.ndarray, nodes: Nodes) -> Front:
         """Return the next level.
 
         Parameters
         ----------
-        branch : ndarray of shape (n,), int
-            The branch that each row of the first feature's order takes; -1 for rows that are done.
-        rows_in_node, tree, sums : ndarray of shape (m,), (m,) and (p, m)
-            Of the next level's nodes, which go branch by branch, and within a branch by parent.
+        rows : ndarray of shape (k,), int
+            Those that are still being split, by the next level's nodes.
+        branch : ndarray of shape (k,), int
+            The branch that each of them takes.
+        nodes : Nodes
+            The next level's, which go branch by branch, and within a branch by parent.
         """
-        widest = int(branch.max()) + 1
         if self.order.shape[0] == 1:
-            order = _select(self.order, branch[None, :].astype(np.int8 if widest < 127 else np.int32), widest)
-            front = replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
-            too_many = self.scale and FEW_PLACES * rows_in_node.size * self.scale.values.shape[1] > order.size
+            front = replace(self, order=rows[None, :], **nodes._asdict())
+            too_many = self.scale and FEW_PLACES * nodes.tree.size * self.scale.values.shape[1] > rows.size
             return front._sorted_by_all() if too_many else front
-        by_row = np.empty(self.target.weight.size, dtype=np.int8 if widest < 127 else np.int32)
-        by_row[self.order[0]] = branch
-        step = max(1, BLOCK // self.order.shape[1])
-        blocks = [self.order[first : first + step] for first in range(0, self.order.shape[0], step)]
-        parts = [_select(rows, by_row.take(rows), widest) for rows in blocks]
-        order = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+        widest, order = int(branch[-1]) + 1, self.order  # branch by branch: the last row has the largest
+        if widest > 1 or rows.size < order.shape[1]:
+            by_row = np.full(self.target.weight.size, -1, dtype=np.int8 if widest < 127 else np.int32)
+            by_row[rows] = branch
+            step = max(1, BLOCK // order.shape[1])
+            blocks = [order[first : first + step] for first in range(0, order.shape[0], step)]
+            parts = [by_branch(block, by_row.take(block), widest) for block in blocks]
+            order = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return replace(self, order=order, **nodes._asdict())
 
     def _sorted_by_all(self) -> Front:
         """Return this front with its rows sorted by every feature, no longer to be counted."""
         d, step = self.columns.shape[0], max(1, BLOCK // self.order.shape[1])
         features = [np.arange(first, min(first + step, d))[:, None] for first in range(0, d, step)]
-        order = np.concatenate([self.sorted_by(feature)[0] for feature in features])
+        order = np.concatenate([narrow(self.sorted_by(feature)[0], self.target.weight.size) for feature in features])
         return replace(self, order=order, rank=None, scale=None)
 
     def only(self, nodes: np.ndarray) -> Front:
@@ -200,11 +218,14 @@ class Front:
         return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
 
 
-def _select(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
-    """Rows of branch 0, then of branch 1, …, each in the order they had; those of branch -1 are left out: (b, kept)."""
+def by_branch(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
+    """Return the rows (b, n) of branch 0, then of branch 1, …, each in the order they had, without branch -1: (b, k).
+
+    Every feature has the same number of rows in a branch.
+    """
     b = rows.shape[0]
-    if widest <= FEW_BRANCHES:  # every feature has the same number of rows in a branch
-        flat, parts = rows.ravel(), [np.flatnonzero(branch == k) for k in range(widest)]
+    if widest <= FEW_BRANCHES:
+        flat, parts = rows.ravel(), [(branch == k).ravel().nonzero()[0] for k in range(widest)]
         return np.concatenate([flat.take(part).reshape(b, -1) for part in parts], axis=1)
     places = np.argsort(branch, axis=1, kind="stable")
     return np.take_along_axis(rows, places, axis=1)[:, np.count_nonzero(branch[0] < 0) :]
@@ -219,10 +240,24 @@ def by_features(X: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def sorting(columns: np.ndarray) -> np.ndarray:
-    """Return the rows of columns (d, n), +inf where missing, sorted by each: (d, n)."""
+    """Return the rows of columns (d, n), +inf where missing, sorted by each: (d, n), in few bytes."""
+    d, n = columns.shape
     if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT and (columns == np.rint(columns)).all():
-        return np.argsort(columns.astype(np.uint16), axis=1, kind="stable")
-    return np.argsort(columns, axis=1)
+        return narrow(np.argsort(columns.astype(np.uint16), axis=1, kind="stable"), n)
+    order, step = np.empty((d, n), dtype=row_type(n)), max(1, BLOCK // n)
+    for first in range(0, d, step):
+        order[first : first + step] = np.argsort(columns[first : first + step], axis=1)
+    return order
+
+
+def row_type(n: int) -> np.dtype[Any]:
+    """Return the type in which rows 0, …, n - 1 take the least room."""
+    return np.min_scalar_type(max(n - 1, 1 << 8))
+
+
+def narrow(order: np.ndarray, n: int) -> np.ndarray:
+    """Return the order with rows 0, …, n - 1 in as few bytes as will do."""
+    return order.astype(row_type(n))
 
 
 def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:
