@@ -103,7 +103,7 @@ def test_the_summary_names_every_cell_that_is_not_as_it_should_be() -> None:
     assert "- svm: 5.0 made 1000×20, c=2 (15 and 3 MB)" in told
     assert "- svm: made 1000×20, c=2 0.800 and 0.910" in told
     assert "- mlp, 2 of 2: 2 (scikit-learn: more than 16 s)" in told
-    assert "of the 2 at equal quality 0.87" in told  # √(½ · 1½), without svm
+    assert "of the 2 at no worse quality 0.87" in told  # √(½ · 1½), without svm
 
 
 def test_one_shape_of_made_data_is_drawn_and_named(tmp_path: Path) -> None:
