@@ -15,12 +15,14 @@ asserted.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `learners` is the package, not this file
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before NumPy is imported
 
 from benchmarks.cells import Cell, as_text, merged, read_csv, write_csv
 from benchmarks.growth import caption, plot

@@ -6,7 +6,6 @@ Every measurement happens in a process of its own, which may be ended when it ta
 from __future__ import annotations
 
 import multiprocessing
-import os
 import resource
 import statistics
 import time
@@ -14,9 +13,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # before NumPy is imported
 
 MOST_RUNS = 15
 """Repetitions are enough then, however fast they are."""

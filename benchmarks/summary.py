@@ -14,7 +14,7 @@ CHECKS = 0.2e-3
 """Seconds below which the checks of input are most of the time."""
 
 EQUAL = 0.02
-"""Accuracies, or R², that differ by less are equal: cells count at equal quality only."""
+"""Accuracies, or R², that differ by less are equal: a cell counts where ours is not worse."""
 
 MEMORY = 4.0
 """The peak of memory may be so many times scikit-learn's."""
@@ -27,12 +27,12 @@ def summary(cells: Sequence[Cell]) -> str:
     timed = [cell for cell in cells if not cell.note]
     if not timed:
         return "\n".join(["Nothing was measured.", *_skipped(cells)])
-    equal = [cell for cell in timed if not _differs(cell)]
+    equal = [cell for cell in timed if cell.quality > cell.sklearn_quality - EQUAL]
     overall = f"**{_mean(timed):.2f}** (fit {_mean(timed, ['fit']):.2f}, predict {_mean(timed, ['predict']):.2f})"
     return "\n".join(
         [
             f"Geometric mean of the {2 * len(timed)} ratios ours / scikit-learn: {overall}"
-            + (f"; of the {2 * len(equal)} at equal quality {_mean(equal):.2f}." if equal else "."),
+            + (f"; of the {2 * len(equal)} at no worse quality {_mean(equal):.2f}." if equal else "."),
             "",
             *_table(timed),
             "",

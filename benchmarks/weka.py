@@ -1,6 +1,6 @@
 """Our learners beside WEKA's: time and quality on the same rows, with options as alike as they can be.
 
-    python benchmarks/weka.py --jar weka.jar               a quarter of an hour
+    python benchmarks/weka.py --jar weka.jar               a quarter of an hour or more
     python benchmarks/weka.py --jar weka.jar --docs        writes docs/benchmarks.md too
 
 Needs a JDK from 11 on (``benchmarks/Weka.java`` is compiled as it is run) and WEKA 3.9.7, whose jar and the libraries
@@ -11,41 +11,33 @@ that have to lie beside it come with the source package of python-weka-wrapper3 
     python benchmarks/weka.py --jar python_weka_wrapper3-0.3.3/python/weka/lib/weka.jar
 
 The rows go to WEKA as ARFF files, and every learner and task has a Java process of its own.  Java is slow until it has
-compiled what runs often, so both are told: the first fit and predict of the process, and when it is warm, which is the
-median of the second half of all rounds.  Times are CPU seconds: ours of the whole process; WEKA's of its thread alone,
-without the collecting of garbage and the compiling beside it.  Nothing is asserted.
+compiled what runs often, so both are told: the first fit and predict of the process, which is what a command of WEKA's
+takes, and those of a warm process, the median of the second half of all rounds (of small data thousands).  Ours needs
+no warming up.  Times are CPU seconds: ours of the whole process; WEKA's of its thread alone, without the collecting of
+garbage and the compiling beside it.  Nothing is asserted.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before NumPy is imported
 
-from benchmarks.measuring import Side, Task, alone  # before NumPy is imported: one BLAS thread
-
-import numpy as np  # isort: skip
-import pandas as pd
+import numpy as np
 from sklearn.base import is_classifier
 
 import learners
+from benchmarks.measuring import Side, Task, alone
 from benchmarks.tables import machine, replace_part
 from benchmarks.tasks import BUNDLED, bundled, made, nominal
-
-HARNESS = Path(__file__).with_name("Weka.java")
-
-PATIENCE = 90.0
-"""Seconds after which a process is ended."""
+from benchmarks.weka_process import PATIENCE, Told, java_version, measure
 
 
 class PessimisticTree(learners.DecisionTreeClassifier):
@@ -88,31 +80,16 @@ PAIRS = [
     Pair(learners.KNeighborsRegressor(ties="all"), IBK),
     Pair(learners.LinearRegression(), "functions.LinearRegression -S 1 -C -R 1e-8"),
 ]
-
-
-@dataclass(frozen=True)
-class Told:
-    """What the harness measured: CPU seconds first and warm, accuracy or R².
-
-    Attributes
-    ----------
-    rounds : float
-        How often it learned.
-    beside : float
-        CPU seconds of the whole process for each second that was measured when it was warm.
-    """
-
-    first_fit: float
-    fit: float
-    first_predict: float
-    predict: float
-    rounds: float
-    quality: float
-    beside: float
-
-
 HEADING = ("WEKA's learner", "task", "fit ms", "WEKA first", "warm", "ratio", "predict ms", "WEKA first", "warm",
            "ratio", "quality", "WEKA", "rounds")  # fmt: skip
+
+
+RATIOS: tuple[Callable[[Side, Told], float], ...] = (
+    lambda ours, theirs: ours.fit / theirs.fit,
+    lambda ours, theirs: ours.fit / theirs.first_fit,
+    lambda ours, theirs: ours.predict / theirs.predict,
+    lambda ours, theirs: ours.predict / theirs.first_predict,
+)
 
 
 def main() -> None:
@@ -120,21 +97,22 @@ def main() -> None:
     asked = arguments()
     lines = ["| " + " | ".join(HEADING) + " |", "| --- | --- |" + " ---: |" * (len(HEADING) - 2)]
     print(*lines, sep="\n")
-    measured = []
+    measured: dict[str, list[tuple[Side, Told]]] = {}
     for pair in PAIRS:
-        if asked.learners and _name(pair) not in asked.learners:
+        if _name(pair) not in asked.learners:
             continue
         for task in tasks(pair.ours, asked):
-            ours, theirs = alone(pair.ours, task, asked.seconds, PATIENCE), beside(pair.weka, task, asked)
+            ours = alone(pair.ours, task, asked.seconds, PATIENCE)
+            theirs = measure(pair.weka, task, asked.jar, asked.seconds)
             lines.append(row(pair, task, ours, theirs))
             print(lines[-1], flush=True)
             if isinstance(ours, Side) and isinstance(theirs, Told):
-                measured.append((ours, theirs))
+                measured.setdefault(_name(pair), []).append((ours, theirs))
     head, foot = summary(measured), options()
-    print("", head, "", *foot, sep="\n")
+    print("", *head, "", *foot, sep="\n")
     if asked.docs:
         command = f"python benchmarks/weka.py {' '.join(sys.argv[1:])}"
-        text = "\n".join([f"{machine(command)} {java_version()}", "", head, "", *lines, "", *foot])
+        text = "\n".join([f"{machine(command)} {java_version()}", "", *head, "", *lines, "", *foot])
         replace_part("weka", text)
 
 
@@ -142,9 +120,8 @@ def arguments() -> argparse.Namespace:
     """Read the command line, and see that there are Java and the jar."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jar", type=Path, default=os.environ.get("WEKA_JAR"), help="weka.jar; else $WEKA_JAR")
-    parser.add_argument(
-        "--learners", nargs="*", metavar="NAME", help=", ".join(sorted({_name(pair) for pair in PAIRS}))
-    )
+    names = list(dict.fromkeys(_name(pair) for pair in PAIRS))
+    parser.add_argument("--learners", nargs="*", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--data", nargs="*", choices=BUNDLED, default=["breast_cancer", "digits", "diabetes"])
     parser.add_argument("--rows", nargs="*", type=int, default=[1000, 10000], help="n of made data")
     parser.add_argument("--seconds", type=float, default=3.0, help="for the repetitions of each side")
@@ -166,67 +143,16 @@ def tasks(learner: Any, asked: argparse.Namespace) -> Iterator[Task]:
         yield from (nominal(n, 10, 3) for n in asked.rows)
 
 
-def beside(weka: str, task: Task, asked: argparse.Namespace) -> Told | str:
-    """Measure WEKA's learner in a process of its own; a string says why there is nothing."""
-    with TemporaryDirectory(prefix="bakeoff-weka-") as folder:
-        files = [Path(folder) / "train.arff", Path(folder) / "test.arff"]
-        for file, X, y in zip(files, (task.X, task.Q), (task.y, task.truth), strict=True):
-            write_arff(file, X, y, np.unique([*task.y, *task.truth]) if task.c else None)
-        command = [
-            "java", "-Xmx2g", "-XX:+UseSerialGC", "-Dweka.packageManager.offline=true",
-            "-cp", f"{asked.jar.parent}/*", str(HARNESS), str(asked.seconds), *map(str, files), filled(weka, task),
-        ]  # fmt: skip
-        environment = {**os.environ, "WEKA_HOME": folder}  # nothing is written into the user's home
-        try:
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
-            )
-        except subprocess.TimeoutExpired:
-            return f"more than {PATIENCE:g} s"
-    said = [line for line in done.stderr.splitlines() if "Exception" in line or "rror" in line]
-    return told(done.stdout) or (said or ["nothing was measured"])[0]
-
-
-def filled(weka: str, task: Task) -> str:
-    """Return the class with its package, and the options that depend on d."""
-    d = task.X.shape[1]
-    return "weka.classifiers." + weka.format(d=d, root=int(d**0.5), gamma=1 / d)
-
-
-def told(output: str) -> Told | None:
-    """Read the harness's line; None if there is none."""
-    line = re.search(r"^measured (.*)$", output, flags=re.MULTILINE)
-    if line is None:
-        return None
-    return Told(**{name: float(value) for name, value in (word.split("=") for word in line[1].split())})
-
-
-def write_arff(file: Path, X: Any, y: np.ndarray, classes: Sequence[Any] | None) -> None:
-    """Write rows X (n, d) and y (n,) as WEKA reads them; classes are None in regression."""
-    table = pd.DataFrame(np.asarray(X)) if not isinstance(X, pd.DataFrame) else X.reset_index(drop=True)
-    domains = [column.cat.categories if column.dtype == "category" else None for _, column in table.items()]
-    names = [*(f"x{j}" for j in range(len(domains))), "y"]
-    with file.open("w") as handle:
-        handle.write("@relation rows\n")
-        for name, domain in zip(names, [*domains, classes], strict=True):
-            values = "numeric" if domain is None else "{" + ",".join(f"'{value}'" for value in domain) + "}"
-            handle.write(f"@attribute {name} {values}\n")
-        handle.write("@data\n")
-        target = y if classes is None else [f"'{label}'" for label in y]
-        quoted = table.apply(lambda column: "'" + column.astype(str) + "'" if column.dtype == "category" else column)
-        quoted.assign(y=target).to_csv(handle, header=False, index=False, quoting=3)
-
-
 def row(pair: Pair, task: Task, ours: Side | str, theirs: Told | str) -> str:
     """Return a line of the table; milliseconds."""
     texts = [""] * 11
     if isinstance(ours, Side):
-        texts[0], texts[4], texts[8] = f"{ours.fit * 1e3:.3g}", f"{ours.predict * 1e3:.3g}", f"{ours.quality:.3f}"
+        texts[0], texts[4], texts[8] = _ms(ours.fit), _ms(ours.predict), f"{ours.quality:.3f}"
     else:
         texts[0] = ours
     if isinstance(theirs, Told):
-        texts[1:3] = f"{theirs.first_fit * 1e3:.3g}", f"{theirs.fit * 1e3:.3g}"
-        texts[5:7] = f"{theirs.first_predict * 1e3:.3g}", f"{theirs.predict * 1e3:.3g}"
+        texts[1:3] = _ms(theirs.first_fit), _ms(theirs.fit)
+        texts[5:7] = _ms(theirs.first_predict), _ms(theirs.predict)
         texts[9:] = f"{theirs.quality:.3f}", f"{theirs.rounds:.0f}"
     else:
         texts[1] = theirs
@@ -235,18 +161,21 @@ def row(pair: Pair, task: Task, ours: Side | str, theirs: Told | str) -> str:
     return "| " + " | ".join([_name(pair), task.name, *texts]) + " |"
 
 
-def summary(measured: Sequence[tuple[Side, Told]]) -> str:
-    """Say the geometric means of ours / WEKA's warm time, and what is not counted."""
+def summary(measured: Mapping[str, Sequence[tuple[Side, Told]]]) -> list[str]:
+    """Return a table of the geometric means of ours / WEKA's, by learner, and say what is not counted."""
     if not measured:
-        return "Nothing was measured."
-    ratios = [(ours.fit / theirs.fit, ours.predict / theirs.predict) for ours, theirs in measured]
-    fit, predict = np.exp(np.log(ratios).mean(axis=0))
-    more = np.median([theirs.beside for _, theirs in measured]) - 1
-    return (
-        f"Geometric means of the {len(measured)} ratios ours / WEKA, when it is warm: fit {fit:.2f}, predict "
-        f"{predict:.2f}. Collecting garbage and compiling takes WEKA's processes another {more:.0%} then (median), "
-        "which is not counted."
-    )
+        return ["Nothing was measured."]
+    everything = [sides for own in measured.values() for sides in own]
+    more = np.median([theirs.beside for _, theirs in everything]) - 1
+    lines = [
+        "| ours / WEKA's | cells | fit, warm | fit, first | predict, warm | predict, first |",
+        "| --- |" + " ---: |" * 5,
+    ]
+    for name, own in (*measured.items(), ("**all**", everything)):
+        means = [_mean([ratio(*sides) for sides in own]) for ratio in RATIOS]
+        lines.append(f"| {name} | {len(own)} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
+    told = f"Collecting garbage and compiling takes WEKA's processes another {more:.0%} (median) when they are warm"
+    return [*lines, "", f"{told}, which is not counted."]
 
 
 def options() -> list[str]:
@@ -255,16 +184,18 @@ def options() -> list[str]:
     return [told, "", *(f"- `{' '.join(repr(pair.ours).split())}` and `{pair.weka}`" for pair in PAIRS)]
 
 
-def java_version() -> str:
-    """Return what Java calls itself."""
-    said = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
-    return said.splitlines()[0].replace('"', "") + "."
+def _mean(ratios: Sequence[float]) -> float:
+    return float(np.exp(np.log(ratios).mean()))
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f}" if seconds > 0.1 else f"{seconds * 1e3:.3g}"
 
 
 def _name(pair: Pair) -> str:
     """Return the class of WEKA's; what is pruned says so."""
     name = pair.weka.split()[0].split(".")[-1]
-    return f"{name} pruned" if isinstance(pair.ours, PessimisticTree) else name
+    return f"{name}-pruned" if isinstance(pair.ours, PessimisticTree) else name
 
 
 if __name__ == "__main__":

@@ -180,9 +180,9 @@ class LogisticRegression(LinearClassifier):
                 "LogisticRegression: a weight of this fit is too large for a float, because a column's values are "
                 "almost zero; rescale the columns."
             )
-        missing = 0 if len(self.classes_) == 2 else len(self.classes_) - len(coef)
-        self.coef_ = np.pad(coef, ((0, missing), (0, 0)))
-        self.intercept_ = np.pad(intercept, (0, missing))
+        rows = len(coef) if len(self.classes_) == 2 else len(self.classes_)
+        self.coef_, self.intercept_ = np.zeros((rows, coef.shape[1])), np.zeros(rows)
+        self.coef_[: len(coef)], self.intercept_[: len(coef)] = coef, intercept
 
     def _warn(self, objective: Likelihood, best: Point) -> None:
         arrived = reached(best, self.tol)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+TILE = 1 << 15
+"""Cells centred at a time: 256 KiB."""
+
 
 def column_units(X: np.ndarray) -> np.ndarray:
     """Return a power of two for each column, of shape (d,), in which its squares neither overflow nor vanish.
@@ -15,6 +18,10 @@ def column_units(X: np.ndarray) -> np.ndarray:
     It is 1 for columns of ordinary size, and dividing by it is exact.
     """
     with np.errstate(over="ignore", under="ignore"):
+        cells, some = X.ravel(order="K"), X[:64]
+        # Mostly the sum over all columns and a few rows of each tell as much, in a fifth of the time.
+        if cells @ cells < 1e200 and np.all(np.einsum("ij,ij->j", some, some) > 1e-200):
+            return np.ones(X.shape[1])
         squares = np.einsum("ij,ij->j", X, X)
     if np.all((squares > 1e-200) & (squares < 1e200)):
         return np.ones(X.shape[1])
@@ -39,8 +46,13 @@ def center(X: np.ndarray, share: np.ndarray, out: np.ndarray) -> np.ndarray:
         The means.
     """
     mean = share @ X  # (d,)
-    np.subtract(X, mean, out=out)
-    spread = np.sqrt(np.einsum("ij,ij->j", out, out) / len(X))
+    squares = np.zeros_like(mean)
+    step = max(1, TILE // len(mean))
+    for start in range(0, len(X), step):  # so few rows that they are still in the cache when they are squared
+        part = out[start : start + step]
+        np.subtract(X[start : start + step], mean, out=part)
+        squares += np.einsum("ij,ij->j", part, part)
+    spread = np.sqrt(squares / len(X))
     for j in np.flatnonzero(spread <= 1e-9 * np.abs(mean)):  # mostly rounding: again, from the first row's value
         offset = X[:, j] - X[0, j]
         shift = share @ offset

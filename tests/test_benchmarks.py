@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from scipy.io import arff
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier
 
-from benchmarks import tables, weka
+from benchmarks import tables, weka, weka_process
 from benchmarks.cells import Cell, merged, read_csv, write_csv
 from benchmarks.growth import caption, drawn, plot
 from benchmarks.measuring import Side, Task, side_by_side
@@ -103,7 +103,7 @@ def test_the_summary_names_every_cell_that_is_not_as_it_should_be() -> None:
     assert "- svm: 5.0 made 1000×20, c=2 (15 and 3 MB)" in told
     assert "- svm: made 1000×20, c=2 0.800 and 0.910" in told
     assert "- mlp, 2 of 2: 2 (scikit-learn: more than 16 s)" in told
-    assert "of the 2 at equal quality 0.87" in told  # √(½ · 1½), without svm
+    assert "of the 2 at no worse quality 0.87" in told  # √(½ · 1½), without svm
 
 
 def test_one_shape_of_made_data_is_drawn_and_named(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_the_page_can_be_written_from_what_was_measured_before(tmp_path: Path) -
 def test_rows_go_to_weka_as_they_are(tmp_path: Path) -> None:
     for task in (bundled("diabetes"), bundled("iris"), nominal(60, 3, 3)):
         classes = np.unique(task.y) if task.c else None
-        weka.write_arff(tmp_path / "rows.arff", task.X, task.y, classes)
+        weka_process.write_arff(tmp_path / "rows.arff", task.X, task.y, classes)
         rows, kinds = arff.loadarff(tmp_path / "rows.arff")
         read = [[value.decode() if isinstance(value, bytes) else value for value in row] for row in rows.tolist()]
         targets = task.y.tolist() if classes is None else [str(label) for label in task.y]
@@ -165,28 +165,32 @@ def test_rows_go_to_weka_as_they_are(tmp_path: Path) -> None:
 
 def test_what_the_harness_measured_is_read_among_what_else_is_said() -> None:
     line = "measured first_fit=0.5 fit=0.25 first_predict=0.01 predict=0.001 rounds=12 quality=0.966667 beside=1.2"
-    assert weka.told(f"WARNING: no native library\n{line}\n") == weka.Told(0.5, 0.25, 0.01, 0.001, 12, 0.966667, 1.2)
-    assert weka.told("Exception in thread main\n") is None
+    assert weka_process.told(f"WARNING: no native library\n{line}\n") == weka_process.Told(
+        0.5, 0.25, 0.01, 0.001, 12, 0.966667, 1.2
+    )
+    assert weka_process.told("Exception in thread main\n") is None
 
 
 def test_a_row_holds_both_sides_or_says_why_one_is_not_there() -> None:
     ours = Side(0.001, 0.002, 0.9, float("nan"), float("nan"))
-    theirs = weka.Told(0.5, 0.01, 0.05, 0.001, 12, 0.95, 1.5)
+    theirs = weka_process.Told(0.5, 0.01, 0.05, 0.001, 12, 0.95, 1.5)
     task, pair = bundled("iris"), weka.PAIRS[1]
     assert weka.row(pair, task, ours, theirs) == (
         "| J48 | iris 120×4 | 1 | 500 | 10 | 0.10 | 2 | 50 | 1 | 2.00 | 0.900 | 0.950 | 12 |"
     )
     assert weka.row(pair, task, ours, "more than 9 s").startswith("| J48 | iris 120×4 | 1 | more than 9 s |  |  | 2 |")
-    assert "fit 0.10, predict 2.00" in weka.summary([(ours, theirs)])
-    assert "another 50%" in weka.summary([(ours, theirs)])
+    told = weka.summary({"J48": [(ours, theirs)], "IBk": [(ours, replace(theirs, fit=0.001, beside=1.3))]})
+    assert "| J48 | 1 | 0.10 | 0.00 | 2.00 | 0.04 |" in told
+    assert "| **all** | 2 | 0.32 | 0.00 | 2.00 | 0.04 |" in told  # √(0.1 · 1)
+    assert "another 40%" in told[-1]
 
 
 def test_options_of_weka_are_filled_in_for_the_number_of_columns() -> None:
     task = nominal(60, 10, 3)
     (forest,) = (pair for pair in weka.PAIRS if "RandomForest" in pair.weka and is_classifier(pair.ours))
-    assert weka.filled(forest.weka, task).endswith("-K 3")
-    assert weka.filled(weka.SMO, task).startswith("weka.classifiers.functions.SMO")
-    assert '-G 0.1"' in weka.filled(weka.SMO, task)
+    assert weka_process.filled(forest.weka, task).endswith("-K 3")
+    assert weka_process.filled(weka.SMO, task).startswith("weka.classifiers.functions.SMO")
+    assert '-G 0.1"' in weka_process.filled(weka.SMO, task)
 
 
 def test_without_the_jar_there_is_a_sentence() -> None:
@@ -201,6 +205,6 @@ def test_without_the_jar_there_is_a_sentence() -> None:
 )
 def test_wekas_learners_are_measured_beside_ours() -> None:
     told = run("weka.py", "--learners", "IBk", "--data", "diabetes", "--rows", "--seconds", "0.05")
-    (row,) = (line.split(" | ") for line in told.splitlines() if line.startswith("| IBk"))
+    (row,) = (line.split(" | ") for line in told.splitlines() if line.startswith("| IBk | diabetes"))
     assert row[10] == row[11]  # R²
-    assert "Geometric means of the 1 ratios" in told
+    assert "| **all** | 1 |" in told

@@ -106,12 +106,13 @@ class Block:
 
     def feature_at(self, at: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the feature at places (q,) in these nodes: shape (q,)."""
-        return self.feature[at // self.n, node if self.feature.shape[1] > 1 else 0]
+        slot = at // self.n
+        return self.feature[slot, node] if self.feature.shape[1] > 1 else self.feature[:, 0].take(slot)
 
     def cells(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the cells at places (..., q), which are of these features and nodes (q,): shape (..., q)."""
         n0 = self.front.columns.shape[1]
-        row_zero = (feature - self.front.tree.take(node)) * n0
+        row_zero = (feature - self.front.tree.take(node) if self.front.several_trees else feature) * n0
         return self.front.columns.ravel().take(self.order.ravel().take(at) + row_zero)
 
     def around(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:

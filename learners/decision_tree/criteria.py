@@ -42,7 +42,7 @@ def entropy(weights: ArrayLike) -> np.ndarray:
 def gini(weights: ArrayLike) -> np.ndarray:
     """Return the Gini impurity of class weights of shape (..., c): shape (...)."""
     p = _fractions(weights)
-    return (p * (1 - p)).sum(axis=-1)
+    return np.asarray(np.einsum("...k,...k->...", p, 1 - p))
 
 
 def misclassification(weights: ArrayLike) -> np.ndarray:

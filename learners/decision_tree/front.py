@@ -12,7 +12,6 @@ are sorted once there are too many nodes for that.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,12 +62,16 @@ class Front:
         Of all rows of all trees.
     nominal_values : int
         The most values that a nominal column has, if there are ranks; else 0.
-    has_missing : bool
-        Whether any cell of the table is missing.
+    has_nominal, has_missing : bool
+        Whether any feature is nominal, and whether any cell of the table is missing.
     sums : ndarray of shape (p, m)
         The target's sums in each node; none yet at the roots.
     scale : Scale or None
         As long as rows are counted by value.
+    start : ndarray of shape (m,)
+        Where each node's rows begin.
+    node_of_place : ndarray of shape (n,)
+        The node that stands at each place.
     """
 
     columns: np.ndarray
@@ -79,45 +82,36 @@ class Front:
     tree: np.ndarray
     target: Target
     nominal_values: int
+    has_nominal: bool
     has_missing: bool
     sums: np.ndarray
     scale: Scale | None = None
+
+    def __post_init__(self) -> None:
+        self.start = self.rows_in_node.cumsum() - self.rows_in_node
+        self.node_of_place = np.arange(self.rows_in_node.size).repeat(self.rows_in_node)
 
     @classmethod
     def of(cls, X: np.ndarray, nominal: np.ndarray, target: Target, *, drawing: bool) -> Front:
         """Put all n rows of X (n, d) into one node; ``drawing`` says that nodes will look at a part of the features."""
         columns, has_missing = by_features(X)
+        has_nominal = bool(nominal.any())
         rows, root, no_sums = np.array([X.shape[0]]), np.array([0]), np.empty((0, 1))
         by_node = np.arange(X.shape[0])[None, :]
-        countable = target.countable and not (drawing or has_missing or nominal.any())
+        countable = target.countable and not (drawing or has_missing or has_nominal)
         scale = Scale.of(columns) if countable else None
         if scale is not None:
-            return cls(columns, scale.rank, nominal, by_node, rows, root, target, 0, has_missing, no_sums, scale)
+            return cls(columns, scale.rank, nominal, by_node, rows, root, target, 0, False, False, no_sums, scale)
         order = sorting(columns)
         rank = ranks(columns, order) if drawing else None
         order = by_node if drawing else order
         values = most_values(rank, nominal)
-        return cls(columns, rank, nominal, order, rows, root, target, values, has_missing, no_sums)
-
-    @cached_property
-    def has_nominal(self) -> bool:
-        """Whether any feature is nominal."""
-        return bool(self.nominal.any())
+        return cls(columns, rank, nominal, order, rows, root, target, values, has_nominal, has_missing, no_sums)
 
     @property
     def weight(self) -> np.ndarray:
         """The weight of each node in whole units, shape (m,)."""
         return (self.rows_in_node if self.target.whole is None else self.sums[0]).astype(np.float64)
-
-    @cached_property
-    def start(self) -> np.ndarray:
-        """Where each node's rows begin, shape (m,)."""
-        return np.cumsum(self.rows_in_node) - self.rows_in_node
-
-    @cached_property
-    def node_of_place(self) -> np.ndarray:
-        """The node that stands at each place, shape (n,)."""
-        return np.repeat(np.arange(self.rows_in_node.size), self.rows_in_node)
 
     def cell_of_row_zero(self, feature: np.ndarray) -> np.ndarray:
         """Return, for features (..., m) of each node, what is added to a row to find its cell in the flat table."""
@@ -189,7 +183,7 @@ class Front:
             The next level's, which go branch by branch, and within a branch by parent.
         """
         if self.order.shape[0] == 1:
-            front = replace(self, order=rows[None, :], **nodes._asdict())
+            front = self._with(rows[None, :], nodes)
             too_many = self.scale and FEW_PLACES * nodes.tree.size * self.scale.values.shape[1] > rows.size
             return front._sorted_by_all() if too_many else front
         widest, order = int(branch[-1]) + 1, self.order  # branch by branch: the last row has the largest
@@ -200,7 +194,11 @@ class Front:
             blocks = [order[first : first + step] for first in range(0, order.shape[0], step)]
             parts = [by_branch(block, by_row.take(block), widest) for block in blocks]
             order = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return replace(self, order=order, **nodes._asdict())
+        return self._with(order, nodes)
+
+    def _with(self, order: np.ndarray, nodes: Nodes) -> Front:
+        table = self.columns, self.rank, self.nominal, order, nodes.rows_in_node, nodes.tree, self.target
+        return Front(*table, self.nominal_values, self.has_nominal, self.has_missing, nodes.sums, self.scale)
 
     def _sorted_by_all(self) -> Front:
         """Return this front with its rows sorted by every feature, no longer to be counted."""
@@ -214,8 +212,7 @@ class Front:
         chosen = np.zeros(self.rows_in_node.size, dtype=bool)
         chosen[nodes] = True
         order = self.order[:, chosen[self.node_of_place]]
-        rows_in_node, tree, sums = self.rows_in_node[nodes], self.tree[nodes], self.sums[:, nodes]
-        return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+        return self._with(order, Nodes(self.rows_in_node[nodes], self.tree[nodes], self.sums[:, nodes]))
 
 
 def by_branch(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:

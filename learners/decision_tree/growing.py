@@ -78,10 +78,10 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
     rows, node, roots = front.order[0].astype(np.intp), front.node_of_place, np.arange(front.rows_in_node.size)
     level = Level(roots, roots, np.zeros_like(roots), front.target.content(rows, node, front.rows_in_node))
     book = Book(n_values, front.target, level)
-    while (open_nodes := _may_split(level, growth, book.depth)).any():
-        branch = level.branch.take(node)
-        if not open_nodes.all():
-            on = open_nodes.take(node).nonzero()[0]
+    while to_split := np.count_nonzero(open_nodes := _may_split(level, growth, book.depth)):
+        branch = np.where(open_nodes, level.branch, -1).take(node)
+        if to_split < level.number.size:
+            on = (branch >= 0).nonzero()[0]
             rows, branch, level = rows.take(on), branch.take(on), level.take(open_nodes.nonzero()[0])
         front = front.descend(rows, branch, Nodes(level.content.places, level.tree, level.content.sums.T))
         splits = _search(front, level, growth)

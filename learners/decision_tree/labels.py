@@ -57,20 +57,15 @@ class Labels(Target):
 
     def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
         m, whole = places.size, None if self.whole is None else self.whole.take(rows)
-        key = node * self.c + self.codes.take(rows)
-        counts = np.bincount(key, weights=whole, minlength=m * self.c).reshape(m, self.c)
-        if whole is None:
-            pure = counts.max(axis=1) == places
-            return Content(places, places, places.astype(np.float64), pure, np.ones(m), counts[:, 1:], counts)
-        total = counts.sum(axis=1)
-        sums = counts.astype(np.int64)
-        sums[:, 0] = total
-        pure = counts.max(axis=1) == total
-        weight = total
+        key = self.codes.take(rows) * m + node
+        counts = np.bincount(key, weights=whole, minlength=self.c * m).reshape(self.c, m)
+        total = places if whole is None else counts.sum(axis=0).astype(np.int64)
+        pure, weight, told = counts.max(axis=0) == total, total.astype(np.float64), counts
         if not self.exact:
-            counts = np.bincount(key, weights=self.weight.take(rows), minlength=m * self.c).reshape(m, self.c)
-            weight = counts.sum(axis=1)
-        return Content(sums[:, 0] if self.counted else places, places, weight, pure, np.ones(m), sums, counts)
+            told = np.bincount(key, weights=self.weight.take(rows), minlength=self.c * m).reshape(self.c, m)
+            weight = told.sum(axis=0)
+        sums = counts[1:] if whole is None else np.vstack([total, counts[1:].astype(np.int64)])
+        return Content(total if self.counted else places, places, weight, pure, np.ones(m), sums.T, told.T)
 
     def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
         impurity = IMPURITY[self.impurity](content.told)

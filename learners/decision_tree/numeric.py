@@ -106,8 +106,9 @@ def _splits(block: Block, at: np.ndarray, node: np.ndarray, gain: np.ndarray, mi
 
 def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return s half-way with low < s <= high, also where the two are neighbouring floats or far out of scale."""
-    middle = low / 2 + high / 2
-    return np.where((middle > low) & (middle <= high), middle, high)
+    middle = low / 2
+    middle += high / 2
+    return np.where(middle > low, middle, high)  # halves of the least floats are rounded, never beyond high
 
 
 def _missing_sums(block: Block) -> np.ndarray:

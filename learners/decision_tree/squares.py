@@ -75,14 +75,14 @@ def running_squares(block: Block) -> Squares:
     counts = _class_counts(block)
     codes = labels.codes.take(block.order)  # (b, n)
     weight = None if labels.whole is None else labels.whole.take(block.order)  # (b, n), the w
-    passed = counts.ravel().take(block.node * counts.shape[1] + codes)  # (b, n), the T_k
+    passed = counts.T.ravel().take(block.node * counts.shape[0] + codes)  # (b, n), the T_k
     steps = _numbers(block, codes, weight, counts)  # (b, n), the o
     steps += steps
     steps -= 1 if weight is None else weight
     if weight is not None:
         steps *= weight
         passed *= weight
-    squares = (counts * counts).sum(axis=1)  # (m,)
+    squares = np.einsum("km,km->m", counts, counts)
     before = (squares.cumsum() - squares).take(block.node)  # (n,): a node's classes add up to its squares, as its T do
     left = steps.cumsum(axis=1)
     left -= before
@@ -91,7 +91,7 @@ def running_squares(block: Block) -> Squares:
     right *= -2
     right += left
     right += squares.take(block.node)
-    return Squares(block.rows_upto if weight is None else _within(weight, counts.sum(axis=1), block), left, right)
+    return Squares(block.rows_upto if weight is None else _within(weight, counts.sum(axis=0), block), left, right)
 
 
 def _within(steps: np.ndarray, whole: np.ndarray, block: Block) -> np.ndarray:
@@ -102,26 +102,22 @@ def _within(steps: np.ndarray, whole: np.ndarray, block: Block) -> np.ndarray:
 
 
 def _class_counts(block: Block) -> np.ndarray:
-    """Return the weight of each class in each node, (m, c)."""
-    return class_weights(block.total).T.astype(np.int64)
+    """Return the weight of each class in each node, (c, m)."""
+    return class_weights(block.total).astype(np.int64)
 
 
 def _numbers(block: Block, codes: np.ndarray, weight: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
     """Sum the weights (b, n) of each node's rows of each class along every feature; without weights, number: (b, n)."""
-    c, bits = counts.shape[1], int(counts.max()).bit_length()
+    c, bits = counts.shape[0], int(counts.max()).bit_length()
     field = (np.arange(c) % (WORD // bits) * bits).astype(np.uint64)
     word = np.arange(c) // (WORD // bits)
-    number = np.zeros(codes.shape, dtype=np.uint64)
     for w in range(int(word[-1]) + 1):
         unit = np.where(word == w, np.uint64(1) << field, np.uint64(0))
         added = unit.take(codes)
         if weight is not None:
             added *= weight.view(np.uint64)
-        run = _within(added, (counts.view(np.uint64) * unit).sum(axis=1), block)
-        if word[-1] == 0:
-            number = run
-        else:
-            np.copyto(number, run, where=(word == w).take(codes))
+        run = _within(added, (counts.view(np.uint64) * unit[:, None]).sum(axis=0), block)
+        number = run if w == 0 else np.where((word == w).take(codes), run, number)
     number >>= field.take(codes)
     number &= np.uint64((1 << bits) - 1)
     return number.view(np.int64)
@@ -130,9 +126,10 @@ def _numbers(block: Block, codes: np.ndarray, weight: np.ndarray | None, counts:
 def gain_of_squares(block: Block, cuts: Squares, node: np.ndarray) -> np.ndarray:
     """Return the gains, times the square of the node's weight, of cuts (q,) in nodes (q,): shape (q,)."""
     counts = _class_counts(block)
-    whole, squares = counts.sum(axis=1).take(node), (counts * counts).sum(axis=1).take(node)
+    weight = counts.sum(axis=0)
+    whole, squares = weight.take(node), np.einsum("km,km->m", counts, counts).take(node)
     rows, left, right = (part.astype(np.int64, copy=False) for part in cuts)
-    if counts.sum(axis=1).max() > SAFE:
+    if weight.max() > SAFE:
         rows, whole = rows.astype(np.float64), whole.astype(np.float64)
     rest = whole - rows
     # Whole numbers: nothing is lost where the gain is a small difference of large sums.

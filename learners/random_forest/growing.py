@@ -116,6 +116,7 @@ class Nursery:
             tree=np.arange(trees),
             target=target.repeated(drawn.ravel(), int(drawn.sum(axis=1).max())) if self.counted else target,
             nominal_values=most_values(self.rank, self.n_values > 0),
+            has_nominal=bool((self.n_values > 0).any()),
             has_missing=self.has_missing,
             sums=np.empty((0, trees)),
         )
