@@ -20,7 +20,9 @@ FEW_CELLS = 1 << 13
 """Up to so many cells, looking for the possible cuts takes longer than judging all places."""
 
 
-def best_everywhere(block: Block, criterion: SquaredDistance, limits: Limits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def best_everywhere(
+    block: Block, criterion: SquaredDistance, limits: Limits
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the place (q,) of the first best cut of each node that has one, by node; the nodes; and the gains."""
     with np.errstate(divide="ignore", invalid="ignore"):  # after the last row of a node nothing is left on the right
         if squares_serve(block, criterion):
