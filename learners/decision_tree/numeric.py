@@ -15,7 +15,7 @@ import numpy as np
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.counting import CountedBlock
 from learners.decision_tree.criteria import Criterion, SquaredDistance
-from learners.decision_tree.everywhere import FEW_CELLS, best_everywhere
+from learners.decision_tree.everywhere import FEW_CELLS, PLACES_PER_CUT, best_everywhere
 from learners.decision_tree.squares import gain_of_squares, squares_of, squares_serve
 
 
@@ -27,7 +27,7 @@ def numeric_splits(
     if cheap and block.changes.size <= FEW_CELLS:
         return _splits(block, *best_everywhere(block, cheap, limits), missing_left)
     candidates = _candidates(block, wanted, limits, missing_left)
-    if cheap and np.count_nonzero(candidates) > candidates.size // 4:
+    if cheap and PLACES_PER_CUT * np.count_nonzero(candidates) > candidates.size:
         return _splits(block, *best_everywhere(block, cheap, limits), missing_left)
     at = np.flatnonzero(candidates)
     if at.size == 0:
