@@ -1,4 +1,4 @@
-"""Real numbers as a target: what they are above the least of the node, as whole numbers, is summed along sorted rows."""
+"""Real numbers as a target: what each is above the least of its node, in fixed point, is summed along sorted rows."""
 
 from __future__ import annotations
 
