@@ -32,7 +32,7 @@ public class Weka {
     List<Double> processes = new ArrayList<>();
     double[] predicted = new double[test.numInstances()];
     long began = thread();
-    while (fits.size() < 4 || thread() - began < seconds * 1e9) {
+    while (fits.size() < 2 || thread() - began < seconds * 1e9) {
       Classifier learner = AbstractClassifier.forName(name, options.clone());
       long process = process();
       long start = thread();

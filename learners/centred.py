@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from learners.least_squares import by_normal_equations, by_singular_values, least_squares
-from learners.scaling import column_units
+from learners.scaling import column_units, steady
 
 TILE = 1 << 16
 """Cells centred at a time: 512 KiB."""
@@ -54,9 +54,9 @@ class Centred:
             self.y *= self._root
         self._shift = self.mean
         variance = self._multiply() / weight.sum()
-        steady = np.sqrt(variance) < 1e-9 * np.abs(self.mean)
-        if steady.any():  # what is left of these columns is mostly rounding: again, from the first row's values
-            origin = np.where(steady, self._table[0], 0.0)
+        still = steady(self.mean, variance)
+        if still.any():
+            origin = np.where(still, self._table[0], 0.0)
             self._table = self._table - origin
             self._shift = share @ self._table
             self.mean = origin + self._shift

@@ -14,7 +14,7 @@ Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) where it is a row
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,7 +25,7 @@ THICK = 24
 """Where more than one row in so many is mistaken, Python finds the next one before NumPy would."""
 
 MOST_KEPT = 2**20
-"""Products kept at most: 8 MiB."""
+"""Products kept at most, or rather half as many, since a line is 128 long on average: 4 MiB."""
 
 
 class Stand(NamedTuple):
@@ -138,7 +138,7 @@ class Block:
         self._flags = bytearray(b)
         self._wrong = np.frombuffer(self._flags, dtype=bool)  # (b,)
         self._zero = np.zeros(b)
-        self._lines: list[tuple[np.ndarray, np.ndarray] | None] = [None] * b
+        self._lines: list[Any] = [None] * b  # margins ahead with the plane, and what a mistake adds to them
         self._room = room
 
     def meet(self) -> None:
@@ -150,30 +150,37 @@ class Block:
         if flags.count(1) * THICK > len(flags):
             for i, value in enumerate(self._single):  # as it is when its turn has come
                 if value <= 0.0:
-                    ahead, line = lines[i] or self._line(i)
-                    add(ahead, line, ahead)
+                    if lines[i] is None:
+                        self._turn(i)
+                    else:
+                        ahead, line = lines[i]
+                        add(ahead, line, ahead)
         else:
             i = flags.find(1)
             while i >= 0:
-                ahead, line = lines[i] or self._line(i)
-                add(ahead, line, ahead)
+                if lines[i] is None:
+                    self._turn(i)
+                else:
+                    ahead, line = lines[i]
+                    add(ahead, line, ahead)
                 less_equal(margin, zero, wrong)
                 i = flags.find(1, i + 1)
         self._margins[:] = margin
 
-    def _line(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the margins ahead of row i and the plane, and what a mistake at row i adds to them, η (G_i, row i)."""
-        ahead, row = self._state[i + 1 :], self._rows[i]
-        line = np.empty(ahead.size)
-        np.dot(self._rows[i + 1 :], row, out=line[: -row.size])
-        line[-row.size :] = row
-        rate = self._rates[i]
+    def _turn(self, i: int) -> None:
+        """Turn the plane by row i, and the margins ahead with it; keep what both took, if there is room."""
+        row, rate = self._rows[i], self._rates[i]
+        if not self._room:
+            self._plane += row if rate == 1.0 else rate * row
+            np.dot(self._rows[i + 1 :], self._plane, out=self._margin[i + 1 :])
+            return
+        self._room -= 1
+        ahead = self._state[i + 1 :]  # margins, then the plane
+        line = np.append(self._rows[i + 1 :] @ row, row)
         if rate != 1.0:
             line *= rate
-        if self._room:
-            self._room -= 1
-            self._lines[i] = ahead, line
-        return ahead, line
+        self._lines[i] = ahead, line
+        ahead += line
 
 
 class Few:

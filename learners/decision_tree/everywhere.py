@@ -1,8 +1,9 @@
 """Cuts of numeric features judged at every place at once, as whole tables of features by rows.
 
 Where most places are possible cuts, or where there are few rows, that takes fewer steps than to gather the possible
-ones first (see `numeric`): rows of a node up to a place, and the node's sums, are the same for all features.  Then the
-largest gain is found over features first, and over the rows of each node after that.
+ones first (see `numeric`), if a gain is as cheap as a squared distance: rows of a node up to a place, and the node's
+sums, are the same for all features.  Then the largest gain is found over features first, and over the rows of each node
+after that.
 
 Cost: O(n c) per feature and level; O(n) for Gini impurity of many classes (see `squares`).
 """
@@ -12,19 +13,19 @@ from __future__ import annotations
 import numpy as np
 
 from learners.decision_tree.block import Block, Limits
-from learners.decision_tree.criteria import Criterion, SquaredDistance
+from learners.decision_tree.criteria import SquaredDistance
 from learners.decision_tree.squares import gain_of_squares, running_squares, squares_serve
 
 FEW_CELLS = 1 << 13
-"""Up to so many cells, looking for the possible cuts takes longer than judging all places."""
+"""Up to so many cells, looking for the possible cuts takes longer than judging all places;"""
+
+PLACES_PER_CUT = 4
+"""and so it does where at least one place in so many is a possible cut."""
 
 
-def judges_everywhere(criterion: Criterion) -> bool:
-    """Tell whether gains are cheap enough to be taken at places that are no cuts."""
-    return isinstance(criterion, SquaredDistance)
-
-
-def best_everywhere(block: Block, criterion: Criterion, limits: Limits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def best_everywhere(
+    block: Block, criterion: SquaredDistance, limits: Limits
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the place (q,) of the first best cut of each node that has one, by node; the nodes; and the gains."""
     with np.errstate(divide="ignore", invalid="ignore"):  # after the last row of a node nothing is left on the right
         if squares_serve(block, criterion):

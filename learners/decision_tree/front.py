@@ -12,23 +12,18 @@ are sorted once there are too many nodes for that.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from learners.decision_tree.scale import Scale, most_values, ranks
+from learners.decision_tree.sorting import BLOCK, argsort_whole, by_features, narrow, sorting
 from learners.decision_tree.targets import Target
-
-BLOCK = 1 << 16
-"""Cells looked at together: few enough to stay in cache, many enough that small tables need one pass."""
 
 FEW_BRANCHES = 4
 
 FEW_PLACES = 4
 """Rows are counted as long as nodes times values are no more than one for every so many rows."""
-
-DIGIT = 16
-"""NumPy sorts whole numbers of so many bits by counting, much faster than others."""
 
 
 class Nodes(NamedTuple):
@@ -226,46 +221,3 @@ def by_branch(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
         return np.concatenate([flat.take(part).reshape(b, -1) for part in parts], axis=1)
     places = np.argsort(branch, axis=1, kind="stable")
     return np.take_along_axis(rows, places, axis=1)[:, np.count_nonzero(branch[0] < 0) :]
-
-
-def by_features(X: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return X (n, d) by columns (d, n), +inf where a cell is missing, and whether one is."""
-    columns = np.ascontiguousarray(X.T)
-    missing = np.isnan(columns)
-    has_missing = bool(missing.any())
-    return (np.where(missing, np.inf, columns) if has_missing else columns), has_missing
-
-
-def sorting(columns: np.ndarray) -> np.ndarray:
-    """Return the rows of columns (d, n), +inf where missing, sorted by each: (d, n), in few bytes."""
-    d, n = columns.shape
-    if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT and (columns == np.rint(columns)).all():
-        return narrow(np.argsort(columns.astype(np.uint16), axis=1, kind="stable"), n)
-    order, step = np.empty((d, n), dtype=row_type(n)), max(1, BLOCK // n)
-    for first in range(0, d, step):
-        order[first : first + step] = np.argsort(columns[first : first + step], axis=1)
-    return order
-
-
-def row_type(n: int) -> np.dtype[Any]:
-    """Return the type in which rows 0, …, n - 1 take the least room."""
-    return np.min_scalar_type(max(n - 1, 1 << 8))
-
-
-def narrow(order: np.ndarray, n: int) -> np.ndarray:
-    """Return the order with rows 0, …, n - 1 in as few bytes as will do."""
-    return order.astype(row_type(n))
-
-
-def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:
-    """Sort the rows of a table of whole numbers (b, n) up to ``largest`` by their digits, last digit first: (b, n)."""
-    b, n = numbers.shape
-    places = np.argsort(numbers.astype(np.uint16), axis=1, kind="stable")
-    for shift in range(DIGIT, largest.bit_length(), DIGIT):
-        places += np.arange(0, b * n, n)[:, None]
-        digit = (numbers >> shift).astype(np.uint16).ravel().take(places)
-        again = np.argsort(digit, axis=1, kind="stable")
-        again += np.arange(0, b * n, n)[:, None]
-        places = places.ravel().take(again)
-        places -= np.arange(0, b * n, n)[:, None]
-    return places

@@ -72,10 +72,6 @@ class Labels(Target):
         impurity[content.pure] = 0.0
         return content.told / content.told.sum(axis=1)[:, None], impurity
 
-    def codes_of(self, order: np.ndarray) -> np.ndarray:
-        """Return the codes of rows, of any shape, in few bytes."""
-        return self.narrow.take(order)
-
     def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
         return (word.take(order).cumsum(axis=-1) for word in self.words)
 

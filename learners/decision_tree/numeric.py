@@ -14,8 +14,8 @@ import numpy as np
 
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.counting import CountedBlock
-from learners.decision_tree.criteria import Criterion
-from learners.decision_tree.everywhere import FEW_CELLS, best_everywhere, judges_everywhere
+from learners.decision_tree.criteria import Criterion, SquaredDistance
+from learners.decision_tree.everywhere import FEW_CELLS, PLACES_PER_CUT, best_everywhere
 from learners.decision_tree.squares import gain_of_squares, squares_of, squares_serve
 
 
@@ -23,14 +23,15 @@ def numeric_splits(
     block: Block, wanted: np.ndarray | None, criterion: Criterion, limits: Limits, *, missing_left: bool
 ) -> Splits:
     """Try every cut of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
-    everywhere = judges_everywhere(criterion) and wanted is None and not missing_left
-    if everywhere and block.changes.size <= FEW_CELLS:
-        return _splits(block, *best_everywhere(block, criterion, limits), missing_left)
-    at = _candidates(block, wanted, limits, missing_left)
+    cheap = criterion if isinstance(criterion, SquaredDistance) and wanted is None and not missing_left else None
+    if cheap and block.changes.size <= FEW_CELLS:
+        return _splits(block, *best_everywhere(block, cheap, limits), missing_left)
+    candidates = _candidates(block, wanted, limits, missing_left)
+    if cheap and PLACES_PER_CUT * np.count_nonzero(candidates) > candidates.size:
+        return _splits(block, *best_everywhere(block, cheap, limits), missing_left)
+    at = np.flatnonzero(candidates)
     if at.size == 0:
         return Splits.none(block.m)
-    if everywhere and at.size > block.changes.size // 4:
-        return _splits(block, *best_everywhere(block, criterion, limits), missing_left)
     node, pair = block.pairs(at)
     left = block.left_sums(at, pair)
     if missing_left:
@@ -122,7 +123,7 @@ def _missing_sums(block: Block) -> np.ndarray:
 
 
 def _candidates(block: Block, wanted: np.ndarray | None, limits: Limits, missing_left: bool) -> np.ndarray:
-    """Return the place of every admissible cut: where the value changes, with enough rows on each side.
+    """Mark every admissible cut (b, n): where the value changes, with enough rows on each side.
 
     Between two single rows of one class no cut is best (Fayyad and Irani 1992), and none is tried there unless limits
     forbid the better places.
@@ -147,4 +148,4 @@ def _candidates(block: Block, wanted: np.ndarray | None, limits: Limits, missing
             alike &= changes[:, 2:]
             inner = candidates[:, 1:-1]
             np.greater(inner, alike, out=inner)  # inner and not alike
-    return np.flatnonzero(candidates)
+    return candidates

@@ -111,13 +111,14 @@ def _numbers(block: Block, codes: np.ndarray, weight: np.ndarray | None, counts:
     c, bits = counts.shape[0], int(counts.max()).bit_length()
     field = (np.arange(c) % (WORD // bits) * bits).astype(np.uint64)
     word = np.arange(c) // (WORD // bits)
+    number = np.zeros(1, dtype=np.uint64)
     for w in range(int(word[-1]) + 1):
         unit = np.where(word == w, np.uint64(1) << field, np.uint64(0))
         added = unit.take(codes)
         if weight is not None:
             added *= weight.view(np.uint64)
         run = _within(added, (counts.view(np.uint64) * unit[:, None]).sum(axis=0), block)
-        number = run if w == 0 else np.where((word == w).take(codes), run, number)
+        number = np.where((word == w).take(codes), run, number) if word[-1] > 0 else run
     number >>= field.take(codes)
     number &= np.uint64((1 << bits) - 1)
     return number.view(np.int64)

@@ -1,4 +1,4 @@
-"""Real numbers as a target: deviations from the mean of the node, as whole numbers, are summed along sorted rows."""
+"""Real numbers as a target: what each is above the least of its node, in fixed point, is summed along sorted rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Values(Target):
         self._weigh(weight, mass)
         self._exact = self.whole is None or bool(np.all(self.whole == self.weight))
         self._step = 1.0 if self._exact else self.grain * self.heaviest  # the weight of a step
-        self.whole_deviation = np.zeros(y.shape[0], dtype=np.int64)  # (n0,), relative to the row's present node
+        self.whole_deviation = np.zeros(y.shape[0], dtype=np.int64)  # (n0,), from the least of the row's present node
 
     def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
         start = places.cumsum() - places
@@ -39,13 +39,14 @@ class Values(Target):
         w = 1.0 if whole is None else self.weight.take(rows)
         weight = total.astype(np.float64) if self._exact else np.add.reduceat(w, start)
         mean = np.add.reduceat(w * y, start) / weight
-        steps = self._steps(total if self._exact else places)
-        y *= (steps / spread).take(node)
+        y /= spread.take(node)  # within [0, 1]
         squares = np.add.reduceat(w * (y * y), start) / weight
+        steps = self._steps(total if self._exact else places)
+        y *= steps.take(node)
         sums = np.add.reduceat(self._write_deviations(y, rows, whole), start)
         with np.errstate(over="ignore", under="ignore"):  # squares of targets beyond 1e±154 leave the range of floats
             unit = np.square(spread * self._step / steps)
-            variance = np.maximum(squares / (steps * steps) - np.square(mean / spread), 0.0) * spread * spread
+            variance = np.maximum(squares - np.square(mean / spread), 0.0) * spread * spread
         rows_counted = total if self.counted else places
         told = np.array([least + mean, variance]).T
         sums = sums[:, None] if whole is None else np.column_stack([total, sums])

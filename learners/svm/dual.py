@@ -33,8 +33,11 @@ STEP_COST = 4e-6
 PATIENCE = 32
 """The fewest steps of a pair between two guesses."""
 
-LULL = 1000
-"""So many steps are taken before Newton's is one of them: mostly pivoting is near."""
+CLOSE = 0.1
+"""A violation, in units of the margin, from which on the working set hardly changes."""
+
+LULL = 256
+"""After so many steps the problem is a hard one: further ones choose by gain, and Newton's is among them."""
 
 POLISHES = 3
 """How often Newton's step, at the tolerance, may be followed by more steps of a pair: rounding could go on for ever."""
@@ -83,7 +86,8 @@ def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int
             point.n_iter += _minimise(gram, box, point.beta, point.gradient, tol, budget)
         else:
             # Far from the optimum a working set need not be solved to the last digit.
-            goal = max(tol, 0.1 * violation(box, point.beta, point.gradient))
+            fails = violation(box, point.beta, point.gradient)
+            goal = max(tol, 0.1 * fails) if fails > CLOSE else tol
             beta, gradient = point.beta[rows], point.gradient[rows]
             inner = StoredGram(gram.block(rows), gram.level[rows])
             point.n_iter += _minimise(inner, box.restricted(rows), beta, gradient, goal, budget)
@@ -106,8 +110,8 @@ def _minimise(gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, tol:
     taken = polished = 0
     free = _free(box, beta)
     while taken < budget:
-        limit = min(max(PATIENCE, taken // 2, int(STEP_COST * free**3)), budget - taken)
-        steps = pair_steps(K, box, beta, gradient, tol, limit)
+        limit = min(max(PATIENCE, min(taken // 2, LULL), int(STEP_COST * free**3)), budget - taken)
+        steps = pair_steps(K, box, beta, gradient, tol, limit, by_gain=taken >= LULL)
         taken += steps + 1
         met, free = steps < limit, _free(box, beta)
         # With many free rows a linear system must have been paid for by as much work before it.
@@ -135,7 +139,10 @@ def _free(box: Box, beta: np.ndarray) -> int:
 
 def _working_set(box: Box, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Choose the rows with the least gradient of those that may rise, and the greatest of those that may fall."""
-    size = min(max(WORKING_SET, int(np.count_nonzero(beta))), LARGEST_SET)
+    if beta.size <= WORKING_SET:
+        return np.arange(beta.size)
+    some = min(max(WORKING_SET // 2, beta.size // 3), WORKING_SET)
+    size = min(max(some, int(np.count_nonzero(beta))), LARGEST_SET)
     if beta.size <= size:
         return np.arange(beta.size)
     share = size // (2 * len(box.groups))

@@ -15,8 +15,8 @@ import numpy as np
 
 from learners.svm.kernels import Kernel
 
-WHOLE = 2000
-"""Up to so many rows the matrix is computed once and kept (32 MB)."""
+WHOLE = 1024
+"""Up to so many rows the matrix is computed once and kept (8 MB)."""
 
 MOST_RUNS = 4
 """Up to so many runs of rows are copied block by block."""
