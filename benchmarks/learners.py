@@ -1,27 +1,35 @@
 """Every learner beside its counterpart in scikit-learn: time, quality, memory.
 
-    python benchmarks/learners.py                          a few minutes
-    python benchmarks/learners.py --full --docs            all sizes, into docs/benchmarks.md: hours
+    python benchmarks/learners.py                               a few minutes
+    python benchmarks/learners.py --full --docs                 all sizes, into docs/benchmarks.*: an hour or more
+    python benchmarks/learners.py --full --docs --merge --learners knn svm      these learners anew, the others stay
+    python benchmarks/learners.py --docs --merge --learners                     nothing anew: the page from the CSV file
     python benchmarks/learners.py --learners knn svm --rows 1000 10000 --columns 20 --classes 2
 
 Both are built from their files in conf/learner, get the same rows through the public API, and are timed in turn, in one
 process, on one core: medians of CPU time.  Columns are standardized; nominal ones are coded for scikit-learn, as a user
-would.  Nothing is asserted.
+would.  The CSV file is written after every learner, so that what was measured stays if the rest is not.  Nothing is
+asserted.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `learners` is the package, not this file
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before NumPy is imported
 
+from benchmarks.cells import Cell, as_text, merged, read_csv, write_csv
+from benchmarks.growth import caption, plot
 from benchmarks.measuring import Task, side_by_side
 from benchmarks.objectives import OBJECTIVES
-from benchmarks.tables import Cell, as_text, plot, summary, write_csv, write_docs
+from benchmarks.summary import summary
+from benchmarks.tables import DOCS, machine, replace_part
 from benchmarks.tasks import BUNDLED, bundled, made, nominal
 from learners import REGISTRY
 
@@ -29,41 +37,61 @@ from learners import REGISTRY
 def main() -> None:
     """Measure what the arguments ask for, print a line for each cell, and write the table and the plot."""
     asked = arguments()
-    cells = []
-    print(as_text([], heading=True))
-    for name in asked.learners:
-        objective = OBJECTIVES.get(name)
-        for task in tasks(REGISTRY[name](), asked):
-            ours, theirs = build(name), counterpart(name, task)
-            measured = side_by_side(ours, theirs, task, asked.seconds, objective)
-            cells.append(Cell.of(name, task, measured))
-            print(as_text(cells[-1:]), flush=True)
-    print("\n" + summary(cells))
     asked.output.mkdir(parents=True, exist_ok=True)
-    write_csv(cells, asked.output / "benchmarks.csv")
-    plot(cells, asked.output / "benchmarks.png")
+    file = asked.output / "benchmarks.csv"
+    cells = read_csv(file) if asked.merge else []
+    print(as_text())
+    for name in asked.learners:
+        cells = merged(cells, list(measure(name, asked)), list(REGISTRY))
+        write_csv(cells, file)
+    told = summary(cells)
+    print(f"\n{told}")
+    plot(cells, file.with_suffix(".png"))
     if asked.docs:
-        write_docs(cells, "learners", "python benchmarks/learners.py " + " ".join(sys.argv[1:]))
+        command = machine("python benchmarks/learners.py " + " ".join(sys.argv[1:]))
+        command += " Other rows are of earlier commands." * asked.merge
+        told = f"{told.rstrip()}\n\nEvery number is in [benchmarks.csv](benchmarks.csv)."
+        replace_part("learners", f"{command}\n\n{told}\n\n![CPU time against n: {caption(cells)}](benchmarks.png)\n")
+
+
+def measure(name: str, asked: argparse.Namespace) -> Iterator[Cell]:
+    """Yield the cells of a learner, and print them; where fewer rows were skipped, more are not tried."""
+    given_up = set()
+    for task in tasks(REGISTRY[name](), asked):
+        shape = (task.family, task.X.shape[1], task.c)
+        if task.family != "bundled" and shape in given_up:
+            measured: Any = "not tried, as fewer rows were skipped"
+        else:
+            measured = side_by_side(build(name), counterpart(name, task), task, asked.seconds, OBJECTIVES.get(name))
+        if isinstance(measured, str):
+            given_up.add(shape)
+        cell = Cell.of(name, task, measured)
+        print(as_text(cell), flush=True)
+        yield cell
 
 
 def arguments() -> argparse.Namespace:
     """Read the command line; what is not given is small, or with ``--full`` everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [name for name in REGISTRY if _conf(f"sklearn_{name}").is_file()]
-    parser.add_argument("--learners", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--learners", nargs="*", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--data", nargs="*", choices=BUNDLED, default=list(BUNDLED), help="bundled data")
     parser.add_argument("--rows", nargs="*", type=int, help="n of made data")
     parser.add_argument("--columns", nargs="*", type=int, help="d of made data")
     parser.add_argument("--classes", nargs="*", type=int, help="c of made data")
     parser.add_argument("--full", action="store_true", help="n 1e3 to 1e5, d 2 to 100, c 2 to 10")
-    parser.add_argument("--seconds", type=float, help="for the repetitions of a cell; four times as long ends it")
+    parser.add_argument(
+        "--seconds", type=float, help="for repetitions; one that takes four times as long ends the cell"
+    )
     parser.add_argument("--output", type=Path, default=Path("outputs"), help="folder of the CSV file and the plot")
-    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md too")
+    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md, .csv and .png instead")
+    parser.add_argument("--merge", action="store_true", help="keep other cells of the CSV file that is there")
     asked = parser.parse_args()
-    small, full = ([1000, 10000], [20], [2], 2.0), ([1000, 10000, 100000], [2, 10, 20, 100], [2, 3, 10], 15.0)
+    small, full = ([1000, 10000], [20], [2], 2.0), ([1000, 10000, 100000], [2, 10, 20, 100], [2, 3, 10], 4.0)
     for key, value in zip(("rows", "columns", "classes", "seconds"), full if asked.full else small, strict=True):
         if getattr(asked, key) is None:
             setattr(asked, key, value)
+    asked.output = DOCS.parent if asked.docs else asked.output
     return asked
 
 

@@ -1,12 +1,11 @@
 """Two estimators side by side: CPU time of fit and predict in turn, quality, and the peak of memory.
 
-Everything that a measurement needs happens in a process of its own, which may be ended when it takes too long.
+Every measurement happens in a process of its own, which may be ended when it takes too long.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import resource
 import statistics
 import time
@@ -14,9 +13,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # before NumPy is imported
 
 MOST_RUNS = 15
 """Repetitions are enough then, however fast they are."""
@@ -29,11 +25,16 @@ class Task:
     Attributes
     ----------
     name : str
+    family : {"bundled", "made", "nominal"}
+    c : int
+        Classes; 0 in regression.
     X, y : table of shape (n, d) and array of shape (n,)
     Q, truth : table of shape (m, d) and array of shape (m,)
     """
 
     name: str
+    family: str
+    c: int
     X: Any
     y: Any
     Q: Any
@@ -50,8 +51,8 @@ class Side:
         Median CPU seconds.
     quality : float
         Accuracy or R² on the rows to predict.
-    objective : float or None
-        What the learner makes small on the rows to learn from, where that is a number.
+    objective : float
+        What the learner makes small on the rows to learn from; NaN where that is no number.
     megabytes : float
         Peak of memory beyond what the data take, of one fit and one predict.
     """
@@ -59,7 +60,7 @@ class Side:
     fit: float
     predict: float
     quality: float
-    objective: float | None
+    objective: float
     megabytes: float
 
 
@@ -73,7 +74,7 @@ def side_by_side(
     ours, theirs : estimator
     task : Task
     seconds : float
-        After so long no further repetition begins; after four times as long the process is ended.
+        After so long no further repetition begins; one that needs four times as long for one fit and predict is ended.
     objective : callable or None
         (fitted, X, y) -> number.
 
@@ -82,35 +83,48 @@ def side_by_side(
     (Side, Side) or str
         Or why there is none.
     """
-    return _in_child(lambda: _measure((ours, theirs), task, seconds, objective), 4 * seconds)
+    limit = 4 * seconds
+    peaks = []
+    for whose, model in (("ours", ours), ("scikit-learn", theirs)):
+        peak = _in_child(lambda model=model: _peak(model, task), limit)
+        if isinstance(peak, str):
+            return f"{whose}: {peak}"
+        peaks.append(peak)
+    return _in_child(lambda: _measure((ours, theirs), task, seconds, objective, peaks), seconds + 2 * limit)
 
 
-def _measure(pair: tuple[Any, Any], task: Task, seconds: float, objective: Any) -> tuple[Side, Side]:
+def alone(model: Any, task: Task, seconds: float, limit: float) -> Side | str:
+    """Measure one estimator in a process of its own that is ended after a limit; no memory, no objective."""
+    sides = _in_child(lambda: _measure((model,), task, seconds, None, [float("nan")]), limit)
+    return sides if isinstance(sides, str) else sides[0]
+
+
+def _measure(
+    models: tuple[Any, ...], task: Task, seconds: float, objective: Any, peaks: list[float]
+) -> tuple[Side, ...]:
     from sklearn.base import clone
 
     warnings.simplefilter("ignore")
-    peaks = [_in_child(lambda model=model: _peak(clone(model), task), 4 * seconds) for model in pair]
-    fits: list[list[float]] = [[], []]
-    predictions: list[list[float]] = [[], []]
-    fitted: list[Any] = [None, None]
+    fits: list[list[float]] = [[] for _ in models]
+    predictions: list[list[float]] = [[] for _ in models]
+    fitted: list[Any] = [None for _ in models]
     started = time.perf_counter()
     while len(fits[0]) < 1 or (len(fits[0]) < MOST_RUNS and time.perf_counter() - started < seconds):
-        for side, model in enumerate(pair):
+        for side, model in enumerate(models):
             fresh = clone(model)
             fits[side].append(_seconds(lambda fresh=fresh: fresh.fit(task.X, task.y)))
             predictions[side].append(_seconds(lambda fresh=fresh: fresh.predict(task.Q)))
             fitted[side] = fresh
-    first, second = (
+    return tuple(
         Side(
             statistics.median(fits[side]),
             statistics.median(predictions[side]),
             float(fitted[side].score(task.Q, task.truth)),
-            None if objective is None else objective(fitted[side], task.X, task.y),
-            peaks[side] if isinstance(peaks[side], float) else float("nan"),
+            float("nan") if objective is None else objective(fitted[side], task.X, task.y),
+            peaks[side],
         )
-        for side in (0, 1)
+        for side in range(len(models))
     )
-    return first, second
 
 
 def _seconds(work: Callable[[], Any]) -> float:
@@ -121,6 +135,7 @@ def _seconds(work: Callable[[], Any]) -> float:
 
 def _peak(model: Any, task: Task) -> float:
     """Return the megabytes by which this process grows; it was forked for this."""
+    warnings.simplefilter("ignore")
     before = _resident()
     model.fit(task.X, task.y).predict(task.Q)
     return max(0.0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before)

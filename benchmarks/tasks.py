@@ -28,7 +28,8 @@ def bundled(name: str) -> Task:
     """Return a dataset of scikit-learn's, standardized; a fifth of it is predicted."""
     X, y = BUNDLED[name](return_X_y=True)
     rows, queries, labels, truth = train_test_split(scale(X), y, test_size=0.2, random_state=0)
-    return Task(f"{name} {rows.shape[0]}×{rows.shape[1]}", rows, labels, queries, truth)
+    c = 0 if name == "diabetes" else len(np.unique(y))
+    return Task(f"{name} {rows.shape[0]}×{rows.shape[1]}", "bundled", c, rows, labels, queries, truth)
 
 
 def made(n: int, d: int, c: int) -> Task:
@@ -44,7 +45,7 @@ def made(n: int, d: int, c: int) -> Task:
         X = rng.normal(size=(n + m, d)) + centres[2 * y + rng.integers(2, size=n + m)]
         noisy = rng.random(n + m) < 0.05
         y[noisy] = rng.integers(c, size=int(noisy.sum()))
-    return Task(f"made {n:.0e}×{d}, c={c}".replace("e+0", "e"), X[:n], y[:n], X[n:], y[n:])
+    return Task(f"made {n:.0e}×{d}, c={c}".replace("e+0", "e"), "made", c, X[:n], y[:n], X[n:], y[n:])
 
 
 def nominal(n: int, d: int, c: int) -> Task:
@@ -57,4 +58,5 @@ def nominal(n: int, d: int, c: int) -> Task:
     values = [f"value {v}" for v in range(5)]
     X = pd.DataFrame({f"x{j}": pd.Categorical.from_codes(column, values) for j, column in enumerate(codes)})
     y = group if c else group + codes[0] + rng.normal(size=n + m)
-    return Task(f"nominal {n:.0e}×{d}, c={c}".replace("e+0", "e"), X[:n], y[:n], X[n:].reset_index(drop=True), y[n:])
+    name = f"nominal {n:.0e}×{d}, c={c}".replace("e+0", "e")
+    return Task(name, "nominal", c, X[:n], y[:n], X[n:].reset_index(drop=True), y[n:])

@@ -10,11 +10,13 @@ Letters, everywhere: n rows, d features, c classes, m query rows.
 from __future__ import annotations
 
 from abc import abstractmethod
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, _safe_indexing, column_or_1d, compute_class_weight, get_tags
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -43,12 +45,26 @@ class Learner(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
+    _defaults: ClassVar[dict[str, Any]]
+    """Of each parameter; kept, since to read a constructor's signature takes as long as to fit a few rows."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls._defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
+
+    def _validate_params(self) -> None:
+        """Check the parameters that were given; a constructor's own defaults are valid, which a test makes sure of."""
+        values = {name: getattr(self, name) for name in self._defaults}
+        given = {name: value for name, value in values.items() if not _same(value, self._defaults[name])}
+        validate_parameter_constraints(self._parameter_constraints, given, caller_name=type(self).__name__)
+
     def _check_table(self, X: Any, *, reset: bool) -> np.ndarray:
         """Return X as float64 of shape (n, d); nominal cells are codes, missing cells NaN, unseen values -1."""
         if hasattr(self, "categorical_features"):
             if reset:
                 self.categories_: Categories = learn_categories(X, self.categorical_features)
-            if any(values is not None for values in self.categories_):
+                self._any_nominal = any(values is not None for values in self.categories_)
+            if self._any_nominal:
                 validate_data(self, X, reset=reset, skip_check_array=True)
                 allow_nan = get_tags(self).input_tags.allow_nan
                 return encode(X, self.categories_, allow_nan=allow_nan, owner=type(self).__name__)
@@ -87,7 +103,8 @@ class Learner(BaseEstimator):
 
     def _check_query(self, X: Any) -> np.ndarray:
         """Return the query rows as `_check_table` does, of shape (m, d); raises NotFittedError before ``fit``."""
-        check_is_fitted(self)
+        if "n_features_in_" not in vars(self):  # else scikit-learn would find it fitted, too, after a longer search
+            check_is_fitted(self)
         return self._check_table(X, reset=False)
 
     def _check_target(self, y: Any, n: int) -> np.ndarray:
@@ -114,17 +131,17 @@ class Learner(BaseEstimator):
             raise ValueError("sample_weight: every weight is zero; at least one row must count.")
         return weight
 
-    def _without_idle_rows(
-        self, given: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray
+    def _weighted_rows(
+        self, given: Any, X: np.ndarray, y: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Drop the rows of weight zero, and from the nominal domains the values found in no other row.
+        """Return X, y and weights without the rows of weight zero, and without nominal values found in no other row.
 
-        Without such rows X may still be the caller's own array: read it, never write to it.
+        Where all rows stay X may still be the caller's own array: read it, never write to it.
         """
-        counts = weight > 0
-        if counts.all():
+        weight = self._check_weight(sample_weight, X)
+        if sample_weight is None or (counts := weight > 0).all():
             return X, y, weight
-        if any(values is not None for values in getattr(self, "categories_", [])):
+        if getattr(self, "_any_nominal", False):
             X = self._check_table(_safe_indexing(given, np.flatnonzero(counts)), reset=True)
         else:
             X = X[counts]
@@ -164,8 +181,7 @@ class Classifier(ClassifierMixin, Learner):
         if not known:
             with np.errstate(invalid="ignore"):  # floats too large for an integer are no labels: that is said anyway
                 check_classification_targets(y)
-        weight = self._check_weight(sample_weight, X)
-        X, y, weight = self._without_idle_rows(given, X, y, weight)
+        X, y, weight = self._weighted_rows(given, X, y, sample_weight)
         self.classes_, codes = distinct(y)
         if known and self.classes_.size > y.size // 2:
             check_classification_targets(y)  # warns of labels that look like numbers to be estimated
@@ -227,8 +243,7 @@ class Regressor(RegressorMixin, Learner):
         self._validate_params()
         given, X = X, self._check_table(X, reset=True)
         y = self._check_target(y, X.shape[0]).astype(np.float64)
-        weight = self._check_weight(sample_weight, X)
-        return self._without_idle_rows(given, X, y, weight)
+        return self._weighted_rows(given, X, y, sample_weight)
 
     @abstractmethod
     def _values(self, X: np.ndarray) -> np.ndarray:
@@ -253,3 +268,8 @@ def with_input_tags(tags: Tags, *, allow_nan: bool = False, categorical: bool = 
     tags.input_tags.allow_nan = allow_nan
     tags.input_tags.categorical = categorical
     return tags
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether a parameter is left at its default, as far as a glance can tell."""
+    return value is default or (type(value) is type(default) and type(value) in (str, int, float) and value == default)

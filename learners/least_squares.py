@@ -16,6 +16,8 @@ Reference: G. H. Golub and C. F. Van Loan, "Matrix Computations", 4th ed., 2013,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 TRUSTED_INVERSE = 1e8
@@ -25,7 +27,7 @@ REFINED_INVERSE = 1e3
 """Up to this trace some 13 digits remain at once, and the two passes over X that refinement takes are spared."""
 
 
-def least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray, gram: np.ndarray | None = None) -> np.ndarray:
+def least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Minimise ‖y - Xw‖² + ‖penalty * w‖².
 
     Parameters
@@ -35,8 +37,6 @@ def least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray, gram: np.nd
     y : ndarray of shape (n,)
     penalty : ndarray of shape (d,)
         The square root of each weight's penalty; zeros for plain least squares.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, where it is known already.
 
     Returns
     -------
@@ -45,13 +45,28 @@ def least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray, gram: np.nd
     n, d = X.shape
     w = None
     if d <= n:
-        w = _by_normal_equations(X, y, penalty, X.T @ X if gram is None else gram)
+        w = by_normal_equations(X.T @ X, X.T @ y, penalty, lambda w: X.T @ (y - X @ w))
     elif penalty.all():
         w = _by_dual(X, y, penalty)
-    return _by_singular_values(X, y, penalty) if w is None else w
+    return by_singular_values(X, y, penalty) if w is None else w
 
 
-def _by_normal_equations(X: np.ndarray, y: np.ndarray, penalty: np.ndarray, gram: np.ndarray) -> np.ndarray | None:
+def by_normal_equations(
+    gram: np.ndarray, moment: np.ndarray, penalty: np.ndarray, pull: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray | None:
+    """Solve the normal equations, unless too few digits of the solution would be right.
+
+    Parameters
+    ----------
+    gram, moment, penalty : ndarray of shape (d, d), (d,) and (d,)
+        XᵀX, Xᵀy, and as of `least_squares`.
+    pull : callable
+        From w to Xᵀ(y - Xw), computed from the rows.
+
+    Returns
+    -------
+    ndarray of shape (d,) or None
+    """
     length = np.hypot(np.sqrt(np.diagonal(gram)), penalty)  # (d,), of the columns with the penalty's row below them
     length[length == 0] = 1.0  # a constant column, whose weight stays 0
     gram = gram / length  # a new array: the one given may serve other penalties
@@ -64,11 +79,11 @@ def _by_normal_equations(X: np.ndarray, y: np.ndarray, penalty: np.ndarray, gram
     trace = float(np.square(inverse_factor).sum())
     if trace > TRUSTED_INVERSE:
         return None
-    pull = penalty / length  # (d,), from 0 to 1
-    z = inverse_factor.T @ (inverse_factor @ (X.T @ y / length))  # (d,), in lengths
+    share = penalty / length  # (d,), from 0 to 1
+    z = inverse_factor.T @ (inverse_factor @ (moment / length))  # (d,), in lengths
     if trace <= REFINED_INVERSE:
         return z / length
-    residual = X.T @ (y - X @ (z / length)) / length - pull**2 * z
+    residual = pull(z / length) / length - share**2 * z
     return (z + inverse_factor.T @ (inverse_factor @ residual)) / length
 
 
@@ -82,7 +97,7 @@ def _by_dual(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray | 
     return table.T @ np.linalg.solve(kernel, y) / penalty
 
 
-def _by_singular_values(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+def by_singular_values(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Solve as it stands, a penalty being a row below X with the target 0."""
     if penalty.any():
         X = np.vstack([X, np.diag(penalty)])

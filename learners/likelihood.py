@@ -20,6 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from learners.scaling import Standardized, Table
+
+TILE = 1 << 18
+"""Cells of the table looked at together: 2 MiB."""
+
+MOST_KEPT = 1 << 20
+"""Cells of a standardized table that is made: 8 MiB.  Of a larger one there is no copy."""
+
 
 class Point(NamedTuple):
     """A place in the space of weights, and what the objective is there."""
@@ -28,7 +36,6 @@ class Point(NamedTuple):
     value: float
     magnitude: float  # of the sums that value is the difference of; rounding is in proportion to it
     gradient: np.ndarray  # (K, D)
-    scores: np.ndarray  # (c, n)
     probability: np.ndarray  # (c, n)
 
 
@@ -37,7 +44,7 @@ class Likelihood:
 
     Parameters
     ----------
-    table : ndarray of shape (n, D)
+    table : ndarray of shape (n, D), or Standardized
     codes : ndarray of shape (n,), int
         Class codes 0..c-1.
     share : ndarray of shape (n,)
@@ -55,12 +62,23 @@ class Likelihood:
     """
 
     def __init__(
-        self, table: np.ndarray, codes: np.ndarray, share: np.ndarray, penalty: np.ndarray, c: int, *, reference: bool
+        self,
+        table: np.ndarray | Standardized,
+        codes: np.ndarray,
+        share: np.ndarray,
+        penalty: np.ndarray,
+        c: int,
+        *,
+        reference: bool,
     ) -> None:
-        self.table, self.share, self.penalty, self.c = table, share, penalty, c
+        self.table: Standardized | Table
+        if isinstance(table, Standardized) and table.shape[0] * table.shape[1] > MOST_KEPT:
+            self.table = table
+        else:
+            self.table = Table(table[:])
+        self.share, self.penalty, self.c = share, penalty, c
         self.free = c - 1 if reference else c  # K
         self.mine = codes == np.arange(c)[:, None]  # (c, n), whether the row is of the class
-        self.target = self.mine[: self.free] * share  # (K, n)
         self.origin = np.zeros((self.free, table.shape[1]))
         self.newton_work = table.shape[0] * (self.free * table.shape[1]) ** 2
 
@@ -69,20 +87,36 @@ class Likelihood:
         return self.at(self.origin)
 
     def at(self, theta: np.ndarray) -> Point:
-        """Evaluate J and its gradient."""
-        scores = np.zeros((self.c, self.table.shape[0]))
-        np.matmul(theta, self.table.T, out=scores[: self.free])
-        own = np.vdot(self.target, scores[: self.free])
-        top = scores.max(axis=0)  # (n,)
-        probability = scores - top
-        np.exp(probability, out=probability)
-        total = probability.sum(axis=0)  # (n,)
-        probability /= total
-        level = self.share @ (np.log(total) + top)
-        value = level - own + 0.5 * np.sum(self.penalty * theta**2)
-        residual = probability[: self.free] * self.share - self.target  # (K, n)
-        gradient = residual @ self.table + self.penalty * theta
-        return Point(theta, float(value), float(level + value), gradient, scores, probability)
+        """Evaluate J and its gradient, tile by tile, so that the table is fetched from memory only once."""
+        level, own, gradient = 0.0, 0.0, self.penalty * theta
+        probability = np.empty((self.c, self.table.shape[0]))
+        for rows in self._tiles():
+            share, p = self.share[rows], probability[:, rows]
+            target = self.mine[: self.free, rows] * share  # (K, tile)
+            scores = self._scores(theta, rows)  # (c, tile)
+            own += float(np.vdot(target, scores[: self.free]))
+            top = scores.max(axis=0)  # (tile,)
+            scores -= top
+            np.exp(scores, out=p)
+            total = p.sum(axis=0)  # (tile,)
+            p /= total
+            level += float(share @ (np.log(total) + top))
+            residual = p[: self.free] * share - target  # (K, tile)
+            gradient += self.table.pull(residual, rows)
+        value = level - own + 0.5 * float(np.sum(self.penalty * theta**2))
+        return Point(theta, value, level + value, gradient, probability)
+
+    def _tiles(self) -> list[slice]:
+        n, D = self.table.shape
+        step = max(64, TILE // D)
+        return [slice(start, start + step) for start in range(0, n, step)]
+
+    def _scores(self, theta: np.ndarray, rows: slice) -> np.ndarray:
+        """Return the scores of some rows, of shape (c, rows)."""
+        free = self.table.scores(theta, rows)
+        scores = np.zeros((self.c, free.shape[1]))
+        scores[: self.free] = free
+        return scores
 
     def hessian(self, point: Point) -> np.ndarray:
         """Return the second derivatives, of shape (K D, K D).
@@ -97,7 +131,7 @@ class Likelihood:
             p = point.probability[k]
             for other in range(k + 1):
                 bend = self.share * p * ((other == k) - point.probability[other])  # (n,)
-                block = (self.table * bend[:, None]).T @ self.table
+                block = self._gram(bend)
                 blocks[k, :, other, :] = blocks[other, :, k, :] = block
         columns = np.arange(D)
         if self.free == self.c:
@@ -113,14 +147,22 @@ class Likelihood:
         ½(1 - 1/c) TᵀST + diag(λ), after D. Böhning, "Multinomial logistic regression algorithm", Annals of the
         Institute of Statistical Mathematics 44, 1992; the classes' part of his bound is left at its largest value.
         """
-        equal = np.ptp(self.share) == 0  # then the copy is spared
-        rooted = self.table if equal else self.table * np.sqrt(self.share)[:, None]
-        gram = rooted.T @ rooted * (self.share[0] if equal else 1.0)  # (D, D)
+        equal = np.ptp(self.share) == 0  # then all rows weigh the same, which spares a multiplication
+        gram = self._gram(None) * self.share[0] if equal else self._gram(self.share)
         steepest = 0.25 if self.c == 2 else 0.5
         return steepest * gram + np.diag(self.penalty)
 
+    def _gram(self, weight: np.ndarray | None) -> np.ndarray:
+        """Return TᵀWT, of shape (D, D), for weights of the rows (n,), or 1."""
+        gram = np.zeros(2 * self.table.shape[1:])
+        for rows in self._tiles():
+            table = self.table[rows]
+            gram += table.T @ (table if weight is None else table * weight[rows, None])
+        return gram
+
     def separates(self, point: Point) -> bool:
         """Return whether every row's own class has the largest score: then larger weights are always better."""
-        own = np.where(self.mine, point.scores, -np.inf).max(axis=0)
-        others = np.where(self.mine, -np.inf, point.scores).max(axis=0)
+        scores = np.hstack([self._scores(point.theta, rows) for rows in self._tiles()])
+        own = np.where(self.mine, scores, -np.inf).max(axis=0)
+        others = np.where(self.mine, -np.inf, scores).max(axis=0)
         return bool(np.all(own > others))

@@ -23,49 +23,9 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from learners.base import Regressor
-from learners.least_squares import least_squares
+from learners.centred import Centred
 from learners.linear import linear_scores
 from learners.paths import require_path_parameter
-from learners.scaling import center, column_units
-
-
-class Centred:
-    """Final: checked rows in ordinary units, about their means: all of a fit that the penalty has no part in.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    y, weight : ndarray of shape (n,)
-    fit_intercept : bool
-        Whether to centre.
-
-    Attributes
-    ----------
-    X, y : ndarray of shape (n, d) and (n,)
-        Multiplied by the root of the row's weight, the heaviest having 1.
-    gram : ndarray of shape (d, d) or None
-        XᵀX, where it is of use.
-    unit, mean : ndarray of shape (d,)
-        The means are in units.
-    target_unit, target_mean, heaviest : float
-    """
-
-    def __init__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, fit_intercept: bool) -> None:
-        self.unit, self.target_unit = column_units(X), column_units(y[:, None])[0]
-        X, y = X if np.all(self.unit == 1) else X / self.unit, y / self.target_unit
-        self.heaviest = weight.max()
-        weight = weight / self.heaviest
-        self.mean, self.target_mean = np.zeros(X.shape[1]), 0.0
-        if fit_intercept:
-            share, table = weight / weight.sum(), np.empty_like(X)
-            self.mean, X = center(X, share, out=table), table
-            self.target_mean = share @ y
-            y = y - self.target_mean
-        if not np.all(weight == 1):
-            root = np.sqrt(weight)
-            X, y = X * root[:, None], y * root
-        self.X, self.y = X, y
-        self.gram = X.T @ X if X.shape[1] <= X.shape[0] else None
 
 
 class LinearRegressor(Regressor):
@@ -105,7 +65,7 @@ class LinearRegressor(Regressor):
         unit, target_unit = rows.unit, rows.target_unit
         with np.errstate(over="ignore", under="ignore"):
             penalty = np.minimum(np.sqrt(self._penalty()) / np.sqrt(rows.heaviest) / unit, 1e300)  # (d,)
-            w = least_squares(rows.X, rows.y, penalty, rows.gram)
+            w = rows.weights(penalty)
             self.coef_ = w * target_unit / unit  # (d,)
             self.intercept_ = float((rows.target_mean - rows.mean @ w) * target_unit)
         if not np.isfinite(self.coef_).all() or not np.isfinite(self.intercept_):

@@ -160,7 +160,7 @@ class LogisticRegression(LinearClassifier):
         share /= share.sum()
         columns = Standardized(X, share, penalty, fit_intercept=self.fit_intercept)
         reference = c == 2 or self.form == "reference"
-        objective = Likelihood(columns.table, codes, share, columns.penalty, c, reference=reference)
+        objective = Likelihood(columns, codes, share, columns.penalty, c, reference=reference)
         if near is not None:
             objective.origin = columns.standardized(near.coef_, near.intercept_)[: objective.free]
         best, steps = SOLVERS[self._solver(objective)](objective, self.tol, self.max_iter)
@@ -180,9 +180,9 @@ class LogisticRegression(LinearClassifier):
                 "LogisticRegression: a weight of this fit is too large for a float, because a column's values are "
                 "almost zero; rescale the columns."
             )
-        missing = 0 if len(self.classes_) == 2 else len(self.classes_) - len(coef)
-        self.coef_ = np.pad(coef, ((0, missing), (0, 0)))
-        self.intercept_ = np.pad(intercept, (0, missing))
+        rows = len(coef) if len(self.classes_) == 2 else len(self.classes_)
+        self.coef_, self.intercept_ = np.zeros((rows, coef.shape[1])), np.zeros(rows)
+        self.coef_[: len(coef)], self.intercept_[: len(coef)] = coef, intercept
 
     def _warn(self, objective: Likelihood, best: Point) -> None:
         arrived = reached(best, self.tol)
@@ -241,7 +241,7 @@ def _still_moving(objective: Likelihood, point: Point) -> bool:
         return False
     for _ in range(6):
         direction = newton_direction(objective, point)
-        if np.abs(direction @ objective.table.T).max() < 0.3:
+        if np.abs(objective.table.scores(direction, slice(None))).max() < 0.3:
             return False
         point = objective.at(point.theta + direction)
     return True

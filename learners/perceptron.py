@@ -18,17 +18,21 @@ Reference: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; the a
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from learners.linear import LinearClassifier
 from learners.multiclass import one_against_rest
-from learners.perceptron_walk import Walk
+from learners.paths import checked_values
+from learners.perceptron_walk import Stand, Walk
 
 
 class Perceptron(LinearClassifier):
@@ -95,6 +99,8 @@ class Perceptron(LinearClassifier):
         "random_state": ["random_state"],
     }
 
+    path_parameters: ClassVar[tuple[str, ...]] = ("max_iter",)
+
     def __init__(
         self,
         eta0: float = 1.0,
@@ -145,7 +151,27 @@ class Perceptron(LinearClassifier):
         ConvergenceWarning
             The last of ``max_iter`` passes still made mistakes.
         """
-        X, codes, weight = self._check_fit(X, y)
+        (stands,) = self._train(*self._check_fit(X, y), [self.max_iter])
+        self._adopt(stands)
+        return self
+
+    def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
+        """Walk once for many numbers of passes: fewer passes are the first of more (see `learners.paths`)."""
+        values = checked_values(self, parameter, values)
+        if sample_weight is not None:
+            raise TypeError("Perceptron takes no sample_weight; give None.")
+        checked = clone(self)
+        rows = checked._check_fit(X, y)
+        for value, stands in zip(values, checked._train(*rows, values), strict=True):
+            fitted = copy(checked)
+            fitted.max_iter = value
+            fitted._adopt(stands)
+            yield fitted
+
+    def _train(
+        self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, stops: Sequence[int]
+    ) -> Iterator[tuple[Stand, ...]]:
+        """Walk once in each of the k problems; return where all of them stand after so many passes, for each stop."""
         signs = one_against_rest(codes, len(self.classes_))  # (k, n)
         rates = self._rates(signs, weight)  # (k, n)
         start = self._start(len(signs), X.shape[1])  # (k, d + 1)
@@ -153,26 +179,57 @@ class Perceptron(LinearClassifier):
         unit = _unit(rows)
         if unit != 1.0:
             rows, start = rows / unit, start / unit
-        random_state = check_random_state(self.random_state)
+        # Seeds of their own: what one problem draws does not depend on how many passes another made.
+        seeds = check_random_state(self.random_state).randint(2**31, size=len(signs))
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            problems = zip(signs, rates, start, strict=True)
-            walks = [self._walk(rows, *problem, unit, random_state) for problem in problems]
-            planes = np.array([walk.plane for walk in walks]) * unit  # (k, d + 1)
-            losses = np.zeros(max(len(walk.losses) for walk in walks))
-            for walk in walks:
-                losses[: len(walk.losses)] += np.array(walk.losses) * unit * unit
+            problems = zip(signs, rates, start, seeds, strict=True)
+            walks = [self._walk(rows, *problem, unit, stops) for problem in problems]
+        return zip(*walks, strict=True)
+
+    def _walk(
+        self,
+        rows: np.ndarray,
+        sign: np.ndarray,
+        rates: np.ndarray,
+        plane: np.ndarray,
+        seed: int,
+        unit: float,
+        stops: Sequence[int],
+    ) -> list[Stand]:
+        """Pass over the rows of one problem until none is wrong, or the loss falls no more, or the last stop."""
+        rows *= sign[:, None]
+        walk = Walk(rows, rates, plane, averaged=self.averaged)
+        random_state = np.random.RandomState(seed)
+        enough = None if self.tol is None else self.tol * len(rows) / unit / unit
+        stands: dict[int, Stand] = {}
+        ended, passes = False, 0
+        while not ended and passes < max(stops, default=0):
+            walk.pass_over(random_state.permutation(len(rows)) if self.shuffle else None)
+            passes += 1
+            ended = not walk.mistakes or (enough is not None and walk.idle(enough) >= self.n_iter_no_change)
+            if ended or passes in stops:
+                stand = walk.stand(ended=ended)
+                stands[passes] = Stand(stand.plane * unit, [loss * unit * unit for loss in stand.losses], ended)
+        rows *= sign[:, None]  # as they were: the next problem needs no copy either
+        return [stands[min(stop, passes)] for stop in stops]
+
+    def _adopt(self, stands: Sequence[Stand]) -> None:
+        """Be the planes that the walks came to."""
+        planes = np.array([stand.plane for stand in stands])  # (k, d + 1)
         if not np.isfinite(planes).all():
             raise ValueError("Perceptron: the plane's weights outgrew floats; rescale the columns, or lower eta0.")
+        losses = np.zeros(max(len(stand.losses) for stand in stands))
+        for stand in stands:
+            losses[: len(stand.losses)] += stand.losses
         self.coef_, self.intercept_ = planes[:, :-1].copy(), planes[:, -1].copy()
         self.n_iter_, self.loss_curve_ = len(losses), losses.tolist()
-        if not all(walk.ended for walk in walks):
+        if not all(stand.ended for stand in stands):
             warnings.warn(
                 f"Perceptron: the last of max_iter={self.max_iter} passes still made mistakes; the classes may not be "
                 "separable by a plane (averaged=True is steadier then), or raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
     def _rates(self, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return η of each row in each problem, of shape (k, n), from the weights of the rows' classes, (n,)."""
@@ -199,31 +256,6 @@ class Perceptron(LinearClassifier):
         if not np.isfinite(start).all():
             raise ValueError("coef_init and intercept_init must be finite numbers; give others, or None for 0.")
         return start
-
-    def _walk(
-        self,
-        rows: np.ndarray,
-        sign: np.ndarray,
-        rates: np.ndarray,
-        plane: np.ndarray,
-        unit: float,
-        random_state: Any,
-    ) -> Walk:
-        """Pass over the rows of one problem until none is wrong, or the loss falls no more."""
-        rows *= sign[:, None]
-        walk = Walk(plane, averaged=self.averaged)
-        blocks = walk.blocks(rows, rates)
-        enough = None if self.tol is None else self.tol * len(rows) / unit / unit
-        while not walk.ended and len(walk.losses) < self.max_iter:
-            if self.shuffle:
-                order = random_state.permutation(len(rows))
-                blocks = walk.blocks(rows[order], rates[order])
-            walk.pass_over(blocks)
-            walk.ended = not walk.mistakes or (enough is not None and walk.idle(enough) >= self.n_iter_no_change)
-        rows *= sign[:, None]  # as they were: the next problem needs no copy either
-        if self.averaged:
-            walk.plane = walk.average()
-        return walk
 
 
 def _unit(rows: np.ndarray) -> float:

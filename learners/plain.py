@@ -8,6 +8,7 @@ so is every error and its wording.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,11 @@ def distinct(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if small is None:
         values = np.unique(cells)
         return values, np.searchsorted(values, cells)  # several times faster than unique's own inverse
-    present = np.bincount(small) > 0
-    values = np.flatnonzero(present)
-    codes = small if present.all() else (np.cumsum(present) - 1)[small]
-    return values.astype(cells.dtype), codes
+    count = np.bincount(small)
+    if count.all():
+        return np.arange(count.size, dtype=cells.dtype), small
+    present = count > 0
+    return np.flatnonzero(present).astype(cells.dtype), (np.cumsum(present) - 1)[small]
 
 
 def _finite_numbers(array: np.ndarray) -> np.ndarray | None:
@@ -61,5 +63,5 @@ def _finite_numbers(array: np.ndarray) -> np.ndarray | None:
         return None
     array = array.astype(np.float64, copy=False)
     # One infinite or missing cell makes the sum such.  A sum of finite cells may overflow: then it is not so plain.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return array if np.isfinite(array.sum()) else None
+    # It is einsum's, which does not warn of either, as NumPy's sum would unless told not to in as much time again.
+    return array if math.isfinite(np.einsum("ij->" if array.ndim == 2 else "i->", array)) else None

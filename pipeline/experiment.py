@@ -11,6 +11,7 @@ import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,14 @@ def fit(experiment: Experiment, split: Split) -> Model:
     return Model(model, path, candidates, unpruned, seconds, _once(str(warning.message) for warning in said))
 
 
+def headline_score(experiment: Experiment, model: Any, X: Any, y: np.ndarray) -> float:
+    """Return the headline score of a fitted model on rows X (m, d) with y (m,), in the metric's natural sign."""
+    dataset, metric = experiment.dataset, experiment.metrics[experiment.headline]
+    classes = dataset.classes if dataset.task == "classification" else None
+    outcome = observe(model, X, y, classes, dataset.positive, labels_only=not metric.needs)
+    return metric.formula(coded(outcome))
+
+
 def _once(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
@@ -210,17 +219,11 @@ def _material(experiment: Experiment, split: Split) -> Material:
     """One validation row serves one choice: tuning sees the validation part only where it is tuning's."""
     dataset, metric = experiment.dataset, experiment.metrics[experiment.headline]
     rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
-
-    def score_one(model: Any, X: pd.DataFrame, y: np.ndarray) -> float:
-        classes = dataset.classes if dataset.task == "classification" else None
-        outcome = observe(model, X, y, classes, dataset.positive, labels_only=not metric.needs)
-        return metric.formula(coded(outcome))
-
     return Material(
         X=dataset.X.iloc[rows],
         y=dataset.y[rows],
         n_train=len(split.train),
-        score=score_one,
+        score=partial(headline_score, experiment),
         more_is_better=metric.more_is_better,
         is_classes=dataset.task == "classification",
         seed=axis_seed(experiment.seed, "tuning"),

@@ -128,9 +128,7 @@ class GridTuning:
         inner = self._inner(material)
         scores, seconds = np.empty((2, len(candidates), len(inner)))
         for number, (train, validation) in enumerate(inner):
-            prepare = clone(Pipeline([("table", "passthrough"), *model.steps[:-1]]))
-            X = _bare(model[-1], prepare.fit_transform(material.X.iloc[train], material.y[train]))
-            Q = _bare(model[-1], prepare.transform(material.X.iloc[validation]))
+            X, Q = prepared(model, material.X.iloc[train], material.y[train], material.X.iloc[validation])
             for place, learner, lap in fit_candidates(model[-1], self.grids, X, material.y[train]):
                 scores[place, number] = material.score(learner, Q, material.y[validation])
                 seconds[place, number] = lap
@@ -148,6 +146,23 @@ class GridTuning:
         smallest = np.unique(y, return_counts=True)[1].min() if material.is_classes else 0
         kind = StratifiedKFold if smallest >= self.folds else KFold
         return list(kind(self.folds, shuffle=True, random_state=material.seed).split(rows, y))
+
+
+def prepared(model: Pipeline, X: pd.DataFrame, y: np.ndarray, *others: pd.DataFrame) -> list[Any]:
+    """Fit copies of the steps before the learner; return the tables, X first, as the learner is to see them.
+
+    Parameters
+    ----------
+    model : Pipeline
+        Stays as it is.
+    X : DataFrame of shape (n, d)
+    y : ndarray of shape (n,)
+    *others : DataFrame
+        Of the same columns; only transformed.
+    """
+    steps = clone(Pipeline([("table", "passthrough"), *model.steps[:-1]]))
+    tables = [steps.fit_transform(X, y), *map(steps.transform, others)]
+    return [_bare(model[-1], table) for table in tables]
 
 
 def fit_candidates(

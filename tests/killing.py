@@ -30,12 +30,13 @@ class Killing:
 
 
 def start(folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start the command in a folder."""
+    """Start the command in a folder; Ctrl-C reaches it also where the tests themselves run in the background."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     with (folder / "said.txt").open("ab") as said:
         return subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "pipeline", *words],
             cwd=folder, stdout=said, stderr=said, env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
 
 

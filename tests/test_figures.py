@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,10 @@ import pytest
 from command import Bakeoff
 from matplotlib.figure import Figure as Paper
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import validation_curve
+from sklearn.pipeline import Pipeline as SklearnPipeline
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import learners
 from learners.decision_tree.export import draw
@@ -231,6 +236,66 @@ def test_the_validation_curve_shows_accuracy_1_for_one_neighbour_on_its_own_rows
     assert training[0] == 1
     assert test[1] == pytest.approx(seen.folds[0].scores["test_accuracy"])  # k=5 is the run's own
     assert [line.get_label() for line in axes.lines] == ["training rows", "test rows"]
+
+
+CURVES: dict[str, tuple[Dataset, Any, str, list[Any]]] = {
+    "neighbours": (MOONS, make_pipeline(StandardScaler(), KNN), "n_neighbors", [5, 1, 30, 5]),
+    "depths": (MOONS, TREE, "max_depth", [1, 3, 12]),
+    "penalties of leaves": (IRIS, TREE, "ccp_alpha", [0.0, 0.01, 0.1]),
+    "ridge": (bundled("diabetes"), learners.Ridge(), "alpha", [0.01, 1.0, 100.0]),
+    "pseudo-counts": (MORTGAGE, BAYES, "alpha", [0.5, 4.0]),
+    "no path": (MOONS, LogisticRegression(), "C", [0.1, 10.0]),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_a_validation_curve_is_scikit_learns_which_fits_every_value_anew(name: str) -> None:
+    dataset, model, parameter, values = CURVES[name]
+    steps = model if isinstance(model, SklearnPipeline) else make_pipeline("passthrough", model)
+    experiment = replace(experiment_on(dataset, steps[-1], KFold(folds=4)), preprocessing=steps[0])
+    seen = finished(experiment)
+    found = seen.scores_along(parameter, values)
+    expected = validation_curve(
+        SklearnPipeline([("before", steps[0]), ("learner", steps[-1])]), dataset.X, dataset.y,
+        param_name=f"learner__{parameter}", param_range=values, scoring=experiment.headline,
+        cv=[(split.train, split.test) for split in experiment.splits()],
+    )  # fmt: skip
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+class CountedTree(learners.DecisionTreeClassifier):
+    """Writes down how many rows it grows from, each time."""
+
+    fits: ClassVar[list[int]] = []
+
+    def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        self.fits.append(len(X))
+        return super()._full_tree(X, y, sample_weight)
+
+
+class CountedNeighbours(learners.KNeighborsClassifier):
+    """Writes down how many rows it learns from, each time."""
+
+    fits: ClassVar[list[int]] = []
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        self.fits.append(len(X))
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(("learner", "parameter"), [(CountedTree(), "max_depth"), (CountedNeighbours(), "n_neighbors")])
+def test_a_validation_curve_is_fitted_once_in_each_fold(learner: Any, parameter: str) -> None:
+    seen = finished(experiment_on(MOONS, learner, KFold(folds=3)))
+    learner.fits.clear()
+    figures.ValidationCurve(parameter=parameter, values=[1, 2, 4, 8]).draw(seen)
+    assert learner.fits == [len(fold.split.train) for fold in seen.folds]
+
+
+def test_subtrees_of_cost_complexity_are_cut_from_one_tree() -> None:
+    seen = finished(experiment_on(MOONS, CountedTree()))
+    CountedTree.fits.clear()
+    figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(seen)
+    assert len(CountedTree.fits) <= 3  # the tree, its sequence of penalties, and the path along them
 
 
 def test_the_regression_tree_steps_at_the_means_of_its_leaves() -> None:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from learners.centred import Centred
 from learners.linear import TILE, linear_scores
 from learners.multiclass import one_against_rest
-from learners.scaling import Standardized, center
+from learners.scaling import Standardized
 
 
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (2, 1), (20, 1), (5, 3), (64, 10), (300, 2)])
@@ -40,10 +41,14 @@ def test_two_classes_are_one_problem_with_the_second_class_positive() -> None:
 def test_centring_makes_a_constant_column_exactly_zero(value: float) -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([np.full(1000, value), rng.normal(size=1000)])
-    out = np.empty_like(X)
-    mean = center(X, rng.dirichlet(np.ones(1000)), out)
-    assert not out[:, 0].any()
-    assert mean[0] == value
+    share = rng.dirichlet(np.ones(1000))
+    columns = Standardized(X, share, 0.0, fit_intercept=True)
+    assert not columns.table[:, 0].any()
+    coef, intercept = columns.original(np.array([[1.0, 0.0, 0.0]]))
+    assert intercept == -coef[0, 0] * value
+    rows = Centred(X, rng.normal(size=1000), share, True)
+    assert rows.mean[0] * rows.unit[0] == value
+    assert rows.weights(np.zeros(2))[0] == 0
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -59,3 +64,16 @@ def test_a_standardized_table_has_the_same_scores_and_the_same_penalty(fit_inter
     np.testing.assert_allclose(
         (columns.penalty[:4] * theta[:, :4] ** 2)[:, ordinary], penalty * coef[:, ordinary] ** 2, rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("offset", [0.0, 500.0, 1e6, 1e12])
+def test_scores_and_their_derivatives_are_those_of_the_standardized_table(fit_intercept: bool, offset: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3)) * [1.0, 1e3, 1e-3] + [offset, 0, 7]
+    columns = Standardized(X, rng.dirichlet(np.ones(50)), 0.1, fit_intercept=fit_intercept)
+    theta, residual, rows = rng.normal(size=(2, 3 + fit_intercept)), rng.normal(size=(2, 30)), slice(10, 40)
+    table = columns.table[rows]
+    np.testing.assert_allclose(columns[rows], table)
+    np.testing.assert_allclose(columns.scores(theta, rows), theta @ table.T, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(columns.pull(residual, rows), residual @ table, rtol=1e-9, atol=1e-9)

@@ -10,11 +10,12 @@ import pytest
 import sklearn.linear_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from learners import LogisticRegression
+from learners import LogisticRegression, likelihood
 from learners.likelihood import Likelihood
 
 INF = float("inf")
@@ -285,3 +286,20 @@ def test_one_class_is_refused_by_name() -> None:
 def test_bad_parameters_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"'{next(iter(parameters))}' parameter of LogisticRegression"):
         LogisticRegression(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+@pytest.mark.parametrize("c", [2, 3])
+def test_a_table_of_which_no_copy_is_made_has_the_same_weights(
+    c: int, solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = mixed(300, 3, c)
+    X = X + np.array([2000.0, 1e7, 0.0])
+    weight = np.random.default_rng(0).integers(0, 3, 300)
+    model = LogisticRegression(solver=solver, tol=1e-8, max_iter=1000)
+    kept = clone(model).fit(X, y, weight)
+    monkeypatch.setattr(likelihood, "MOST_KEPT", 0)
+    monkeypatch.setattr(likelihood, "TILE", 0)  # as few rows at a time as there may be
+    free = clone(model).fit(X, y, weight)
+    np.testing.assert_allclose(free.coef_, kept.coef_, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(free.predict_proba(X), kept.predict_proba(X), atol=1e-7)

@@ -19,10 +19,12 @@ from learners import (
     MLPClassifier,
     MLPRegressor,
     NaiveBayesClassifier,
+    Perceptron,
     Ridge,
 )
 from learners.knn.search import Search
 from learners.mlp import training
+from learners.perceptron_walk import Walk
 
 PATHS = [(name, learner) for name, learner in learners.REGISTRY.items() if hasattr(learner, "path_parameters")]
 VALUES: dict[str, list[Any]] = {
@@ -70,7 +72,7 @@ def same_as_refitting(
 
 
 def test_paths_go_along_parameters_of_the_learner() -> None:
-    assert {"knn", "naive_bayes", "ridge", "logistic_regression"} <= {name for name, _ in PATHS}
+    assert {"knn", "naive_bayes", "ridge", "logistic_regression", "mlp", "perceptron"} <= {name for name, _ in PATHS}
     for _, learner in PATHS:
         assert set(learner.path_parameters) <= set(learner().get_params())
 
@@ -240,4 +242,52 @@ def test_one_training_serves_every_number_of_passes(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(training, "_one_pass", counted)
     X, labels, _ = table()
     assert len(list(MLPClassifier((4,), tol=0, random_state=0).path(X, labels, "max_iter", [5, 20, 10]))) == 3
+    assert len(seen) == 20
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"averaged": True},
+        {"shuffle": True, "averaged": True, "random_state": 3},
+        {"tol": 1e-3, "n_iter_no_change": 2},
+        {"class_weight": "balanced", "coef_init": 1.0, "eta0": 0.5},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("c", [2, 3])
+def test_passes_of_the_perceptron_on_a_path_are_bit_identical_to_refitting(given: dict[str, Any], c: int) -> None:
+    X, labels, _ = table(300)
+    X, labels = X * 2.0**400, labels if c == 3 else np.where(labels == "top", "top", "other")
+    learner, values = Perceptron(**given), [30, 1, 4, 200, 30]
+    same_as_refitting(learner, X, labels, X, "max_iter", values)
+    for fitted, value in zip(learner.path(X, labels, "max_iter", values), values, strict=True):
+        alone = clone(learner).set_params(max_iter=value).fit(X, labels)
+        np.testing.assert_array_equal(fitted.coef_, alone.coef_)
+        np.testing.assert_array_equal(fitted.intercept_, alone.intercept_)
+        assert (fitted.n_iter_, fitted.loss_curve_) == (alone.n_iter_, alone.loss_curve_)
+
+
+def test_a_path_of_the_perceptron_goes_on_past_the_end_of_learning() -> None:
+    X, labels, _ = table(60)
+    X[:, 0] += 9 * (labels == "top")
+    longest, long = Perceptron().path(X, labels == "top", "max_iter", [500, 400])
+    assert longest.n_iter_ == long.n_iter_ < 400
+    assert longest.loss_curve_[-1] == 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_one_walk_serves_every_number_of_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def counted(self: Walk, order: Any) -> None:
+        seen.append(1)
+        pass_over(self, order)
+
+    pass_over = Walk.pass_over
+    monkeypatch.setattr(Walk, "pass_over", counted)
+    X, labels, _ = table()
+    assert len(list(Perceptron().path(X, labels == "top", "max_iter", [5, 20, 10]))) == 3
     assert len(seen) == 20

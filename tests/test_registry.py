@@ -13,6 +13,7 @@ from doubles import composed
 from omegaconf import OmegaConf
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 import learners
 from learners import REGISTRY
@@ -50,6 +51,11 @@ def test_every_class_is_exported_and_there_once() -> None:
     classes = list(REGISTRY.values())
     assert len(set(classes)) == len(classes)
     assert {cls.__name__ for cls in classes} <= set(learners.__all__)
+
+
+@pytest.mark.parametrize("cls", REGISTRY.values())
+def test_the_defaults_of_a_learner_are_valid(cls: type[BaseEstimator]) -> None:
+    validate_parameter_constraints(cls._parameter_constraints, defaults(cls), caller_name=cls.__name__)
 
 
 @pytest.mark.parametrize("name", REGISTRY)

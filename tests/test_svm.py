@@ -13,7 +13,7 @@ from sklearn.svm import SVC as LibSVC
 
 from learners import SVC
 from learners.svm.embedding import embedded
-from learners.svm.kernels import StoredGram, given_gram
+from learners.svm.grams import StoredGram, given_gram
 
 INF = float("inf")
 
@@ -234,8 +234,29 @@ def test_a_price_that_no_row_pays_may_be_any_and_one_that_floats_cannot_reckon_w
     X, y = load_breast_cancer(return_X_y=True)
     hard, dear = SVC(C=INF, kernel="linear").fit(X, y), SVC(C=1e20, kernel="linear").fit(X, y)
     np.testing.assert_allclose(dear.margin_, hard.margin_, rtol=1e-6)
+    X, y = noisy(40)
     with pytest.warns(ConvergenceWarning, match="lower C"):
-        assert SVC(C=1e6, kernel="linear").fit(X, y).fit_status_ == 1
+        assert SVC(C=1e20).fit(np.vstack([X, X]), np.concatenate([y, 1 - y])).fit_status_ == 1
+
+
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e6, 1e8])
+@pytest.mark.parametrize("flipped", [0, 20])  # labels, so that the classes overlap
+def test_dear_slack_and_columns_in_units_far_apart_reach_the_optimum(C: float, flipped: int) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    y[:flipped] = 1 - y[:flipped]
+    signs = 2.0 * y - 1
+    machine = SVC(C=C, kernel="linear").fit(X, y)
+    alpha, margin = signs * alphas(machine, y.size), signs * machine.decision_function(X)
+    assert machine.fit_status_ == 0
+    assert (alpha >= 0).all()
+    assert (alpha <= C * (1 + 1e-12)).all()
+    assert abs(signs @ alpha) <= 1e-10 * alpha.sum()
+    assert (margin[alpha < C] >= 1 - 1e-6).all()
+    assert (margin[alpha > 0] <= 1 + 1e-6).all()
+    # The objectives from the multipliers alone and from the plane alone: between them lies the optimum.
+    w = (X - X.mean(axis=0)).T @ (signs * alpha)
+    primal = 0.5 * machine.coef_[0] @ machine.coef_[0] + C * np.maximum(0.0, 1.0 - margin).sum()
+    np.testing.assert_allclose(alpha.sum() - 0.5 * w @ w, primal, rtol=1e-6)
 
 
 def test_an_indefinite_kernel_has_no_rows() -> None:

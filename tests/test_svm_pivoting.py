@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.svm.kernels import Gram, StoredGram
+from learners.svm.grams import Gram, StoredGram
 from learners.svm.pivoting import free_guess, pivot
 from learners.svm.quadratic import Box, violation
 from learners.svm.smo import pair_steps

@@ -1,9 +1,9 @@
 """Decision trees: growing level by level, criteria, pruning, export.
 
-``criteria`` says what a good split is, ``targets`` (``labels``, ``values``) what is summed, ``front`` keeps rows
-sorted, ``block``, ``numeric``, ``squares``, ``nominal`` and ``search`` find splits, ``growing`` and ``book`` make the
-tree of ``tree``, ``pruning`` and ``sequence`` cut it back, ``paths`` takes the trees of many limits from one,
-``export`` shows it.
+``criteria`` says what a good split is, ``targets`` (``labels``, ``values``) what is summed, ``front`` (``sorting``)
+keeps rows sorted, ``block``, ``numeric``, ``everywhere``, ``squares``, ``counting`` (``scale``), ``nominal`` and
+``search`` find splits, ``growing`` and ``book`` make the tree of ``tree``, ``pruning`` and ``sequence`` cut it back,
+``paths`` takes the trees of many limits from one, ``export`` shows it.
 """
 
 from learners.decision_tree.classifier import DecisionTreeClassifier

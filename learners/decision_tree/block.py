@@ -78,8 +78,9 @@ class Block:
         self.feature = feature
         self.node, self.start, self.n = front.node_of_place, front.start, front.order.shape[1]
         self.unit = front.target.whole is None
-        self.total = np.vstack([front.rows_in_node, front.sums]) if self.unit else front.sums
-        self.total = self.total.astype(np.float64)
+        self.whole_rows = self.unit or front.target.counted  # whether weights are numbers of rows
+        self.total = np.empty((front.sums.shape[0] + self.unit, self.m))
+        self.total[0], self.total[self.unit :] = front.rows_in_node, front.sums
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
@@ -105,17 +106,18 @@ class Block:
 
     def feature_at(self, at: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the feature at places (q,) in these nodes: shape (q,)."""
-        return self.feature[at // self.n, node if self.feature.shape[1] > 1 else 0]
+        slot = at // self.n
+        return self.feature[slot, node] if self.feature.shape[1] > 1 else self.feature[:, 0].take(slot)
 
     def cells(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the cells at places (..., q), which are of these features and nodes (q,): shape (..., q)."""
         n0 = self.front.columns.shape[1]
-        row_zero = (feature - self.front.tree.take(node)) * n0
+        row_zero = (feature - self.front.tree.take(node) if self.front.several_trees else feature) * n0
         return self.front.columns.ravel().take(self.order.ravel().take(at) + row_zero)
 
     def around(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the values below and above the cuts after places (q,), of these features and nodes: (2, q)."""
-        return self.cells(np.stack([at, at + 1]), feature, node)
+        return self.cells(np.array([at, at + 1]), feature, node)
 
     def pairs(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the node of each place (q,), and its (feature, node) pair."""
@@ -132,13 +134,28 @@ class Block:
     def left_sums(self, at: np.ndarray, pair: np.ndarray) -> np.ndarray:
         """Return the sums of the node's rows up to and including each place (q,), for ascending places: (p, q)."""
         target, left = self.front.target, np.empty((self.total.shape[0], at.size))
-        runs = target.runs(self.order.ravel(), at)
+        runs = [run.take(at) for run in target.runs(self.order.ravel())]  # one after the other: they are large
         for run, own in zip(runs, target.packed(self.front.sums, self.front.rows_in_node), strict=True):
             run -= self.before(own).take(pair)
         if self.unit:  # places are rows
             np.subtract(at + 1, self.before(self.front.rows_in_node).take(pair), out=left[0])
-        target.unpack(runs, left)
+        for row, column in zip(left[self.unit :], target.unpacked(runs), strict=True):
+            row[:] = column
         return left
+
+    def left_sums_everywhere(self) -> list[np.ndarray]:
+        """Return the sums of the node's rows up to and including each place, the weight first: each (b, n) or (n,)."""
+        target, front = self.front.target, self.front
+        runs = list(target.runs(self.order))
+        for run, own in zip(runs, target.packed(front.sums, front.rows_in_node), strict=True):
+            run -= (own.cumsum() - own).take(self.node)
+        sums = target.unpacked(runs)
+        return [self.rows_upto, *sums] if self.unit else sums
+
+    @cached_property
+    def rows_upto(self) -> np.ndarray:
+        """How many rows of its node stand at a place or before it, whatever the feature: (n,)."""
+        return np.arange(1, self.n + 1) - self.start.take(self.node)
 
 
 def first_best(gain: np.ndarray, pair: np.ndarray) -> np.ndarray:

@@ -11,28 +11,38 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.decision_tree.block import Splits
-from learners.decision_tree.front import Front
+from learners.decision_tree.front import Front, by_branch
 from learners.decision_tree.search import Decision
-from learners.decision_tree.targets import Content
+from learners.decision_tree.targets import Content, Target
 from learners.decision_tree.tree import Tree
 
 
 @dataclass
 class Level:
-    """The m open nodes of a level: their numbers in the tree, which tree it is, and what they hold."""
+    """The m open nodes of a level: their numbers in the tree, which tree it is, and what they hold.
+
+    ``branch`` is the branch of its parent that a node is.
+    """
 
     number: np.ndarray
     tree: np.ndarray
+    branch: np.ndarray
     content: Content
 
     def take(self, chosen: np.ndarray) -> Level:
         """Return the chosen nodes alone."""
         content = Content(*(part[chosen] for part in self.content))
-        return Level(self.number[chosen], self.tree[chosen], content)
+        return Level(self.number[chosen], self.tree[chosen], self.branch[chosen], content)
 
 
 class Book:
     """Entries about all nodes so far, of all trees of the front.
+
+    Parameters
+    ----------
+    n_values : ndarray of shape (d,)
+    target : Target
+    roots : Level
 
     Attributes
     ----------
@@ -43,8 +53,8 @@ class Book:
     root_weight : ndarray, one for each tree
     """
 
-    def __init__(self, n_values: np.ndarray, roots: Level) -> None:
-        self.n_values, self.roots = n_values, roots
+    def __init__(self, n_values: np.ndarray, target: Target, roots: Level) -> None:
+        self.n_values, self.target, self.roots = n_values, target, roots
         self.depth, self.count = 0, roots.number.size
         self.root_weight = roots.content.weight
         self._births: list[tuple[np.ndarray, ...]] = []
@@ -55,10 +65,7 @@ class Book:
 
     def _write_births(self, level: Level) -> None:
         depth = np.full(level.number.size, self.depth)
-        content = level.content
-        self._births.append(
-            (level.number, level.tree, depth, content.rows, content.weight, content.impurity, content.value)
-        )
+        self._births.append((level.number, level.tree, depth, *level.content))
 
     def write_splits(self, level: Level, splits: Splits, decision: Decision) -> None:
         """Enter the splits of a level, and reserve numbers for the children."""
@@ -87,33 +94,34 @@ class Book:
         split = np.flatnonzero(columns[5])
         return [column.take(split) for column in columns]
 
-    def write_children(self, front: Front, level: Level, decision: Decision) -> tuple[Level, np.ndarray]:
+    def write_children(self, front: Front, level: Level, decision: Decision) -> tuple[Level, np.ndarray, np.ndarray]:
         """Enter the children of a level.
 
         Returns
         -------
         Level
             The children, branch by branch.
-        ndarray of shape (n,)
-            The position in that level of each row of the first feature's order; -1 where the node was not split.
+        rows, node : ndarray of shape (n,)
+            Their rows, child after child, and the position of each row's child in that level.
         """
-        widest = int(decision.n_branches.max())
-        exists = (np.arange(widest)[:, None] < decision.n_branches).ravel()  # (widest m)
-        at = np.flatnonzero(exists)
-        m = level.number.size
-        branch, parent = at // m, at % m
-        child = (np.cumsum(exists) - 1).take(decision.branch * m + front.node_of_place)
-        rows = front.order[0]
-        if at.size < exists.size:  # some nodes are done
-            child[decision.branch < 0] = -1
-            on = np.flatnonzero(child >= 0)
-            content = front.target.content(rows.take(on), child.take(on), at.size)
-        else:
-            content = front.target.content(rows, child, at.size)
+        m, widest = level.number.size, int(decision.n_branches.max())
+        at = (np.arange(widest)[:, None] < decision.n_branches).ravel().nonzero()[0]
+        branch, parent = np.divmod(at, m)
+        rows = by_branch(front.order[:1], decision.branch[None, :], widest)[0].astype(np.intp, copy=False)
+        places = decision.rows.ravel().take(at)
+        node = np.repeat(np.arange(at.size), places)
         self.depth += 1
-        children = Level(self._first_child.take(parent) + branch, level.tree.take(parent), content)
+        number = self._first_child.take(parent) + branch
+        children = Level(number, level.tree.take(parent), branch, self.target.content(rows, node, places))
         self._write_births(children)
-        return children, child
+        return children, rows, node
+
+    def _described_births(self) -> list[np.ndarray]:
+        """Return the columns of all nodes, described together: a level may have few."""
+        number, tree, depth, *parts = _gather(self._births)
+        content = Content(*parts)
+        value, impurity = self.target.describe(content)
+        return [number, tree, depth, content.rows, content.weight, impurity, value]
 
     def best_first(self, max_leaf_nodes: float) -> np.ndarray:
         """Mark the splits that a heap would make first, largest gain first, within the allowed leaves: (count,)."""
@@ -137,7 +145,7 @@ class Book:
 
     def trees(self, max_leaf_nodes: float) -> list[Tree]:
         """Return the finished trees."""
-        births, splits = _gather(self._births), self._made_splits()
+        births, splits = self._described_births(), self._made_splits()
         tree_of = np.full(self.count, -1)  # a number reserved for a child that never was belongs to no tree
         tree_of[births[0]] = births[1]
         carried_out = tree_of[splits[4]] >= 0

@@ -18,9 +18,14 @@ decision trees" (ID3), Machine Learning 1, 1986, and "C4.5", 1993.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+Sums = np.ndarray | Sequence[np.ndarray]
+"""Sums of candidates, the weight first: an array (p, q), or p arrays that broadcast against each other."""
 
 
 def information(p: ArrayLike) -> np.ndarray:
@@ -37,7 +42,7 @@ def entropy(weights: ArrayLike) -> np.ndarray:
 def gini(weights: ArrayLike) -> np.ndarray:
     """Return the Gini impurity of class weights of shape (..., c): shape (...)."""
     p = _fractions(weights)
-    return (p * (1 - p)).sum(axis=-1)
+    return np.asarray(np.einsum("...k,...k->...", p, 1 - p))
 
 
 def misclassification(weights: ArrayLike) -> np.ndarray:
@@ -96,18 +101,12 @@ class SquaredDistance(Criterion):
     def __init__(self, *, classes: bool) -> None:
         self.classes = classes
 
-    def _squares(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
-        squares = np.zeros(part.shape[1])
-        first = np.zeros(part.shape[1])
-        for here, there in zip(part[1:], total[1:], strict=True):
-            deviation = here * total[0]
-            deviation -= part[0] * there
-            if part.shape[0] == 2:  # of two classes, one deviates as far as the other
-                np.square(deviation, out=deviation)
-                return 2 * deviation if self.classes else deviation
-            first += deviation
-            squares += np.square(deviation, out=deviation)
-        return squares + first * first if self.classes else squares
+    def _squares(self, part: Sums, total: Sums) -> np.ndarray:
+        deviations = [here * total[0] - part[0] * there for here, there in zip(part[1:], total[1:], strict=True)]
+        if self.classes and len(deviations) > 1:
+            deviations.append(reduce(np.add, deviations))  # the first class, but for the sign
+        squares: np.ndarray = reduce(np.add, map(np.square, deviations))
+        return 2 * squares if self.classes and len(deviations) == 1 else squares  # two classes deviate alike
 
     def unit(self, weight: np.ndarray) -> np.ndarray:
         return 1 / (weight * weight)
@@ -115,7 +114,7 @@ class SquaredDistance(Criterion):
     def branch(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         return self._squares(part, total) / total[0] / part[0]
 
-    def cut(self, left: np.ndarray, total: np.ndarray) -> np.ndarray:
+    def cut(self, left: Sums, total: Sums) -> np.ndarray:
         """Both branches deviate by the same amount: 1/W_l + 1/W_r = W / (W_l W_r)."""
         return self._squares(left, total) / (left[0] * (total[0] - left[0]))
 

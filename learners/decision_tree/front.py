@@ -12,23 +12,26 @@ are sorted once there are too many nodes for that.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from learners.decision_tree.scale import Scale, most_values, ranks
+from learners.decision_tree.sorting import BLOCK, argsort_whole, by_features, narrow, sorting
 from learners.decision_tree.targets import Target
-
-BLOCK = 1 << 16
-"""Cells looked at together: few enough to stay in cache, many enough that small tables need one pass."""
 
 FEW_BRANCHES = 4
 
-FEW_PLACES = 8
+FEW_PLACES = 4
 """Rows are counted as long as nodes times values are no more than one for every so many rows."""
 
-DIGIT = 16
-"""NumPy sorts whole numbers of so many bits by counting, much faster than others."""
+
+class Nodes(NamedTuple):
+    """The m nodes of a front; see there."""
+
+    rows_in_node: np.ndarray
+    tree: np.ndarray
+    sums: np.ndarray
 
 
 @dataclass
@@ -45,7 +48,8 @@ class Front:
         The position of each cell among the distinct values of its column, if rows are sorted by it at each level.
     nominal : ndarray of shape (d,), bool
     order : ndarray of shape (d, n) or (1, n), int
-        For each feature the rows by node and within a node by value; with ranks just the rows by node.
+        For each feature the rows by node and within a node by value, in as few bytes as will do; with ranks just the
+        rows by node.
     rows_in_node : ndarray of shape (m,), int
         Nodes stand one after the other, for every feature at the same places.
     tree : ndarray of shape (m,), int
@@ -53,12 +57,16 @@ class Front:
         Of all rows of all trees.
     nominal_values : int
         The most values that a nominal column has, if there are ranks; else 0.
-    has_missing : bool
-        Whether any cell of the table is missing.
+    has_nominal, has_missing : bool
+        Whether any feature is nominal, and whether any cell of the table is missing.
     sums : ndarray of shape (p, m)
         The target's sums in each node; none yet at the roots.
     scale : Scale or None
         As long as rows are counted by value.
+    start : ndarray of shape (m,)
+        Where each node's rows begin.
+    node_of_place : ndarray of shape (n,)
+        The node that stands at each place.
     """
 
     columns: np.ndarray
@@ -69,50 +77,46 @@ class Front:
     tree: np.ndarray
     target: Target
     nominal_values: int
+    has_nominal: bool
     has_missing: bool
     sums: np.ndarray
     scale: Scale | None = None
+
+    def __post_init__(self) -> None:
+        self.start = self.rows_in_node.cumsum() - self.rows_in_node
+        self.node_of_place = np.arange(self.rows_in_node.size).repeat(self.rows_in_node)
 
     @classmethod
     def of(cls, X: np.ndarray, nominal: np.ndarray, target: Target, *, drawing: bool) -> Front:
         """Put all n rows of X (n, d) into one node; ``drawing`` says that nodes will look at a part of the features."""
         columns, has_missing = by_features(X)
+        has_nominal = bool(nominal.any())
         rows, root, no_sums = np.array([X.shape[0]]), np.array([0]), np.empty((0, 1))
         by_node = np.arange(X.shape[0])[None, :]
-        countable = target.countable and not (drawing or has_missing or nominal.any())
+        countable = target.countable and not (drawing or has_missing or has_nominal)
         scale = Scale.of(columns) if countable else None
         if scale is not None:
-            return cls(columns, scale.rank, nominal, by_node, rows, root, target, 0, has_missing, no_sums, scale)
+            return cls(columns, scale.rank, nominal, by_node, rows, root, target, 0, False, False, no_sums, scale)
         order = sorting(columns)
         rank = ranks(columns, order) if drawing else None
         order = by_node if drawing else order
         values = most_values(rank, nominal)
-        return cls(columns, rank, nominal, order, rows, root, target, values, has_missing, no_sums)
-
-    @cached_property
-    def has_nominal(self) -> bool:
-        """Whether any feature is nominal."""
-        return bool(self.nominal.any())
+        return cls(columns, rank, nominal, order, rows, root, target, values, has_nominal, has_missing, no_sums)
 
     @property
     def weight(self) -> np.ndarray:
         """The weight of each node in whole units, shape (m,)."""
         return (self.rows_in_node if self.target.whole is None else self.sums[0]).astype(np.float64)
 
-    @cached_property
-    def start(self) -> np.ndarray:
-        """Where each node's rows begin, shape (m,)."""
-        return np.cumsum(self.rows_in_node) - self.rows_in_node
-
-    @cached_property
-    def node_of_place(self) -> np.ndarray:
-        """The node that stands at each place, shape (n,)."""
-        return np.repeat(np.arange(self.rows_in_node.size), self.rows_in_node)
-
     def cell_of_row_zero(self, feature: np.ndarray) -> np.ndarray:
         """Return, for features (..., m) of each node, what is added to a row to find its cell in the flat table."""
         first: np.ndarray = feature * self.columns.shape[1]
-        return first - self.tree * self.columns.shape[1] if self.tree[-1] > 0 or self.tree.size > 1 else first
+        return first - self.tree * self.columns.shape[1] if self.several_trees else first
+
+    @property
+    def several_trees(self) -> bool:
+        """Whether rows are those of several trees."""
+        return self.target.weight.size > self.columns.shape[1]
 
     def sorted_by(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows sorted by each of b features, and whether the next place holds another cell: both (b, n).
@@ -134,6 +138,7 @@ class Front:
             else:
                 first, last = int(feature[0, 0]), int(feature[-1, 0])
                 order = self.order[first : last + 1] if last - first + 1 == b else self.order[feature[:, 0]]
+            order = order.astype(np.intp)  # what NumPy would make of it at each use
             cells = self.columns.ravel().take(order + zero)
         changes = np.empty(cells.shape, dtype=bool)
         changes[:, -1] = True
@@ -160,35 +165,41 @@ class Front:
         key += (self.node_of_place * ranks_of_column).astype(dtype)
         return key, largest
 
-    def descend(self, branch: np.ndarray, rows_in_node: np.ndarray, tree: np.ndarray, sums: np.ndarray) -> Front:
+    def descend(self, rows: np.ndarray, branch: np.ndarray, nodes: Nodes) -> Front:
         """Return the next level.
 
         Parameters
         ----------
-        branch : ndarray of shape (n,), int
-            The branch that each row of the first feature's order takes; -1 for rows that are done.
-        rows_in_node, tree, sums : ndarray of shape (m,), (m,) and (p, m)
-            Of the next level's nodes, which go branch by branch, and within a branch by parent.
+        rows : ndarray of shape (k,), int
+            Those that are still being split, by the next level's nodes.
+        branch : ndarray of shape (k,), int
+            The branch that each of them takes.
+        nodes : Nodes
+            The next level's, which go branch by branch, and within a branch by parent.
         """
-        widest = int(branch.max()) + 1
         if self.order.shape[0] == 1:
-            order = _select(self.order, branch[None, :].astype(np.int8 if widest < 127 else np.int32), widest)
-            front = replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
-            too_many = self.scale and FEW_PLACES * rows_in_node.size * self.scale.values.shape[1] > order.size
+            front = self._with(rows[None, :], nodes)
+            too_many = self.scale and FEW_PLACES * nodes.tree.size * self.scale.values.shape[1] > rows.size
             return front._sorted_by_all() if too_many else front
-        by_row = np.empty(self.target.weight.size, dtype=np.int8 if widest < 127 else np.int32)
-        by_row[self.order[0]] = branch
-        step = max(1, BLOCK // self.order.shape[1])
-        blocks = [self.order[first : first + step] for first in range(0, self.order.shape[0], step)]
-        parts = [_select(rows, by_row.take(rows), widest) for rows in blocks]
-        order = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+        widest, order = int(branch[-1]) + 1, self.order  # branch by branch: the last row has the largest
+        if widest > 1 or rows.size < order.shape[1]:
+            by_row = np.full(self.target.weight.size, -1, dtype=np.int8 if widest < 127 else np.int32)
+            by_row[rows] = branch
+            step = max(1, BLOCK // order.shape[1])
+            blocks = [order[first : first + step] for first in range(0, order.shape[0], step)]
+            parts = [by_branch(block, by_row.take(block), widest) for block in blocks]
+            order = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return self._with(order, nodes)
+
+    def _with(self, order: np.ndarray, nodes: Nodes) -> Front:
+        table = self.columns, self.rank, self.nominal, order, nodes.rows_in_node, nodes.tree, self.target
+        return Front(*table, self.nominal_values, self.has_nominal, self.has_missing, nodes.sums, self.scale)
 
     def _sorted_by_all(self) -> Front:
         """Return this front with its rows sorted by every feature, no longer to be counted."""
         d, step = self.columns.shape[0], max(1, BLOCK // self.order.shape[1])
         features = [np.arange(first, min(first + step, d))[:, None] for first in range(0, d, step)]
-        order = np.concatenate([self.sorted_by(feature)[0] for feature in features])
+        order = np.concatenate([narrow(self.sorted_by(feature)[0], self.target.weight.size) for feature in features])
         return replace(self, order=order, rank=None, scale=None)
 
     def only(self, nodes: np.ndarray) -> Front:
@@ -196,44 +207,17 @@ class Front:
         chosen = np.zeros(self.rows_in_node.size, dtype=bool)
         chosen[nodes] = True
         order = self.order[:, chosen[self.node_of_place]]
-        rows_in_node, tree, sums = self.rows_in_node[nodes], self.tree[nodes], self.sums[:, nodes]
-        return replace(self, order=order, rows_in_node=rows_in_node, tree=tree, sums=sums)
+        return self._with(order, Nodes(self.rows_in_node[nodes], self.tree[nodes], self.sums[:, nodes]))
 
 
-def _select(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
-    """Rows of branch 0, then of branch 1, …, each in the order they had; those of branch -1 are left out: (b, kept)."""
+def by_branch(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
+    """Return the rows (b, n) of branch 0, then of branch 1, …, each in the order they had, without branch -1: (b, k).
+
+    Every feature has the same number of rows in a branch.
+    """
     b = rows.shape[0]
-    if widest <= FEW_BRANCHES:  # every feature has the same number of rows in a branch
-        flat, parts = rows.ravel(), [np.flatnonzero(branch == k) for k in range(widest)]
+    if widest <= FEW_BRANCHES:
+        flat, parts = rows.ravel(), [(branch == k).ravel().nonzero()[0] for k in range(widest)]
         return np.concatenate([flat.take(part).reshape(b, -1) for part in parts], axis=1)
     places = np.argsort(branch, axis=1, kind="stable")
     return np.take_along_axis(rows, places, axis=1)[:, np.count_nonzero(branch[0] < 0) :]
-
-
-def by_features(X: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return X (n, d) by columns (d, n), +inf where a cell is missing, and whether one is."""
-    columns = np.ascontiguousarray(X.T)
-    missing = np.isnan(columns)
-    has_missing = bool(missing.any())
-    return (np.where(missing, np.inf, columns) if has_missing else columns), has_missing
-
-
-def sorting(columns: np.ndarray) -> np.ndarray:
-    """Return the rows of columns (d, n), +inf where missing, sorted by each: (d, n)."""
-    if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT and (columns == np.rint(columns)).all():
-        return np.argsort(columns.astype(np.uint16), axis=1, kind="stable")
-    return np.argsort(columns, axis=1)
-
-
-def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:
-    """Sort the rows of a table of whole numbers (b, n) up to ``largest`` by their digits, last digit first: (b, n)."""
-    b, n = numbers.shape
-    places = np.argsort(numbers.astype(np.uint16), axis=1, kind="stable")
-    for shift in range(DIGIT, largest.bit_length(), DIGIT):
-        places += np.arange(0, b * n, n)[:, None]
-        digit = (numbers >> shift).astype(np.uint16).ravel().take(places)
-        again = np.argsort(digit, axis=1, kind="stable")
-        again += np.arange(0, b * n, n)[:, None]
-        places = places.ravel().take(again)
-        places -= np.arange(0, b * n, n)[:, None]
-    return places

@@ -20,9 +20,14 @@ import numpy as np
 from learners.decision_tree.block import Limits, Splits
 from learners.decision_tree.book import Book, Level
 from learners.decision_tree.criteria import Criterion
-from learners.decision_tree.front import Front
+from learners.decision_tree.front import Front, Nodes
 from learners.decision_tree.search import best_splits, decide
 from learners.decision_tree.tree import Tree
+
+KEPT = 4_000_000
+"""Bytes. When a block of this size is freed, C's allocator (glibc) begins to keep what is freed for the next array, up
+to twice as much.  Before that it gives larger arrays back to the system, and each of their pages costs a fault when it
+is asked for again: at every step of every level, which could take as long as all that is done with them."""
 
 
 @dataclass
@@ -69,17 +74,16 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
     -------
     list of m Tree
     """
-    roots = front.rows_in_node.size
-    content = front.target.content(front.order[0], front.node_of_place, roots)
-    level = Level(np.arange(roots), np.arange(roots), content)
-    book = Book(n_values, level)
-    child, branch = front.node_of_place, np.zeros(front.node_of_place.size, dtype=np.intp)
-    while (open_nodes := _may_split(level, growth, book.depth)).any():
-        if not (open_nodes.all() and child.min() >= 0):
-            branch = np.where(np.append(open_nodes, False).take(child), branch, -1)
-            level = level.take(np.flatnonzero(open_nodes))
-        content = level.content
-        front = front.descend(branch, content.places, level.tree, content.sums.T)
+    np.empty(KEPT, dtype=np.uint8)  # freed at once
+    rows, node, roots = front.order[0].astype(np.intp), front.node_of_place, np.arange(front.rows_in_node.size)
+    level = Level(roots, roots, np.zeros_like(roots), front.target.content(rows, node, front.rows_in_node))
+    book = Book(n_values, front.target, level)
+    while to_split := np.count_nonzero(open_nodes := _may_split(level, growth, book.depth)):
+        branch = np.where(open_nodes, level.branch, -1).take(node)
+        if to_split < level.number.size:
+            on = (branch >= 0).nonzero()[0]
+            rows, branch, level = rows.take(on), branch.take(on), level.take(open_nodes.nonzero()[0])
+        front = front.descend(rows, branch, Nodes(level.content.places, level.tree, level.content.sums.T))
         splits = _search(front, level, growth)
         _reject(splits, front, level, growth, book)
         decision = decide(front, splits, growth.criterion, _limits(front, growth), multiway=growth.multiway)
@@ -88,8 +92,7 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
             decision = decision.only(book.best_first(growth.max_leaf_nodes)[level.number], front.node_of_place)
         if not decision.n_branches.any():
             break
-        level, child = book.write_children(front, level, decision)
-        branch = decision.branch
+        level, rows, node = book.write_children(front, level, decision)
     return book.trees(growth.max_leaf_nodes)
 
 
@@ -151,8 +154,9 @@ def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
 def _reject(splits: Splits, front: Front, level: Level, growth: Growth, book: Book) -> None:
     """Undo splits that gain too little, and write gains in the unit of the impurity, times the node's weight."""
     content = level.content
-    gain = np.where(splits.feature >= 0, splits.gain, 0.0) * growth.criterion.unit(front.weight)
-    gain *= content.unit * content.weight
+    gain = splits.gain * growth.criterion.unit(front.weight)
+    gain *= content.unit
+    gain *= content.weight
     splits.gain = gain
     if growth.min_impurity_decrease > 0:  # a gain equal to the limit but for rounding is enough
         fall = gain / book.root_weight[level.tree] + np.finfo(np.float64).eps

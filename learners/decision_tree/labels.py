@@ -7,6 +7,7 @@ whole table overflow.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
@@ -27,8 +28,8 @@ class Labels(Target):
         self.codes, self.c, self.impurity = codes, c, impurity
         self.narrow = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
         self._weigh(weight, mass)
-        whole = self.whole is None or bool(np.all(self.whole == weight))  # else rounding tells the order of rows
-        self.countable = whole and impurity != "misclassification"  # where cuts that gain nothing tie
+        self.exact = self.whole is None or bool(np.all(self.whole == weight))  # else rounding tells the order of rows
+        self.countable = self.exact and impurity != "misclassification"  # where cuts that gain nothing tie
         self._pack(codes.size if self.whole is None else int(self.whole.sum()))
 
     def of(self, rows: np.ndarray) -> Self:
@@ -54,31 +55,25 @@ class Labels(Target):
             added = (unit + always).take(self.codes)
             self.words.append(added if self.whole is None else added * self.whole)
 
-    def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
-        key = node * self.c + self.codes.take(rows)
-        weight = None if self.whole is None else self.weight.take(rows)
-        counts = np.bincount(key, weights=weight, minlength=m * self.c).reshape(m, self.c)
-        total = counts.sum(axis=1)
-        pure = counts.max(axis=1) == total
-        value = counts / total[:, None]
-        impurity = IMPURITY[self.impurity](counts)
-        impurity[pure] = 0.0
-        if self.whole is None:
-            return Content(total, total, total.astype(np.float64), value, impurity, pure, np.ones(m), counts[:, 1:])
-        places = np.bincount(node, minlength=m)
-        if self.counted:
-            sums = np.column_stack([total, counts[:, 1:]]).astype(np.int64)
-            return Content(sums[:, 0], places, total, value, impurity, pure, np.ones(m), sums)
-        whole = np.bincount(key, weights=self.whole.take(rows), minlength=m * self.c).reshape(m, self.c)
-        sums = np.column_stack([whole.sum(axis=1), whole[:, 1:]]).astype(np.int64)
-        return Content(places, places, total, value, impurity, pure, np.ones(m), sums)
+    def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
+        m, whole = places.size, None if self.whole is None else self.whole.take(rows)
+        key = self.codes.take(rows) * m + node
+        counts = np.bincount(key, weights=whole, minlength=self.c * m).reshape(self.c, m)
+        total = places if whole is None else counts.sum(axis=0).astype(np.int64)
+        pure, weight, told = counts.max(axis=0) == total, total.astype(np.float64), counts
+        if not self.exact:
+            told = np.bincount(key, weights=self.weight.take(rows), minlength=self.c * m).reshape(self.c, m)
+            weight = told.sum(axis=0)
+        sums = counts[1:] if whole is None else np.vstack([total, counts[1:].astype(np.int64)])
+        return Content(total if self.counted else places, places, weight, pure, np.ones(m), sums.T, told.T)
 
-    def codes_of(self, order: np.ndarray) -> np.ndarray:
-        """Return the codes of rows, of any shape, in few bytes."""
-        return self.narrow.take(order)
+    def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
+        impurity = IMPURITY[self.impurity](content.told)
+        impurity[content.pure] = 0.0
+        return content.told / content.told.sum(axis=1)[:, None], impurity
 
-    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
-        return [np.cumsum(word.take(order)).take(at) for word in self.words]
+    def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        return (word.take(order).cumsum(axis=-1) for word in self.words)
 
     def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
         words = [np.zeros(places.size, dtype=np.int64) for _ in self.words]
@@ -86,10 +81,12 @@ class Labels(Target):
             words[k // self.fields] += column << self.bits * (k % self.fields)
         return words
 
-    def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
-        for k, row in enumerate(out):
-            run, shift = runs[k // self.fields], self.bits * (k % self.fields)
-            row[:] = run if self.fields == 1 else (run >> shift) & ((1 << self.bits) - 1)
+    def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
+        if self.fields == 1:
+            return runs[1:] if self.whole is None else runs
+        mask, first = (1 << self.bits) - 1, 1 if self.whole is None else 0
+        places = (divmod(k, self.fields) for k in range(first, self.c))
+        return [(runs[word] >> self.bits * field) & mask for word, field in places]
 
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
         codes = self.codes.take(rows) + key * self.c

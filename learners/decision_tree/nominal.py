@@ -172,17 +172,18 @@ def _ordered_cuts(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the groups ordered by mean target within their pair, the gain of cutting after each, and the left sums."""
     by_mean = np.lexsort((_mean_target(block, groups), groups.pair))
-    # Whole numbers below 2^53: subtracting what came before a pair is exact.
-    upto = np.cumsum(groups.sums[:, by_mean], axis=1)
+    # Whole numbers: subtracting what came before a pair is exact, even if sums along all pairs overflow.
+    own = groups.sums.astype(np.int64)[:, by_mean]
+    upto = np.cumsum(own, axis=1)
     rows = np.cumsum(groups.rows[by_mean])
     length = np.diff(groups.begin, append=groups.pair.size)
-    upto -= np.repeat((upto - groups.sums[:, by_mean])[:, groups.begin], length, axis=1)
+    upto -= np.repeat((upto - own)[:, groups.begin], length, axis=1)
     rows -= np.repeat((rows - groups.rows[by_mean])[groups.begin], length)
     rest = np.add.reduceat(groups.rows, groups.begin).repeat(length) - rows
     valid = (rows >= limits.rows) & (rest >= max(limits.rows, 1))
     valid &= (upto[0] >= limits.weight) & (groups.total[0] - upto[0] >= limits.weight)
     gain = np.full(groups.pair.size, -np.inf)
-    gain[valid] = criterion.cut(upto[:, valid], groups.total[:, valid])
+    gain[valid] = criterion.cut(upto[:, valid].astype(np.float64), groups.total[:, valid])
     return by_mean, gain, upto
 
 

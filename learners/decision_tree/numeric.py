@@ -15,27 +15,24 @@ import numpy as np
 from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
 from learners.decision_tree.counting import CountedBlock
 from learners.decision_tree.criteria import Criterion, SquaredDistance
-from learners.decision_tree.labels import Labels
-from learners.decision_tree.squares import FEW_CLASSES, gain_of_squares, running_squares
+from learners.decision_tree.everywhere import FEW_CELLS, PLACES_PER_CUT, best_everywhere
+from learners.decision_tree.squares import gain_of_squares, squares_of, squares_serve
 
 
 def numeric_splits(
     block: Block, wanted: np.ndarray | None, criterion: Criterion, limits: Limits, *, missing_left: bool
 ) -> Splits:
     """Try every cut of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
-    at = _candidates(block, wanted, limits, missing_left)
+    cheap = criterion if isinstance(criterion, SquaredDistance) and wanted is None and not missing_left else None
+    if cheap and block.changes.size <= FEW_CELLS:
+        return _splits(block, *best_everywhere(block, cheap, limits), missing_left)
+    candidates = _candidates(block, wanted, limits, missing_left)
+    if cheap and PLACES_PER_CUT * np.count_nonzero(candidates) > candidates.size:
+        return _splits(block, *best_everywhere(block, cheap, limits), missing_left)
+    at = np.flatnonzero(candidates)
     if at.size == 0:
         return Splits.none(block.m)
     node, pair = block.pairs(at)
-    labels = _labels_of_many_classes(block, criterion, limits)
-    if labels is not None and at.size > block.changes.size // 4:  # at few places, a sum for each class is cheaper
-        weight, left_squares, right_squares = running_squares(block, labels, at, node, pair)
-        rest = block.total[0].take(node) - weight
-        merit = (left_squares * rest + right_squares * weight) / (weight * rest)
-        best = _first_of_each_node(merit, node, block.m)
-        cut = (part.take(best) for part in (weight, left_squares, right_squares, node))
-        gain = gain_of_squares(block, *cut)
-        return _splits(block, at.take(best), node.take(best), gain, missing_left)
     left = block.left_sums(at, pair)
     if missing_left:
         left += _missing_sums(block).take(pair, axis=1)
@@ -61,10 +58,14 @@ def _best_of_cuts(
     missing_left: bool,
 ) -> Splits:
     """Return the best of the cuts after places (q,) in these nodes and pairs, with these sums left of them (p, q)."""
+    if squares_serve(block, criterion):
+        squares = squares_of(left, block.total, node)
+        merit = squares.merit(block.total[0].take(node))
+        best = _first_of_each_node(_within_limits(merit, block, left[0], node, limits), node, block.m)
+        gain = gain_of_squares(block, squares.take(best), node.take(best))
+        return _splits(block, at.take(best), node.take(best), gain, missing_left)
     total = block.total.take(node, axis=1)
-    gain = criterion.cut(left, total)
-    if limits.weight > 0:
-        gain[(left[0] < limits.weight) | (total[0] - left[0] < limits.weight)] = -np.inf
+    gain = _within_limits(criterion.cut(left, total), block, left[0], node, limits)
     if criterion.by_ratio:
         best = first_best(gain, pair)
         merit = gain[best] / share_entropy(left[0, best] / total[0, best])
@@ -72,17 +73,14 @@ def _best_of_cuts(
         thresholds = midpoint(*block.around(at, block.feature_at(at, node), node))
         return best_of_features(block, pair[best], merit, gain[best], thresholds, missing_left)
     best = _first_of_each_node(gain, node, block.m)
-    gain = gain.take(best)
-    return _splits(block, at.take(best), node.take(best), gain, missing_left)
+    return _splits(block, at.take(best), node.take(best), gain.take(best), missing_left)
 
 
-def _labels_of_many_classes(block: Block, criterion: Criterion, limits: Limits) -> Labels | None:
-    """Return the labels if sums of squares serve: Gini, more than a few classes, no weights, nothing special."""
-    target, front = block.front.target, block.front
-    plain = (block.unit or target.counted) and limits.weight == 0 and not (front.has_missing or front.has_nominal)
-    if plain and isinstance(criterion, SquaredDistance) and isinstance(target, Labels) and target.c > FEW_CLASSES:
-        return target
-    return None
+def _within_limits(merit: np.ndarray, block: Block, left: np.ndarray, node: np.ndarray, limits: Limits) -> np.ndarray:
+    """Give cuts with too little weight on a side a merit (q,) of -inf."""
+    if limits.weight > 0:
+        merit[(left < limits.weight) | (block.total[0].take(node) - left < limits.weight)] = -np.inf
+    return merit
 
 
 def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
@@ -109,8 +107,9 @@ def _splits(block: Block, at: np.ndarray, node: np.ndarray, gain: np.ndarray, mi
 
 def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return s half-way with low < s <= high, also where the two are neighbouring floats or far out of scale."""
-    middle = low / 2 + high / 2
-    return np.where((middle > low) & (middle <= high), middle, high)
+    middle = low / 2
+    middle += high / 2
+    return np.where(middle > low, middle, high)  # halves of the least floats are rounded, never beyond high
 
 
 def _missing_sums(block: Block) -> np.ndarray:
@@ -124,17 +123,17 @@ def _missing_sums(block: Block) -> np.ndarray:
 
 
 def _candidates(block: Block, wanted: np.ndarray | None, limits: Limits, missing_left: bool) -> np.ndarray:
-    """Return the place of every admissible cut: where the value changes, with enough rows on each side.
+    """Mark every admissible cut (b, n): where the value changes, with enough rows on each side.
 
     Between two single rows of one class no cut is best (Fayyad and Irani 1992), and none is tried there unless limits
     forbid the better places.
     """
-    n, min_rows, changes = block.n, limits.rows, block.changes
+    min_rows, changes = limits.rows, block.changes
     candidates = changes.copy()
     if min_rows == 1 and not missing_left:
         candidates[:, block.start + block.front.rows_in_node - 1] = False
     else:
-        left = np.arange(1, n + 1) - block.start.take(block.node)  # (n,) rows of the node up to each place
+        left = block.rows_upto
         size = block.front.rows_in_node.take(block.node)
         if missing_left:
             left = left + block.missing.take(block.node, axis=1)
@@ -149,4 +148,4 @@ def _candidates(block: Block, wanted: np.ndarray | None, limits: Limits, missing
             alike &= changes[:, 2:]
             inner = candidates[:, 1:-1]
             np.greater(inner, alike, out=inner)  # inner and not alike
-    return np.flatnonzero(candidates)
+    return candidates

@@ -9,9 +9,10 @@ import numpy as np
 from learners.decision_tree.block import Block, Limits, Splits
 from learners.decision_tree.counting import CountedBlock
 from learners.decision_tree.criteria import Criterion
-from learners.decision_tree.front import BLOCK, Front
+from learners.decision_tree.front import Front
 from learners.decision_tree.nominal import branches_of, nominal_splits
 from learners.decision_tree.numeric import counted_splits, numeric_splits
+from learners.decision_tree.sorting import BLOCK
 
 COUNTED = 4
 """To count a cell takes so many times less of the cache than to sort it."""
@@ -27,7 +28,8 @@ def best_splits(front: Front, features: np.ndarray, criterion: Criterion, limits
     features : ndarray of shape (b, 1) or (b, m)
         The features to try, ascending: for all nodes, or for each node.
     """
-    step = max(1, BLOCK // front.order.shape[1]) * (1 if front.scale is None else COUNTED)
+    most = max(1, BLOCK // front.order.shape[1]) * (1 if front.scale is None else COUNTED)
+    step = -(-features.shape[0] // -(-features.shape[0] // most))  # as many passes as it takes, of about the same size
     found: list[Splits] = []
     for first in range(0, features.shape[0], step):
         if front.scale is not None:
@@ -50,16 +52,21 @@ def best_splits(front: Front, features: np.ndarray, criterion: Criterion, limits
     return best
 
 
+NO_ROUTES = (np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
+
+
 class Decision(NamedTuple):
     """How the nodes of a level that are split send their rows on.
 
     branch : (n,) branch of the rows of the first feature's order, -1 where the node is not split;
-    n_branches : (m,), 0 if not split; threshold : (m,), NaN if nominal; missing_branch : (m,);
+    n_branches : (m,), 0 if not split; rows : (widest, m), of each branch; threshold : (m,), NaN if nominal;
+    missing_branch : (m,);
     routes : (node, value code, branch), one entry for each value of a nominal split; the code of a missing cell is inf.
     """
 
     branch: np.ndarray
     n_branches: np.ndarray
+    rows: np.ndarray
     threshold: np.ndarray
     missing_branch: np.ndarray
     routes: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -84,17 +91,19 @@ def decide(front: Front, splits: Splits, criterion: Criterion, limits: Limits, *
     if front.has_missing:
         seen = np.logical_or.reduceat(missing, front.start)
         missing_branch[seen] = ~splits.missing_left[seen]
-    branch = right.astype(np.intp)
+    branch = right.view(np.int8)
     if not used.all():
         branch[~used.take(node)] = -1
-    n_branches = np.where(used, 2, 0)
-    routes = (np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
+    n_branches, sizes = used * 2, np.array([front.rows_in_node - right_rows, right_rows])
     nominal = used & front.nominal[feature] if front.has_nominal else used
-    if front.has_nominal and nominal.any():
-        block = Block(front, feature[None, :])
-        groups, group_branch = branches_of(block, nominal[None, :], criterion, limits, multiway=multiway)
-        routes = (groups.node, groups.codes(), group_branch)
-        branch = np.where(nominal.take(node), groups.spread(group_branch), branch)
-        n_branches[nominal] = np.maximum.reduceat(group_branch, groups.begin) + 1
-        splits.threshold[nominal] = np.nan
-    return Decision(branch, n_branches, splits.threshold, missing_branch, routes)
+    if not front.has_nominal or not nominal.any():
+        return Decision(branch, n_branches, sizes, splits.threshold, missing_branch, NO_ROUTES)
+    block = Block(front, feature[None, :])
+    groups, group_branch = branches_of(block, nominal[None, :], criterion, limits, multiway=multiway)
+    branch = np.where(nominal.take(node), groups.spread(group_branch), branch)
+    n_branches[nominal] = np.maximum.reduceat(group_branch, groups.begin) + 1
+    splits.threshold[nominal] = np.nan
+    m, on = used.size, np.flatnonzero(branch >= 0)
+    sizes = np.bincount((branch * m + node).take(on), minlength=m * int(n_branches.max())).reshape(-1, m)
+    routes = (groups.node, groups.codes(), group_branch)
+    return Decision(branch, n_branches, sizes, splits.threshold, missing_branch, routes)

@@ -7,6 +7,7 @@ order of rows and no neighbouring node can change the last bit of a gain, and eq
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from copy import copy
 from typing import NamedTuple, Self
 
@@ -17,19 +18,18 @@ class Content(NamedTuple):
     """What the nodes of one level hold.
 
     rows : (m,) int, each as often as it counts; places : (m,) int, how many stand in the front; weight : (m,);
-    value : (m, c) class weights as fractions, or (m, 1) means; impurity : (m,); pure : (m,) bool;
-    unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the impurity;
-    sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y.
+    pure : (m,) bool; unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the
+    impurity; sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y; told : (m, q) what
+    `Target.describe` makes the nodes' entries of: weights of the classes, or mean and variance.
     """
 
     rows: np.ndarray
     places: np.ndarray
     weight: np.ndarray
-    value: np.ndarray
-    impurity: np.ndarray
     pure: np.ndarray
     unit: np.ndarray
     sums: np.ndarray
+    told: np.ndarray
 
 
 LIGHTEST = 1e-280
@@ -69,12 +69,16 @@ class Target(ABC):
         return part
 
     @abstractmethod
-    def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
-        """Describe m nodes, given rows (n,) and the node of each (n,)."""
+    def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
+        """Weigh m nodes, given their rows (n,), node after node, the node of each (n,), and how many there are (m,)."""
 
     @abstractmethod
-    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
-        """Return running sums over rows order[0], …, order[at], for ascending places at (q,), `packed`: each (q,)."""
+    def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
+        """Return what nodes say, class weights as fractions (m, c) or means (m, 1), and their impurity (m,)."""
+
+    @abstractmethod
+    def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield running sums along the last axis of rows, several in a word: each of the shape of ``order``."""
 
     @abstractmethod
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
@@ -84,12 +88,12 @@ class Target(ABC):
         """
 
     def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
-        """Return the sums (p, m) of nodes with so many places (m,) as `runs` has them: each (m,)."""
+        """Return the sums (p, m) of nodes with so many places (m,) in words, as `runs` has them: each (m,)."""
         return list(sums)
 
     @abstractmethod
-    def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
-        """Write differences of runs as sums into an array (p, q); where places are rows, these may be left out."""
+    def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
+        """Return differences of runs as sums, without the weight where places are rows: of the same shape."""
 
     @abstractmethod
     def alike(self, order: np.ndarray) -> np.ndarray | None:

@@ -103,23 +103,21 @@ class Tree:
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return the node where each row of X (m, d) stops, shape (m,)."""
-        plain = not (self.route_start >= 0).any() and not np.isnan(X).any()
+        plain = not (self.n_values.any() or np.isnan(X).any())
         walk = self._walk_numbers if plain else self._walk
         X = np.ascontiguousarray(X)
         parts = [walk(X[first : first + CHUNK]) for first in range(0, max(X.shape[0], 1), CHUNK)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _walk_numbers(self, X: np.ndarray) -> np.ndarray:
-        """All rows take a step at once; at a leaf, the question is `x >= inf` and the child the leaf itself."""
+        """All rows take a step at once; at a leaf no cell is >= NaN, whatever is asked, and the child is the leaf."""
         leaf = self.is_leaf
-        threshold = np.where(leaf, np.inf, self.threshold)
         child = np.where(leaf, np.arange(leaf.size), self.first_child)
-        feature = np.maximum(self.feature, 0)
         cells, base = X.ravel(), np.arange(X.shape[0]) * X.shape[1]
         node = np.zeros(X.shape[0], dtype=np.intp)
         stop, rows = node, np.arange(X.shape[0])
         for step in range(1, self.max_depth + 1):
-            right = cells.take(base + feature.take(node)) >= threshold.take(node)
+            right = cells.take(base + self.feature.take(node)) >= self.threshold.take(node)
             node = child.take(node)
             node += right
             if rows.size > FEW and step % 4 == 0:  # let go of the rows that have arrived

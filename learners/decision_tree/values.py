@@ -1,6 +1,8 @@
-"""Real numbers as a target: deviations from the mean of the node, as whole numbers, are summed along sorted rows."""
+"""Real numbers as a target: what each is above the least of its node, in fixed point, is summed along sorted rows."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -22,64 +24,62 @@ class Values(Target):
         self.y = y
         self._weigh(weight, mass)
         self._exact = self.whole is None or bool(np.all(self.whole == self.weight))
-        self.whole_deviation = np.zeros(y.shape[0], dtype=np.int64)  # (n0,), relative to the row's present node
+        self._step = 1.0 if self._exact else self.grain * self.heaviest  # the weight of a step
+        self.whole_deviation = np.zeros(y.shape[0], dtype=np.int64)  # (n0,), from the least of the row's present node
 
-    def content(self, rows: np.ndarray, node: np.ndarray, m: int) -> Content:
-        y = self.y.take(rows)
-        one = np.empty(m)
-        one[node] = y
-        shift = y - one.take(node)  # away from a target of the node, so that a large offset does not eat the digits
-        in_node = np.bincount(node, minlength=m)
-        w = 1.0 if self.whole is None else self.weight.take(rows)
-        weight = in_node.astype(np.float64) if self.whole is None else np.bincount(node, weights=w, minlength=m)
-        mean = one + np.bincount(node, weights=w * shift, minlength=m) / weight
-        pure = np.ones(m, dtype=bool)
-        pure[node[shift != 0]] = False
-        deviation = y - mean.take(node)
-        size = np.zeros(m)
-        np.maximum.at(size, node, np.abs(deviation))
-        size[pure | (size == 0)] = 1.0
-        deviation /= size.take(node)  # within [-1, 1]
-        spread = np.bincount(node, weights=w * (deviation * deviation), minlength=m) / weight
-        step, sums = self._write_deviations(deviation, rows, node, in_node)
+    def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
+        start = places.cumsum() - places
+        y, whole = self.y.take(rows), None if self.whole is None else self.whole.take(rows)
+        least = np.minimum.reduceat(y, start)
+        y -= least.take(node)  # so that a large offset does not eat the digits
+        spread = np.maximum.reduceat(y, start)
+        pure = spread == 0
+        spread[pure] = 1.0
+        total = places if whole is None else np.add.reduceat(whole, start)
+        w = 1.0 if whole is None else self.weight.take(rows)
+        weight = total.astype(np.float64) if self._exact else np.add.reduceat(w, start)
+        mean = np.add.reduceat(w * y, start) / weight
+        y /= spread.take(node)  # within [0, 1]
+        squares = np.add.reduceat(w * (y * y), start) / weight
+        steps = self._steps(total if self._exact else places)
+        y *= steps.take(node)
+        sums = np.add.reduceat(self._write_deviations(y, rows, whole), start)
         with np.errstate(over="ignore", under="ignore"):  # squares of targets beyond 1e±154 leave the range of floats
-            impurity = np.where(pure, 0.0, spread * size * size)
-            unit = np.square(size * step)
-        rows_counted = sums[:, 0] if self.counted else in_node
-        return Content(rows_counted, in_node, weight, mean[:, None], impurity, pure, unit, sums)
+            unit = np.square(spread * self._step / steps)
+            variance = np.maximum(squares - np.square(mean / spread), 0.0) * spread * spread
+        rows_counted = total if self.counted else places
+        told = np.array([least + mean, variance]).T
+        sums = sums[:, None] if whole is None else np.column_stack([total, sums])
+        return Content(rows_counted, places, weight, pure, unit, sums, told)
 
-    def _write_deviations(
-        self, deviation: np.ndarray, rows: np.ndarray, node: np.ndarray, in_node: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Store weighted deviations as whole numbers; return the size of one step in each node (m,) and sums (m, p).
+    def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
+        mean, variance = content.told.T
+        return mean[:, None].copy(), np.where(content.pure, 0.0, variance)
+
+    def _steps(self, counted: np.ndarray) -> np.ndarray:
+        """Return into how many steps the range of y is divided in nodes of so many rows: (m,).
 
         Steps are fine, yet such that weight times sum stays below 2^53 in all but the largest nodes.
         """
-        m = in_node.size
-        whole = None if self.whole is None else self.whole.take(rows)
-        total = in_node if whole is None else np.bincount(node, weights=whole, minlength=m)
-        counted = total if self._exact else in_node
-        steps = np.exp2(np.clip(52 - np.ceil(2 * np.log2(counted)), 32, 52))
-        deviation = deviation * steps.take(node)
-        largest = 1.0 if self._exact else self.heaviest
-        if whole is None:
-            deviation = np.rint(deviation)
-        elif self._exact:
-            deviation = np.rint(deviation) * whole
-        else:
-            deviation = np.rint(deviation * (self.weight.take(rows) / largest))
-        self.whole_deviation[rows] = deviation
-        sums = np.bincount(node, weights=deviation, minlength=m)
-        step = (1.0 if self._exact else self.grain * largest) / steps
-        return step, (sums[:, None] if whole is None else np.column_stack([total, sums])).astype(np.int64)
+        steps: np.ndarray = np.exp2(np.maximum(52 - np.ceil(2 * np.log2(counted)), 32))
+        return steps
 
-    def runs(self, order: np.ndarray, at: np.ndarray) -> list[np.ndarray]:
+    def _write_deviations(self, deviation: np.ndarray, rows: np.ndarray, whole: np.ndarray | None) -> np.ndarray:
+        """Store weighted deviations, in steps, as whole numbers; return them: (n,)."""
+        if not self._exact:
+            deviation *= self.weight.take(rows) / self.heaviest
+        numbers = np.rint(deviation, out=deviation).astype(np.int64)
+        if whole is not None and self._exact:
+            numbers *= whole
+        self.whole_deviation[rows] = numbers
+        return numbers
+
+    def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
         columns = [self.whole_deviation] if self.whole is None else [self.whole, self.whole_deviation]
-        return [np.cumsum(column.take(order)).take(at) for column in columns]
+        return (column.take(order).cumsum(axis=-1) for column in columns)
 
-    def unpack(self, runs: list[np.ndarray], out: np.ndarray) -> None:
-        for row, run in zip(out[-len(runs) :], runs, strict=True):
-            row[:] = run
+    def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
+        return runs
 
     def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
         b, keys = key.shape[0], key.ravel()

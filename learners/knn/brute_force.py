@@ -19,8 +19,8 @@ from learners.knn.metrics import NormSpace, Space, has_missing
 from learners.knn.neighbours import in_order, near_columns, nearest_columns, ranked
 from learners.knn.search import Search
 
-BLOCK_CELLS = 2**21
-"""Scores that are wanted at once: 8 MiB in float32, near the cache."""
+BLOCK_CELLS = 2**20
+"""Scores that are wanted at once: 4 MiB in float32, near the cache."""
 
 MOST_CELLS = 2**23
 """Scores that are held at once at most: matrix products want 64 rows, but not at any price."""

@@ -31,16 +31,17 @@ def near_columns(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndar
         At least k columns for each query, ties at the k-th place among them; ``query`` does not decrease.
     """
     lowest, height = _pile_minima(scores, k)
-    width = scores.shape[1] // height
+    n, width = scores.shape[1], scores.shape[1] // height
     bound = np.partition(lowest, k - 1, axis=1)[:, k - 1] + slack.astype(scores.dtype)  # (m,)
-    query, pile = np.nonzero(lowest <= bound[:, None])
-    member = pile[:, None] + width * np.arange(height)  # (piles, height)
-    single = pile >= width
-    member[single] = pile[single, None] + (height - 1) * width
-    near = scores[query[:, None], member] <= bound[query, None]
+    # Flat positions all along: with them NumPy looks things up in half the time that pairs of indices take.
+    query, pile = np.divmod(np.flatnonzero(lowest <= bound[:, None]), lowest.shape[1])
+    column = pile[:, None] + width * np.arange(height)  # (piles, height)
+    single = np.flatnonzero(pile >= width)
+    column[single] = pile[single, None] + (height - 1) * width
+    place = column + (query * n)[:, None]
+    near = scores.ravel().take(place) <= bound.take(query)[:, None]
     near[single, 1:] = False
-    hit, level = np.nonzero(near)
-    return query[hit], member[hit, level]
+    return np.divmod(place.ravel().take(np.flatnonzero(near)), n)
 
 
 def nearest_columns(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -80,25 +80,26 @@ def add_gaussian_evidence(table: np.ndarray, mean: np.ndarray, var: np.ndarray, 
     ValueError
         A row so many standard deviations away that its density is no float.
     """
-    log_norm = -0.5 * np.log(2.0 * np.pi * var)[:, :, np.newaxis]  # (c, q, 1)
-    scale = (np.sqrt(0.5) / np.sqrt(var))[:, :, np.newaxis]  # (c, q, 1)
-    for rows in tiles(*table.shape):
-        part = joint[rows]
-        tile = columns_first(table[rows])  # (q, tile)
-        missing = np.isnan(tile)
-        holes = bool(missing.any())
-        z = np.empty_like(tile)
-        for code in range(joint.shape[1]):
-            with np.errstate(over="ignore"):
+    log_norm = -0.5 * np.log(2.0 * np.pi * var)  # (c, q)
+    scale = np.sqrt(0.5) / np.sqrt(var)  # (c, q)
+    level = log_norm.sum(axis=1)  # (c,)
+    holes = bool(np.isnan(table.min()))  # the smallest of anything and NaN is NaN
+    with np.errstate(over="ignore"):
+        for rows in tiles(*table.shape):
+            tile = columns_first(table[rows])  # (q, tile)
+            missing = np.isnan(tile) if holes else None
+            z, distance = np.empty_like(tile), np.empty((level.size, tile.shape[1]))
+            for code in range(level.size):
                 np.subtract(tile, mean[code, :, np.newaxis], out=z)
-                z *= scale[code]
+                z *= scale[code, :, np.newaxis]
                 z *= z
-                if holes:  # such a cell takes back its own normalising term, and so says nothing
-                    z[missing] = np.broadcast_to(log_norm[code], z.shape)[missing]
-                distance = z.sum(axis=0)[: part.shape[0]]
-            if np.isposinf(distance).any():
+                if missing is not None:  # such a cell takes back its own normalising term, and so says nothing
+                    np.copyto(z, log_norm[code, :, np.newaxis], where=missing)
+                np.add.reduce(z, axis=0, out=distance[code])
+            if distance.max() == np.inf:
                 raise ValueError("X holds a row so far from the training data that its density is no float; scale X.")
-            part[:, code] += log_norm[code].sum() - distance
+            part = joint[rows]
+            part += (level[:, np.newaxis] - distance).T[: part.shape[0]]
 
 
 def _moments(rows: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ of it, ``walking`` sends rows down all trees, ``base`` is what both estimators s
 from learners.random_forest.classifier import RandomForestClassifier
 from learners.random_forest.regressor import RandomForestRegressor
 
-BATCH = 1 << 15
+BATCH = 1 << 16
 """Rows of all trees that grow together."""
 
 __all__ = ["BATCH", "RandomForestClassifier", "RandomForestRegressor"]

@@ -14,9 +14,10 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from learners import random_forest
-from learners.decision_tree.front import Front, by_features, sorting
+from learners.decision_tree.front import Front
 from learners.decision_tree.growing import Growth, grow
 from learners.decision_tree.scale import most_values, ranks
+from learners.decision_tree.sorting import by_features, row_type, sorting
 from learners.decision_tree.targets import Target
 from learners.decision_tree.tree import Tree
 from learners.random_forest.drawing import Pool
@@ -116,6 +117,7 @@ class Nursery:
             tree=np.arange(trees),
             target=target.repeated(drawn.ravel(), int(drawn.sum(axis=1).max())) if self.counted else target,
             nominal_values=most_values(self.rank, self.n_values > 0),
+            has_nominal=bool((self.n_values > 0).any()),
             has_missing=self.has_missing,
             sums=np.empty((0, trees)),
         )
@@ -130,9 +132,11 @@ def _draw(pool: Pool, plan: Plan, generator: np.random.Generator) -> np.ndarray:
 def _repeated(order: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """Return for each feature all trees' rows, tree by tree and in order of value; row i of tree t is t n + i."""
     d, n = order.shape
-    trees = []
+    rows, trees = row_type(drawn.size), []
     for t, times in enumerate(drawn):
-        trees.append(np.repeat(order.ravel() + t * n, times.take(order).ravel()).reshape(d, -1))
+        mine = np.repeat(order.ravel(), times.take(order).ravel()).reshape(d, -1).astype(rows)
+        mine += rows.type(t * n)
+        trees.append(mine)
     return np.concatenate(trees, axis=1)
 
 

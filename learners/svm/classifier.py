@@ -167,9 +167,10 @@ class SVC(KernelClassifier):
         order = np.argsort(codes, kind="stable")  # so that each class is a run of rows
         table, codes, weight, kept, given = (part[order] for part in (table, codes, weight, kept, given))
         self._learn_class_weight(codes, weight / given)
-        space = training_space(self.kernel, self.gamma, self.coef0, self.degree, table, kept, given)
-        prices = _prices(self.C, weight, space.length)
         problems = binary_problems(codes, self.classes_.size, self.multi_class)
+        whole = len(problems[0][0]) == codes.size
+        space = training_space(self.kernel, self.gamma, self.coef0, self.degree, table, kept, given, whole=whole)
+        prices = _prices(self.C, weight, space.length)
         machines = fit_machines(space, prices, problems, self.tol, self.max_iter)
         self._keep(machines, [members for members, _ in problems], codes)
         self._shift, self._gamma = space.shift, space.gamma

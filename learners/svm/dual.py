@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from learners.svm.kernels import Gram, StoredGram
+from learners.svm.grams import Gram, StoredGram
 from learners.svm.newton import newton_step
 from learners.svm.pivoting import free_guess, pivot
 from learners.svm.quadratic import Box, violation
@@ -30,13 +30,14 @@ LARGEST_SET = 2048
 STEP_COST = 4e-6
 """Steps of a pair that cost as much as Newton's on one free row, cubed: the two get equal time."""
 
-
 PATIENCE = 32
-"""The fewest steps of a pair between two of Newton's."""
+"""The fewest steps of a pair between two guesses."""
 
+CLOSE = 0.1
+"""A violation, in units of the margin, from which on the working set hardly changes."""
 
-LULL = 128
-"""So many steps may be taken without Newton's, while pivoting is likely to be near."""
+LULL = 256
+"""After so many steps the problem is a hard one: further ones choose by gain, and Newton's is among them."""
 
 POLISHES = 3
 """How often Newton's step, at the tolerance, may be followed by more steps of a pair: rounding could go on for ever."""
@@ -82,13 +83,14 @@ def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int
         rows = _working_set(box, point.beta, point.gradient)
         budget = max_iter - point.n_iter
         if rows.size == n:
-            point.n_iter += _minimise(gram, box, point.beta, point.gradient, tol, budget, point.n_iter)
+            point.n_iter += _minimise(gram, box, point.beta, point.gradient, tol, budget)
         else:
             # Far from the optimum a working set need not be solved to the last digit.
-            goal = max(tol, 0.1 * violation(box, point.beta, point.gradient))
+            fails = violation(box, point.beta, point.gradient)
+            goal = max(tol, 0.1 * fails) if fails > CLOSE else tol
             beta, gradient = point.beta[rows], point.gradient[rows]
             inner = StoredGram(gram.block(rows), gram.level[rows])
-            point.n_iter += _minimise(inner, box.restricted(rows), beta, gradient, goal, budget, 0)
+            point.n_iter += _minimise(inner, box.restricted(rows), beta, gradient, goal, budget)
             change = beta - point.beta[rows]
             point.beta[rows] = beta
             moved = np.flatnonzero(change)
@@ -98,38 +100,34 @@ def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int
             return
 
 
-def _minimise(
-    gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int, before: int
-) -> int:
-    """Solve one working set, in which so many steps were taken before; return the steps taken now.
+def _minimise(gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int) -> int:
+    """Solve one working set; return the steps taken.
 
     Pivoting or Newton's step comes last of all: it leaves the free rows on the margin to rounding, whatever the
     tolerance.
     """
-    taken, polished, failed = 0, 0, 0
-    K: np.ndarray | None = None
+    K = gram.block(np.arange(beta.size))
+    taken = polished = 0
+    free = _free(box, beta)
     while taken < budget:
-        if before + taken >= max(PATIENCE, 2 * failed):
-            affordable = int((0.25 * (before + taken) / STEP_COST) ** (1 / 3))  # rows to guess for the same price
-            guess = free_guess(box, beta, gradient, 0.5 * tol)
-            count, free = int(np.count_nonzero(guess)), _free(box, beta)
-            if count <= min(affordable, 2 * free + 16):
-                if pivot(gram, box, beta, gradient, guess, 0.5 * tol, min(affordable, 2 * count + 16)):
-                    return taken + 1
-                failed = before + taken
-        K = gram.block(np.arange(beta.size)) if K is None else K
-        limit = min(max(PATIENCE, int(STEP_COST * _free(box, beta) ** 3)), budget - taken)
-        steps = pair_steps(K, box, beta, gradient, tol, limit)
+        limit = min(max(PATIENCE, min(taken // 2, LULL), int(STEP_COST * free**3)), budget - taken)
+        steps = pair_steps(K, box, beta, gradient, tol, limit, by_gain=taken >= LULL)
         taken += steps + 1
-        met = steps < limit
-        # With many free rows Newton's step must have been paid for by as much work before it.
-        if met and (STEP_COST * _free(box, beta) ** 3 > 2000 + taken or polished == POLISHES):
+        met, free = steps < limit, _free(box, beta)
+        # With many free rows a linear system must have been paid for by as much work before it.
+        if STEP_COST * free**3 > 2000 + taken:
+            if met:
+                break
+            continue
+        guess, most = free_guess(box, beta, gradient, 0.5 * tol), 2 * free + 16
+        near = np.count_nonzero(guess) <= most
+        if near and pivot(gram, box, beta, gradient, guess, 0.5 * tol, 2 * most):
             break
-        if not met and not failed and taken < LULL:
+        if not met and not (near and taken >= LULL):
             continue
         polished += met
         moved = newton_step(K, box, beta, gradient)
-        if met and (not moved or violation(box, beta, gradient) <= tol):
+        if met and (not moved or polished > POLISHES or violation(box, beta, gradient) <= tol):
             break
     return taken
 
@@ -141,7 +139,10 @@ def _free(box: Box, beta: np.ndarray) -> int:
 
 def _working_set(box: Box, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Choose the rows with the least gradient of those that may rise, and the greatest of those that may fall."""
-    size = min(max(WORKING_SET, int(np.count_nonzero(beta))), LARGEST_SET)
+    if beta.size <= WORKING_SET:
+        return np.arange(beta.size)
+    some = min(max(WORKING_SET // 2, beta.size // 3), WORKING_SET)
+    size = min(max(some, int(np.count_nonzero(beta))), LARGEST_SET)
     if beta.size <= size:
         return np.arange(beta.size)
     share = size // (2 * len(box.groups))

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from learners.svm.dual import DualPoint, solve_dual
-from learners.svm.kernels import Gram
+from learners.svm.grams import Gram
 from learners.svm.machine import Machine, machine_at, machine_of
 from learners.svm.quadratic import Box, multipliers, violation
 from learners.svm.separation import separate
@@ -57,7 +57,7 @@ def hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X: np.
             if found is not None and found.meet:
                 raise ValueError(f"{ASKED} none does (their convex hulls meet): {CURE}")
             if found is not None:
-                return machine_of(found, X, signs, hulls.point.n_iter, tol)
+                return machine_of(found, X, signs, np.full_like(signs, np.inf), hulls.point.n_iter, tol)
     hulls.approach(tol, max_iter)
     if hulls.nearness <= TOUCHING:
         distance = float(np.sqrt(max(hulls.nearness, 0.0)))

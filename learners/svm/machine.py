@@ -14,7 +14,8 @@ from typing import final
 import numpy as np
 
 from learners.svm.dual import DualPoint
-from learners.svm.kernels import Gram
+from learners.svm.grams import Gram
+from learners.svm.primal import Plane
 from learners.svm.quadratic import Box, violation
 from learners.svm.separation import Separation
 
@@ -97,17 +98,25 @@ def machine_at(gram: Gram, box: Box, point: DualPoint, signs: np.ndarray, C: np.
     )
 
 
-def machine_of(found: Separation, X: np.ndarray, signs: np.ndarray, n_iter: int, tol: float) -> Machine:
-    """Return the hyperplane of the widest margin between rows X (n, d), found in so many steps of the dual."""
+def machine_of(
+    found: Plane | Separation, X: np.ndarray, signs: np.ndarray, C: np.ndarray, n_iter: int, tol: float
+) -> Machine:
+    """Return the hyperplane of an interior point method between rows X (n, d), after so many steps of the dual.
+
+    ``C``, of shape (n,), is the price of slack: all infinite for the hard margin.
+    """
     excess = signs * (X @ found.normal + found.intercept) - 1.0
-    residual = max(-float(excess.min()), float(np.abs(excess[found.alpha > 0]).max()))
+    # Rows that may rise must not lack anything, rows that may fall must not have more than enough.
+    lacking, beyond = -excess[found.alpha < C], excess[found.alpha > 0]
+    residual = max(0.0, float(lacking.max(initial=0.0)), float(beyond.max(initial=0.0)))
     squared_norm = float(found.normal @ found.normal)
+    price = 0.0 if np.isinf(C).all() else float(C @ np.maximum(0.0, -excess))
     return Machine(
         beta=signs * found.alpha,
         intercept=found.intercept,
         margin=1.0 / np.sqrt(squared_norm),
         dual=float(found.alpha.sum()) - 0.5 * squared_norm,
-        primal=0.5 * squared_norm,
+        primal=0.5 * squared_norm + price,
         residual=residual,
         n_iter=n_iter,
         converged=residual <= tol,

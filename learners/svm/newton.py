@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from learners.svm.free import solve_free, spans_of
 from learners.svm.quadratic import Box
 
 ROUNDS = 8
@@ -63,47 +64,6 @@ def _regularised_step(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.nd
     return first is not None and _cut_short(K, box, beta, gradient, first)
 
 
-def solve_free(
-    lines: np.ndarray, box: Box, rows: np.ndarray, slope: np.ndarray, change: np.ndarray, ridge: float
-) -> tuple[np.ndarray, list[float]] | None:
-    """Solve for the free rows, the other changes given.
-
-    Parameters
-    ----------
-    lines : ndarray of shape (f, n)
-        Kernel values between the free rows and all.
-    box : Box
-    rows : ndarray of shape (f,)
-        The free rows, ascending.
-    slope : ndarray of shape (f,)
-        Their gradient, with the other changes made.
-    change : ndarray of shape (n,)
-        The other changes; 0 at the free rows.
-    ridge : float
-
-    Returns
-    -------
-    Δ of shape (f,), and λ of each group that has free rows; or None if there is no solution.
-    """
-    edges = np.searchsorted(rows, [group.stop for group in box.groups]).tolist()
-    spans = [(group, slice(a, b)) for group, a, b in zip(box.groups, [0, *edges], edges, strict=False) if a < b]
-    f = rows.size
-    system = np.zeros((f + len(spans), f + len(spans)))
-    system[:f, :f] = lines[:, rows]
-    diagonal = system.reshape(-1)[: f * len(system) : len(system) + 1]  # a view
-    unit = float(np.abs(diagonal).max()) or 1.0  # of the sums, so that they weigh as much as kernel values
-    diagonal += ridge * unit
-    right = np.append(-slope, [-unit * change[group].sum() for group, _ in spans])
-    for level, (_, span) in enumerate(spans):
-        system[f + level, span] = system[span, f + level] = unit
-    try:
-        # Σ Δ = 0 stands in the system, not worked out before: K_FF alone may be singular where the whole is not.
-        solution = np.linalg.solve(system, right)
-    except np.linalg.LinAlgError:
-        return None
-    return (solution[:f], (-unit * solution[f:]).tolist()) if np.isfinite(solution).all() else None
-
-
 def _solve_free(
     K: np.ndarray, box: Box, change: np.ndarray, gradient: np.ndarray, rows: np.ndarray, ridge: float
 ) -> bool:
@@ -113,7 +73,9 @@ def _solve_free(
     fixed = change.nonzero()[0]
     if fixed.size:
         slope += values.take(fixed, axis=1) @ change[fixed]
-    solved = solve_free(values, box, rows, slope, change, ridge)
+    groups, spans = spans_of(box, rows)
+    sums = [-float(change[group].sum()) for group in groups]
+    solved = solve_free(values.take(rows, axis=1), spans, slope, sums, ridge)
     if solved is not None:
         change[rows] = solved[0]
     return solved is not None

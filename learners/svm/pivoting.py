@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.svm.kernels import Gram
-from learners.svm.newton import solve_free
+from learners.svm.free import solve_free, spans_of
+from learners.svm.grams import Gram
 from learners.svm.quadratic import Box, multipliers
 
 PATIENCE = 3
@@ -67,37 +67,40 @@ def pivot(
         Whether it was solved.
     """
     on_high = beta >= box.high  # of rows that are not free, which bound
-    bound = np.where(on_high, box.high, box.low)
-    change = np.zeros_like(beta)
     fewest, waited = beta.size + 1, 0
     while waited < PATIENCE and 0 < np.count_nonzero(free) <= most:
-        rows, fixed = np.flatnonzero(free), np.flatnonzero(~free & (beta != bound))
-        change[:] = 0.0
-        change[fixed] = bound[fixed] - beta[fixed]
+        rows, bound = free.nonzero()[0], np.where(on_high, box.high, box.low)
+        change = np.where(free, 0.0, bound - beta)
+        fixed = change.nonzero()[0]
         slope = gradient + change[fixed] @ gram.lines(fixed) if fixed.size else gradient
+        groups, spans = spans_of(box, rows)
         lines = gram.lines(rows)  # (f, n)
-        solved = solve_free(lines, box, rows, slope[rows], change, RIDGE)
-        if solved is None or len(solved[1]) < len(box.groups):
+        sums = [-float(change[group].sum()) for group in groups]
+        solved = solve_free(lines.take(rows, axis=1), spans, slope[rows], sums, RIDGE)
+        if solved is None or len(groups) < len(box.groups):
             return False
-        change[rows], levels = solved
+        change[rows] = solved[0]
         slope = slope + solved[0] @ lines
-        target, level = beta + change, _per_row(box, levels)
+        target, excess = beta + change, slope - _per_row(box, solved[1])
         above, below = free & (target >= box.high), free & (target <= box.low)
-        leaving = ~free & np.where(on_high, slope > level + tol, slope < level - tol)
+        leaving = ~free & (np.where(on_high, excess, -excess) > tol)
         wrong = int(np.count_nonzero(above | below | leaving))
         if not wrong:
             if float((gradient + slope) @ change) >= 0.0:  # twice the change of the objective: K is indefinite
                 return False
             beta[:], gradient[:] = np.where(free, target, bound), slope
             return True
+        if wrong > rows.size:  # nowhere near
+            return False
         waited = waited + 1 if wrong >= fewest else 0
         fewest = min(fewest, wrong)
         free = (free & ~above & ~below) | leaving
-        on_high = np.where(above, True, on_high & ~below)
-        bound = np.where(on_high, box.high, box.low)
+        on_high = (on_high | above) & ~below
     return False
 
 
-def _per_row(box: Box, levels: list[float]) -> np.ndarray:
-    """Return each group's number for its rows: shape (n,)."""
+def _per_row(box: Box, levels: list[float]) -> np.ndarray | float:
+    """Return each group's number for its rows: shape (n,), or the number where there is one group."""
+    if len(levels) == 1:
+        return levels[0]
     return np.repeat(levels, [group.stop - group.start for group in box.groups])

@@ -1,4 +1,4 @@
-"""The binary problems of one fit: which rows count, how each problem begins, and its machine."""
+"""The binary problems of one fit: which rows count, and the machine of each problem."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.svm.abreast import ENOUGH, first_steps
-from learners.svm.dual import DualPoint
 from learners.svm.hard import hard_margin
-from learners.svm.kernels import StoredGram
 from learners.svm.machine import Machine
 from learners.svm.soft import DEAREST, soft_margin
 from learners.svm.space import Space
@@ -18,7 +15,7 @@ PRIMAL_ROWS = 3
 """The linear primal is solved for the soft margin with at least so many rows for each feature."""
 
 HARD_COLUMNS = 1000
-"""Up to so many features, and however few the rows, it may have the word on the hard margin."""
+"""Up to so many features, and however few the rows, it may have the word on the hard margin and dear slack."""
 
 Problem = tuple[np.ndarray, np.ndarray]
 """The rows of a binary problem, the negative ones first, and their signs."""
@@ -39,26 +36,10 @@ def fit_machines(space: Space, prices: np.ndarray, problems: list[Problem], tol:
     max_iter : int
         Steps for one problem; -1 as of `SVC`.
     """
-    starts = _starts(space, prices, problems, tol, max_iter)
-    return [
-        _fit_problem(space, prices, problem, tol, max_iter, start)
-        for problem, start in zip(problems, starts, strict=True)
-    ]
+    return [_fit_problem(space, prices, problem, tol, max_iter) for problem in problems]
 
 
-def _starts(
-    space: Space, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int
-) -> list[DualPoint | None]:
-    """Take the first steps of many small problems together."""
-    soft = float(prices.max()) <= DEAREST
-    if len(problems) < ENOUGH or not soft or not isinstance(space.gram, StoredGram) or max_iter != -1:
-        return [None] * len(problems)
-    return [*first_steps(space.gram.values, problems, prices, tol)]
-
-
-def _fit_problem(
-    space: Space, prices: np.ndarray, problem: Problem, tol: float, max_iter: int, start: DualPoint | None
-) -> Machine:
+def _fit_problem(space: Space, prices: np.ndarray, problem: Problem, tol: float, max_iter: int) -> Machine:
     members, signs = problem
     everyone = members.size == prices.size and bool((np.diff(members) == 1).all())
     gram = space.gram if everyone else space.gram.restricted(members)
@@ -66,12 +47,13 @@ def _fit_problem(
     rows = None
     if space.rows is not None:
         d = space.rows.shape[1]
-        rows = space.rows[members] if members.size >= PRIMAL_ROWS * d or (hard and d <= HARD_COLUMNS) else None
+        dear = d <= HARD_COLUMNS and float(prices[members].max()) > DEAREST
+        rows = space.rows[members] if members.size >= PRIMAL_ROWS * d or dear else None
     steps = max(100_000, 100 * members.size) if max_iter == -1 else max_iter
     if hard:
         machine = hard_margin(gram, signs, tol, steps, rows)
     else:
-        machine = soft_margin(gram, signs, prices[members], tol, steps, rows, start)
+        machine = soft_margin(gram, signs, prices[members], tol, steps, rows)
     return machine.in_unit(space.length)
 
 

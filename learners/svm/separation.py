@@ -104,14 +104,14 @@ def separate(X: np.ndarray, signs: np.ndarray) -> Separation | None:
     n, d = X.shape
     best, waited, found = ENOUGH, 0, None
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
-        Z, D, size = _scaled(X, signs)
+        Z, D, size = scaled(X, signs)
         at = _Inside(np.zeros(d + 1), np.ones(n), np.ones(n))
         for _ in range(ITERATIONS):
             force, total = Z @ at.alpha, float(at.alpha.sum())
             if float(np.abs(force).max()) <= HINT * total and _hulls_meet(Z, at.alpha):
                 return Separation(True, np.zeros(d), 0.0, at.alpha)
             short, unbalanced = 1.0 - at.u @ Z + at.slack, D * at.u - force  # what the equations lack: (n,), (d + 1,)
-            gap = _gap(at, D, short, unbalanced) / total
+            gap = gap_bound(float(at.alpha @ at.slack), total, at.u, D, short, unbalanced)
             waited = waited + 1 if found is not None and gap >= best else 0
             if gap < best:
                 best, found = gap, at
@@ -125,7 +125,7 @@ def separate(X: np.ndarray, signs: np.ndarray) -> Separation | None:
     return Separation(False, found.u[:d] / size, float(found.u[d]), alpha / float(size.max()) ** 2)
 
 
-def _scaled(X: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def scaled(X: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return Z, (d + 1, n), the diagonal of D in the unit of its least, (d + 1,), and each column's largest cell."""
     size = np.abs(X).max(axis=0)
     size[size == 0.0] = 1.0
@@ -133,11 +133,25 @@ def _scaled(X: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     return np.vstack([X.T / size[:, None], np.ones(len(X))]) * signs, D, size
 
 
-def _gap(at: _Inside, D: np.ndarray, short: np.ndarray, unbalanced: np.ndarray) -> float:
-    """Return a bound on what the objective may still gain, and α on what the constraints lack."""
-    costs = np.abs(unbalanced * at.u)
+def gap_bound(
+    products: float, total: float, u: np.ndarray, D: np.ndarray, short: np.ndarray, unbalanced: np.ndarray
+) -> float:
+    """Return a bound on what the objective may still gain, relative to Σ α.
+
+    Parameters
+    ----------
+    products : float
+        Sum of multiplier times slack.
+    total : float
+        Σ α.
+    u, D, unbalanced : ndarray of shape (d + 1,)
+        The plane, and by how much Du exceeds Σ α_i z_i.
+    short : ndarray of shape (n,)
+        What the constraints lack; it costs α.
+    """
+    costs = np.abs(unbalanced * u)
     costs[:-1] += unbalanced[:-1] ** 2 / D[:-1]
-    return float(at.alpha @ at.slack + at.alpha.sum() * np.abs(short).max() + costs.sum() + abs(unbalanced[-1]))
+    return float(products + total * np.abs(short).max() + costs.sum() + abs(unbalanced[-1])) / total
 
 
 def _hulls_meet(Z: np.ndarray, alpha: np.ndarray) -> bool:

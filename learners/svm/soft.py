@@ -1,6 +1,6 @@
-"""The soft margin: some steps of the dual, the linear primal where that is not enough, and the dual to finish.
+"""The soft margin: some steps of the dual, and the linear primal where that is not enough.
 
-The linear primal of a kernel that is not linear is that of its `embedding`.
+The linear primal of a kernel that is not linear is that of its `embedding`; from there the dual finishes.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ import numpy as np
 
 from learners.svm.dual import LARGEST_SET, WORKING_SET, DualPoint, solve_dual
 from learners.svm.embedding import embedded, steps_worth_embedding
-from learners.svm.kernels import Gram
+from learners.svm.grams import Gram
 from learners.svm.machine import Machine, machine_at, machine_of
 from learners.svm.primal import solve_primal
 from learners.svm.quadratic import Box, multipliers, on_bounds
-from learners.svm.separation import separate
+from learners.svm.separation import ENOUGH, separate
 
 CHEAPEST = 1e-100
 """The least price of slack, for rows of length about 1, at which the interior point method keeps its digits."""
 
 DEAREST = 1e10
 """The largest price for such rows: Kβ keeps the digits that the tolerance asks for."""
+
+PROOF = 1e-6
+"""The gap between the objectives that proves a plane, relative."""
 
 
 def soft_margin(
@@ -31,7 +34,6 @@ def soft_margin(
     tol: float,
     max_iter: int,
     rows: np.ndarray | None = None,
-    start: DualPoint | None = None,
 ) -> Machine:
     """Find the hyperplane.
 
@@ -47,20 +49,25 @@ def soft_margin(
     max_iter : int
     rows : ndarray of shape (n, d), optional
         The rows, where the kernel is linear and the primal is to be solved.
-    start : DualPoint, optional
-        Where the solver begins; β = 0 if not given, or if prices are beyond what is bearable.
     """
     asked, C = C, _bearable(gram, C)
-    box = _box(C, signs)
-    point = DualPoint(np.zeros_like(signs), -signs) if start is None or C is not asked else start
+    if C is not asked and rows is not None:
+        found = _unpaid(rows, signs, asked, tol) or _by_columns(rows, signs, asked, 0, tol)
+        if found is not None:
+            return found
+    box, point = _box(C, signs), DualPoint(np.zeros_like(signs), -signs)
     # Most problems are done before a primal would be: give the dual some steps, for about what that costs.
     worth = _steps_first(signs.size, rows)
     if worth:
         solve_dual(gram, box, point, tol, min(max_iter, worth))
     if float(C.mean()) >= CHEAPEST and not point.converged and point.n_iter < max_iter:
+        found = None if rows is None else _by_columns(rows, signs, C, point.n_iter, tol)
+        if found is not None:
+            return found
         X = embedded(gram) if rows is None and worth else rows
-        if X is not None:
-            beta = solve_primal(X, signs, C)
+        plane = None if X is None else solve_primal(X, signs, C)
+        if plane is not None:
+            beta = signs * plane.alpha
             held = np.flatnonzero(beta)
             point = DualPoint(beta, gram.product(held, beta[held]) - signs, point.n_iter)
     if not point.converged:
@@ -68,13 +75,31 @@ def soft_margin(
     point.beta = on_bounds(box, point.beta)
     intercept = -multipliers(box, point.beta, point.gradient)[0]
     machine = machine_at(gram, _box(asked, signs), point, signs, asked, intercept)
-    if machine.residual <= tol or C is asked:
-        return machine
-    # Some rows pay the most that is bearable, and would pay more.
-    found = None if rows is None else separate(rows, signs)
-    if rows is None or found is None or found.meet or (found.alpha > asked).any():
-        return replace(machine, converged=False)
-    return machine_of(found, rows, signs, point.n_iter, tol)
+    # Or some rows pay the most that is bearable, and would pay more.
+    return machine if machine.residual <= tol or C is asked else replace(machine, converged=False)
+
+
+def _by_columns(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, n_iter: int, tol: float) -> Machine | None:
+    """Find the hyperplane from rows, not from kernel values, after so many steps; None if it misses the tolerance.
+
+    Columns in units far apart, and dear slack, keep digits here that sums of kernel values lose.
+    """
+    plane = solve_primal(rows, signs, C)
+    if plane is None or plane.gap > ENOUGH:
+        return None
+    machine = machine_of(plane, rows, signs, C, n_iter, tol)
+    # The multipliers must prove the plane after those next to a bound were put there.
+    normal = machine.beta @ rows
+    proven = float(plane.alpha.sum()) - 0.5 * float(normal @ normal) >= (1.0 - PROOF) * machine.primal
+    return machine if machine.converged and proven else None
+
+
+def _unpaid(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Machine | None:
+    """Return the hard margin, if there is one for which no row would pay more than C."""
+    found = separate(rows, signs)
+    if found is None or found.meet or (found.alpha > C).any():
+        return None
+    return machine_of(found, rows, signs, C, 0, tol)
 
 
 def _box(C: np.ndarray, signs: np.ndarray) -> Box:

@@ -11,7 +11,8 @@ from typing import Any, final
 
 import numpy as np
 
-from learners.svm.kernels import Gram, Kernel, given_gram, gram_of
+from learners.svm.grams import Gram, given_gram, gram_of
+from learners.svm.kernels import Kernel
 
 SHORTEST, LONGEST = 1e-152, 1e152
 """Lengths whose squares, the linear kernel's values, are still numbers."""
@@ -44,11 +45,20 @@ class Space:
 
 
 def training_space(
-    kernel: Any, gamma: Any, coef0: float, degree: int, table: np.ndarray, kept: np.ndarray, given: np.ndarray
+    kernel: Any,
+    gamma: Any,
+    coef0: float,
+    degree: int,
+    table: np.ndarray,
+    kept: np.ndarray,
+    given: np.ndarray,
+    *,
+    whole: bool,
 ) -> Space:
     """Return the space of the training rows (n, d), for a kernel that is named or given.
 
-    ``kept`` are their positions in the rows of ``fit``, and ``given`` their weights; the rest is as of `SVC`.
+    ``kept`` are their positions in the rows of ``fit``, and ``given`` their weights; ``whole``: whether kernel values
+    between all rows will be asked for.  The rest is as of `SVC`.
     """
     if kernel == "precomputed":
         if kept.max() >= table.shape[1]:
@@ -59,7 +69,7 @@ def training_space(
         return given_space(table[:, kept])
     if callable(kernel):
         return given_space(kernel(table, table))
-    return named_space(kernel, gamma, coef0, degree, table, given)
+    return named_space(kernel, gamma, coef0, degree, table, given, whole=whole)
 
 
 def given_space(values: Any) -> Space:
@@ -67,7 +77,9 @@ def given_space(values: Any) -> Space:
     return Space(given_gram(values), np.zeros(1))
 
 
-def named_space(kernel: str, gamma: Any, coef0: float, degree: int, table: np.ndarray, given: np.ndarray) -> Space:
+def named_space(
+    kernel: str, gamma: Any, coef0: float, degree: int, table: np.ndarray, given: np.ndarray, *, whole: bool = True
+) -> Space:
     """Return the space of a kernel known by name.
 
     Parameters
@@ -77,6 +89,8 @@ def named_space(kernel: str, gamma: Any, coef0: float, degree: int, table: np.nd
     table : ndarray of shape (n, d)
     given : ndarray of shape (n,)
         The rows' weights.
+    whole : bool
+        Whether kernel values between all rows will be asked for, not only between those of two classes.
 
     Raises
     ------
@@ -94,7 +108,7 @@ def named_space(kernel: str, gamma: Any, coef0: float, degree: int, table: np.nd
         if kernel == "linear":
             length = _unit(table)
             table = table / length
-        gram = gram_of(Kernel(kernel, width, float(coef0), int(degree)), table)
+        gram = gram_of(Kernel(kernel, width, float(coef0), int(degree)), table, whole=whole)
         if not (np.isfinite(table).all() and gram.is_finite()):
             raise ValueError("X: kernel values overflow; scale the columns, or lower gamma or degree.")
     return Space(gram, shift, length, width, table if kernel == "linear" else None)

@@ -55,12 +55,11 @@ class ValidationCurve(Picture):
 
         figure, panels = sheet(1, width=7.2, height=3.8)
         axes, experiment = panels[0, 0], run.experiment
-        ValidationCurveDisplay.from_estimator(
-            run.model.pipeline, experiment.dataset.X, experiment.dataset.y, ax=axes,
-            param_name=f"learner__{self.parameter}", param_range=list(self.values),
-            cv=[(fold.split.train, fold.split.test) for fold in run.folds], scoring=run.score,
+        training, test = run.scores_along(self.parameter, self.values)
+        ValidationCurveDisplay(
+            param_name=self.parameter, param_range=np.asarray(self.values), train_scores=training, test_scores=test,
             score_name=experiment.headline.replace("_", " "),
-        )  # fmt: skip
+        ).plot(ax=axes)  # fmt: skip
         self._dress(axes)
         learner = self.label(type(experiment.learner).__name__)
         n_folds = f"mean ± standard deviation over {len(run.folds)} folds" if len(run.folds) > 1 else "one split"

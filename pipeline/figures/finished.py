@@ -14,11 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from pipeline import preflight
-from pipeline.experiment import Experiment, Fold, Model, axis_seed
+from pipeline.experiment import Experiment, Fold, Model, axis_seed, headline_score
 from pipeline.refusal import Refusal, did_you_mean
-from pipeline.scoring import observe
 from pipeline.splitting import Split
-from pipeline.tuning import NoTuning
+from pipeline.tuning import NoTuning, fit_candidates, prepared
 
 Parameters = Mapping[str, Any]
 """Of the run's pipeline, as its ``set_params`` takes them: ``learner__max_depth``, ``learner``, ``preprocessing``."""
@@ -84,11 +83,9 @@ class FinishedRun:
             pipeline.fit(*self.rows(part, columns))
         return pipeline
 
-    def score(self, pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray) -> float:
-        """Return the headline score of a fitted pipeline."""
-        dataset, metric = self.experiment.dataset, self.experiment.metrics[self.experiment.headline]
-        classes = dataset.classes if dataset.task == "classification" else None
-        return metric.formula(observe(pipeline, X, y, classes, dataset.positive))
+    def score(self, model: Any, X: Any, y: np.ndarray) -> float:
+        """Return the headline score of a fitted model."""
+        return headline_score(self.experiment, model, X, y)
 
     def scores(self, parameters: Parameters) -> tuple[float, float]:
         """Return the headline score on training and on test rows: means over the folds."""
@@ -96,3 +93,24 @@ class FinishedRun:
         train = np.mean([self.score(pipeline, *self.rows(split.train)) for pipeline, split in fitted])
         test = np.mean([self.score(pipeline, *self.rows(split.test)) for pipeline, split in fitted])
         return float(train), float(test)
+
+    def scores_along(self, parameter: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the headline score for values of a learner's parameter, each fitted in each fold.
+
+        Where the learner has a path along it (`pipeline.tuning.Path`), the values of a fold are fitted together.
+
+        Returns
+        -------
+        training, test : ndarray of shape (v, folds)
+        """
+        model = self.model.pipeline
+        scores = np.empty((2, len(values), len(self.folds)))
+        for number, split in enumerate(fold.split for fold in self.folds):
+            parts = [self.rows(split.train), self.rows(split.test)]
+            X, *tables = prepared(model, *parts[0], *(table for table, _ in parts))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                for place, learner, _ in fit_candidates(model[-1], [{parameter: list(values)}], X, parts[0][1]):
+                    found = [self.score(learner, table, y) for table, (_, y) in zip(tables, parts, strict=True)]
+                    scores[:, place, number] = found
+        return scores[0], scores[1]

@@ -19,6 +19,7 @@ from pipeline.figures.canvas import COLOURS, Picture, check_colours, head, key, 
 from pipeline.figures.finished import FinishedRun, Parameters, check_changes
 from pipeline.figures.sketch import Sketch
 from pipeline.refusal import Refusal
+from pipeline.tuning import fit_candidates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,19 +107,19 @@ class Trees(Picture):
             return pipeline
         X, y = run.rows(run.split.validation) if len(run.split.validation) else (None, None)
         if method == COST_COMPLEXITY:
-            return self._smallest_of_the_best(run, parameters, pipeline)
+            return self._smallest_of_the_best(run, pipeline)
         prepared = None if X is None else pipeline[:-1].transform(X)
         pipeline[-1].prune(*((None, None) if method == "pessimistic" else (prepared, y)), method=method)
         return pipeline
 
-    def _smallest_of_the_best(self, run: FinishedRun, parameters: Parameters, full: Pipeline) -> Pipeline:
+    def _smallest_of_the_best(self, run: FinishedRun, full: Pipeline) -> Pipeline:
         """Of the subtrees of cost-complexity pruning return the one that is best on the validation rows."""
-        X, y = run.rows(run.split.train)
-        prepared = full[:-1].transform(X) if len(full) > 1 else X
-        alphas = clone(full[-1]).cost_complexity_pruning_path(prepared, y).ccp_alphas
-        subtrees = [run.fit({**parameters, "learner__ccp_alpha": alpha}, run.split.train) for alpha in alphas]
-        scores = [run.score(subtree, *run.rows(run.split.validation)) for subtree in subtrees]
-        return subtrees[len(scores) - 1 - int(np.argmax(scores[::-1]))]
+        tables = [run.rows(run.split.train), run.rows(run.split.validation)]
+        (X, y), (Q, truth) = ((full[:-1].transform(X) if len(full) > 1 else X, y) for X, y in tables)
+        alphas = clone(full[-1]).cost_complexity_pruning_path(X, y).ccp_alphas.tolist()
+        subtrees = {place: tree for place, tree, _ in fit_candidates(full[-1], [{"ccp_alpha": alphas}], X, y)}
+        scores = [run.score(subtrees[place], Q, truth) for place in range(len(alphas))]
+        return Pipeline([*full.steps[:-1], ("learner", subtrees[len(scores) - 1 - int(np.argmax(scores[::-1]))])])
 
     def _sizes(self, run: FinishedRun, pipeline: Pipeline) -> str:
         tree = pipeline[-1].tree_

