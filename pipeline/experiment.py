@@ -22,9 +22,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from pipeline.dataset import Dataset
-from pipeline.formulas import Outcome
 from pipeline.pruning import NoPruning, Pruning, PruningPath
-from pipeline.scoring import Metric, coded, observe, score
+from pipeline.scoring import Metric, Outcome, coded, observe, score
 from pipeline.splitting import Split, Splitter, Target
 from pipeline.tuning import GridTuning, Material, NoTuning
 
