@@ -14,7 +14,7 @@ Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) where it is a row
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,7 +25,7 @@ THICK = 24
 """Where more than one row in so many is mistaken, Python finds the next one before NumPy would."""
 
 MOST_KEPT = 2**20
-"""Products kept at most, or rather half as many, since a line is 128 long on average: 4 MiB."""
+"""Products kept at most: 8 MiB."""
 
 
 class Stand(NamedTuple):
@@ -138,31 +138,31 @@ class Block:
         self._flags = bytearray(b)
         self._wrong = np.frombuffer(self._flags, dtype=bool)  # (b,)
         self._zero = np.zeros(b)
-        self._lines: list[Any] = [None] * b  # margins ahead with the plane, and what a mistake adds to them
+        self._lines: list[np.ndarray | None] = [None] * b  # what a mistake at row i adds: η (0, G_i, row i)
         self._room = room
 
     def meet(self) -> None:
         """Turn the plane by each row met on its wrong side; leave each row's margin when it was met."""
-        margin, zero, wrong, flags = self._margin, self._zero, self._wrong, self._flags
+        state, margin, zero, wrong, flags = self._state, self._margin, self._zero, self._wrong, self._flags
         lines, add, less_equal = self._lines, np.add, np.less_equal
         np.dot(self._rows, self._plane, out=margin)
         less_equal(margin, zero, wrong)
         if flags.count(1) * THICK > len(flags):
             for i, value in enumerate(self._single):  # as it is when its turn has come
                 if value <= 0.0:
-                    if lines[i] is None:
+                    line = lines[i]
+                    if line is None:
                         self._turn(i)
                     else:
-                        ahead, line = lines[i]
-                        add(ahead, line, ahead)
+                        add(state, line, state)
         else:
             i = flags.find(1)
             while i >= 0:
-                if lines[i] is None:
+                line = lines[i]
+                if line is None:
                     self._turn(i)
                 else:
-                    ahead, line = lines[i]
-                    add(ahead, line, ahead)
+                    add(state, line, state)
                 less_equal(margin, zero, wrong)
                 i = flags.find(1, i + 1)
         self._margins[:] = margin
@@ -175,12 +175,13 @@ class Block:
             np.dot(self._rows[i + 1 :], self._plane, out=self._margin[i + 1 :])
             return
         self._room -= 1
-        ahead = self._state[i + 1 :]  # margins, then the plane
-        line = np.append(self._rows[i + 1 :] @ row, row)
+        line, b = np.zeros(self._state.size), len(self._rows)
+        np.dot(self._rows[i + 1 :], row, out=line[i + 1 : b])
+        line[b:] = row
         if rate != 1.0:
             line *= rate
-        self._lines[i] = ahead, line
-        ahead += line
+        self._lines[i] = line
+        self._state += line
 
 
 class Few:

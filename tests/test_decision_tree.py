@@ -295,3 +295,9 @@ def test_small_thresholds_and_means_keep_their_digits() -> None:
 def test_a_question_about_missing_cells_is_drawn_in_words() -> None:
     tree = DecisionTreeClassifier().fit([[np.nan], [np.nan], [1.0]], [0, 0, 1])
     assert draw(tree).labels[0] == "x1 missing?"
+
+
+def test_nodes_without_a_cut_and_targets_near_zero_are_no_cause_for_warnings() -> None:
+    X, y = [[0.0], [0.0], [1.0], [2.0]], np.array([0.0, 1.0, 2.0, 2.0]) * 1e-200
+    tree = DecisionTreeRegressor().fit(X, y)
+    np.testing.assert_array_equal(tree.predict([[0.0], [1.5], [3.0]]), np.array([0.5, 2.0, 2.0]) * 1e-200)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.svm.grams import Gram, StoredGram
+from learners.svm.free import solve_free
+from learners.svm.grams import Gram, StoredGram, gram_of
+from learners.svm.kernels import Kernel
 from learners.svm.pivoting import free_guess, pivot
 from learners.svm.quadratic import Box, violation
 from learners.svm.smo import pair_steps
@@ -73,3 +75,37 @@ def test_a_pair_of_classes_has_the_kernel_values_of_its_rows() -> None:
         np.testing.assert_array_equal(part.restricted(inner).lines(np.arange(3)), expected[np.ix_(inner, inner)])
         np.testing.assert_array_equal(part.diagonal, expected.diagonal())
         np.testing.assert_array_equal(part.level, rows)
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
+def test_pairs_of_classes_share_what_lies_within_a_class(name: str) -> None:
+    X, kernel = np.random.default_rng(0).normal(size=(60, 5)), Kernel(name, 0.3, 1.0, 3)
+    computed = gram_of(kernel, X, whole=False)
+    for rows in (np.r_[20:45, 0:20], np.r_[45:60, 0:20], np.r_[45:60, 20:45]):
+        part = computed.restricted(rows)
+        K = part.block(np.arange(rows.size)) + part.level[:, None] + part.level[None, :]
+        lacking = kernel(X[rows], X[rows]) - K  # a constant, which shifts b alone
+        np.testing.assert_allclose(lacking, lacking[0, 0], atol=1e-12 * np.abs(K).max())
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([-1.0, 0.0, 3.0]))
+def test_the_free_rows_have_one_gradient_and_the_sum_asked_for(seed: int, f: int, total: float) -> None:
+    K, _, _ = programme(seed, f, 1.0)
+    slope = np.random.default_rng(seed).normal(size=f)
+    for kernel in (K, K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()):  # the second one singular by itself
+        solved = solve_free(kernel, [slice(0, f)], slope, [total], 1e-13)
+        assert solved is not None
+        size = 1.0 + float(np.abs(solved[0]).max())
+        np.testing.assert_allclose(slope + kernel @ solved[0], solved[1][0], atol=1e-9 * size)
+        assert solved[0].sum() == pytest.approx(total, abs=1e-9 * size)
+
+
+def test_pairs_chosen_by_gain_reach_the_same_optimum() -> None:
+    K, box, signs = programme(1, 150, 5.0)
+    plain, gaining = (np.zeros(150), -signs), (np.zeros(150), -signs)
+    by_violation = pair_steps(K, box, *plain, 1e-9, 100_000)
+    by_gain = pair_steps(K, box, *gaining, 1e-9, 100_000, by_gain=True)
+    assert max(violation(box, *plain), violation(box, *gaining)) <= 1e-9
+    assert by_gain < by_violation
+    np.testing.assert_allclose(gaining[0], plain[0], atol=1e-7)

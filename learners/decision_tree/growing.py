@@ -154,7 +154,8 @@ def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
 def _reject(splits: Splits, front: Front, level: Level, growth: Growth, book: Book) -> None:
     """Undo splits that gain too little, and write gains in the unit of the impurity, times the node's weight."""
     content = level.content
-    gain = splits.gain * growth.criterion.unit(front.weight)
+    gain = np.where(splits.feature >= 0, splits.gain, 0.0)
+    gain *= growth.criterion.unit(front.weight)
     gain *= content.unit
     gain *= content.weight
     splits.gain = gain

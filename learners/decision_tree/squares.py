@@ -6,9 +6,9 @@ With L_k and R_k the rows of class k left and right of a cut, W_L and W_R in all
 
 When a row of class k and weight w passes from right to left, and o is then the weight of its class on the left, Σ L²
 grows by w (2o - w) and Σ R² falls by w (2(T_k - o) + w).  So two running sums, of w (2o - w) and of w T_k, replace one
-for each class.  The o themselves come from
-running counts of several classes packed into one 64-bit word: its fields need hold no more than the largest node,
-since differences are right even when sums along the whole table overflow.  Where cuts are few, the L_k are there, and
+for each class.  The o themselves come from running counts of several classes packed into one 64-bit word: its fields
+need hold no more than the largest node, since differences are right even when sums along the whole table overflow.
+Where cuts are few, the L_k themselves are at hand, and
 
     Σ R_k² = Σ T_k² - 2 Σ T_k L_k + Σ L_k²
 
@@ -35,7 +35,7 @@ SAFE = 1 << 15
 
 
 class Squares(NamedTuple):
-    """Of cuts: the weight of the left branch, Σ L² and Σ R², each of the same shape (the weight may lack features)."""
+    """Of cuts: the weight of the left branch, Σ L² and Σ R²; all (b, n) or (q,), but a weight may be (n,)."""
 
     weight: np.ndarray
     left: np.ndarray

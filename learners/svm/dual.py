@@ -30,7 +30,7 @@ LARGEST_SET = 2048
 STEP_COST = 4e-6
 """Steps of a pair that cost as much as Newton's on one free row, cubed: the two get equal time."""
 
-PATIENCE = 32
+PATIENCE = 48
 """The fewest steps of a pair between two guesses."""
 
 CLOSE = 0.1

@@ -60,7 +60,7 @@ def soft_margin(
     worth = _steps_first(signs.size, rows)
     if worth:
         solve_dual(gram, box, point, tol, min(max_iter, worth))
-    if float(C.mean()) >= CHEAPEST and not point.converged and point.n_iter < max_iter:
+    if not point.converged and point.n_iter < max_iter and float(C.mean()) >= CHEAPEST:
         found = None if rows is None else _by_columns(rows, signs, C, point.n_iter, tol)
         if found is not None:
             return found
@@ -74,7 +74,7 @@ def soft_margin(
         solve_dual(gram, box, point, tol, max_iter)
     point.beta = on_bounds(box, point.beta)
     intercept = -multipliers(box, point.beta, point.gradient)[0]
-    machine = machine_at(gram, _box(asked, signs), point, signs, asked, intercept)
+    machine = machine_at(gram, box if C is asked else _box(asked, signs), point, signs, asked, intercept)
     # Or some rows pay the most that is bearable, and would pay more.
     return machine if machine.residual <= tol or C is asked else replace(machine, converged=False)
 
