@@ -18,7 +18,7 @@ from benchmarks.measuring import Task
 
 HARNESS = Path(__file__).with_name("Weka.java")
 
-PATIENCE = 90.0
+PATIENCE = 180.0
 """Seconds after which a process is ended."""
 
 
