@@ -22,7 +22,7 @@ from typing import final
 
 import numpy as np
 
-from learners.svm.separation import INSIDE, RIDGE, gap_bound, scaled
+from learners.svm.separation import INSIDE, balanced, gap_bound, scaled
 
 ITERATIONS = 60
 GAP = 1e-12
@@ -113,15 +113,9 @@ def solve_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> Plane | Non
 def _step(Z: np.ndarray, D: np.ndarray, at: _Inside, short: np.ndarray, unbalanced: np.ndarray) -> _Inside | None:
     """Predict without a barrier, see how far that goes, and correct; None if the numbers give out."""
     theta = 1.0 / (at.xi / at.eta + at.slack / at.alpha)  # (n,)
-    system = (Z * theta) @ Z.T  # (d + 1, d + 1)
-    diagonal = system.reshape(-1)[:: len(system) + 1]  # a view
-    diagonal += D
-    unit = 1.0 / np.sqrt(diagonal)  # of each unknown: or the dearest would cost the others their digits
-    system *= unit
-    system *= unit[:, None]
+    system, unit = balanced(Z, theta, D)
     if not np.isfinite(system).all():
         return None
-    diagonal += RIDGE
 
     def towards(for_slack: np.ndarray, for_xi: np.ndarray) -> _Inside:
         """Newton's step to α·slack and η·ξ changed by the amounts given."""

@@ -167,17 +167,26 @@ def _hulls_meet(Z: np.ndarray, alpha: np.ndarray) -> bool:
     return bool((np.abs(terms.sum(axis=1)) <= MEETING * np.abs(terms).sum(axis=1)).all())
 
 
-def _step(Z: np.ndarray, D: np.ndarray, at: _Inside, short: np.ndarray, unbalanced: np.ndarray) -> _Inside | None:
-    """Predict without a barrier, see how far that goes, and correct; None if the numbers give out."""
-    system = (Z * (at.alpha / at.slack)) @ Z.T  # (d + 1, d + 1)
+def balanced(Z: np.ndarray, theta: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matrix of Newton's step, Σ θ_i z_i z_iᵀ + D, (d + 1, d + 1), and its units, (d + 1,).
+
+    Each unknown has a unit of its own, which makes the diagonal 1: or the dearest would cost the others their digits.
+    """
+    system = (Z * theta) @ Z.T
     diagonal = system.reshape(-1)[:: len(system) + 1]  # a view
     diagonal += D
-    unit = 1.0 / np.sqrt(diagonal)  # of each unknown: or the dearest would cost the others their digits
+    unit = 1.0 / np.sqrt(diagonal)
     system *= unit
     system *= unit[:, None]
+    diagonal += RIDGE
+    return system, unit
+
+
+def _step(Z: np.ndarray, D: np.ndarray, at: _Inside, short: np.ndarray, unbalanced: np.ndarray) -> _Inside | None:
+    """Predict without a barrier, see how far that goes, and correct; None if the numbers give out."""
+    system, unit = balanced(Z, at.alpha / at.slack, D)
     if not np.isfinite(system).all():
         return None
-    diagonal += RIDGE
 
     def towards(product: np.ndarray) -> _Inside:
         """Newton's step to α·slack changed by the amounts given."""
