@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pipeline.sweep.jobs import Outcome
 
 REFUSED = 2
+
+MODES: Mapping[str, Sequence[str]] = {"hydra.mode=MULTIRUN": ["--multirun"], "hydra.mode=RUN": []}
+"""Hydra's longer words for a sweep and for a single run, and how they are said here."""
 
 
 def list_options(words: Sequence[str]) -> int:
@@ -133,6 +136,7 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
     first = words[0] if words else ""
     if first and not first.startswith(("-", "~", "+")) and "=" not in first:
         raise Refusal(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")
+    words = [plain for word in words for plain in MODES.get(word.lstrip("+"), [word])]
     if is_sweep := bool({"-m", "--multirun"} & {*words}):
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(variable, "1")  # before NumPy is loaded: jobs, not matrices, share the processors
@@ -170,7 +174,7 @@ def _compose_and_run(task: Task, words: Sequence[str], mode: str) -> None:
     from pipeline.listing import CONF
 
     overrides = [word for word in words if word not in ("-m", "--multirun")]
-    if any(word.startswith(("-", "hydra.mode")) for word in overrides):
+    if any(word.startswith("-") or word.lstrip("+").startswith("hydra.mode") for word in overrides):
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(task)()
         return
     with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):

@@ -137,6 +137,12 @@ def test_a_sweep_is_flat_runs_that_share_a_tag_and_are_named_by_what_varies(bake
     assert not any("mlflow.parentRunId" in run.data.tags for run in runs)
 
 
+@pytest.mark.parametrize("word", ["hydra.mode=MULTIRUN", "++hydra.mode=MULTIRUN"])
+def test_a_sweep_may_be_asked_for_in_hydras_longer_words(bakeoff: Bakeoff, word: str) -> None:
+    assert bakeoff(word, "learner=majority", "dataset=iris,wine").status == 0
+    assert {run.data.params["dataset"] for run in bakeoff.runs()} == {"iris", "wine"}
+
+
 def test_a_failing_job_of_a_sweep_is_told_at_the_end_and_the_others_run(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", "learner=majority,mean", "dataset=iris,diabetes", "on_invalid=skip")
     assert answer.status == 1
