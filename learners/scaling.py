@@ -132,11 +132,6 @@ class Standardized:
         pull[:, :d] = (residual @ self._X[rows] - total * self._shift) / self._scale
         return pull
 
-    @property
-    def table(self) -> np.ndarray:
-        """The whole, of shape (n, D)."""
-        return self[:]
-
     def _variance(self, share: np.ndarray) -> np.ndarray:
         """Return the weighted mean square of each column less its shift, of shape (d,)."""
         variance = np.zeros_like(self._shift)

@@ -43,7 +43,7 @@ def test_centring_makes_a_constant_column_exactly_zero(value: float) -> None:
     X = np.column_stack([np.full(1000, value), rng.normal(size=1000)])
     share = rng.dirichlet(np.ones(1000))
     columns = Standardized(X, share, 0.0, fit_intercept=True)
-    assert not columns.table[:, 0].any()
+    assert not columns[:][:, 0].any()
     coef, intercept = columns.original(np.array([[1.0, 0.0, 0.0]]))
     assert intercept == -coef[0, 0] * value
     rows = Centred(X, rng.normal(size=1000), share, True)
@@ -59,7 +59,7 @@ def test_a_standardized_table_has_the_same_scores_and_the_same_penalty(fit_inter
     columns = Standardized(X, np.full(50, 1 / 50), penalty, fit_intercept=fit_intercept)
     theta = rng.normal(size=(3, 4 + fit_intercept))
     coef, intercept = columns.original(theta)
-    np.testing.assert_allclose(X @ coef.T + intercept, columns.table @ theta.T, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(X @ coef.T + intercept, columns[:] @ theta.T, rtol=1e-9, atol=1e-9)
     ordinary = [1, 2]  # of the others the squared weights are no floats
     np.testing.assert_allclose(
         (columns.penalty[:4] * theta[:, :4] ** 2)[:, ordinary], penalty * coef[:, ordinary] ** 2, rtol=1e-9
@@ -73,7 +73,7 @@ def test_scores_and_their_derivatives_are_those_of_the_standardized_table(fit_in
     X = rng.normal(size=(50, 3)) * [1.0, 1e3, 1e-3] + [offset, 0, 7]
     columns = Standardized(X, rng.dirichlet(np.ones(50)), 0.1, fit_intercept=fit_intercept)
     theta, residual, rows = rng.normal(size=(2, 3 + fit_intercept)), rng.normal(size=(2, 30)), slice(10, 40)
-    table = columns.table[rows]
+    table = columns[:][rows]
     np.testing.assert_allclose(columns[rows], table)
     np.testing.assert_allclose(columns.scores(theta, rows), theta @ table.T, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(columns.pull(residual, rows), residual @ table, rtol=1e-9, atol=1e-9)
