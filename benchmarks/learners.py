@@ -24,6 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `learners` is the package, not this file
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before NumPy is imported
 
+from bakeoff.learners import REGISTRY
 from benchmarks.cells import Cell, as_text, merged, read_csv, write_csv
 from benchmarks.growth import caption, plot
 from benchmarks.measuring import Task, side_by_side
@@ -31,7 +32,6 @@ from benchmarks.objectives import OBJECTIVES
 from benchmarks.summary import summary
 from benchmarks.tables import DOCS, machine, replace_part
 from benchmarks.tasks import BUNDLED, bundled, made, nominal
-from learners import REGISTRY
 
 
 def main() -> None:
@@ -112,7 +112,7 @@ def build(option: str) -> Any:
     """Return the estimator of conf/learner/OPTION.yaml."""
     from omegaconf import OmegaConf
 
-    from pipeline.building import build as instantiate
+    from bakeoff.pipeline.building import build as instantiate
 
     node = OmegaConf.to_container(OmegaConf.create({"seed": 0, "learner": OmegaConf.load(_conf(option))}), resolve=True)
     return instantiate(node["learner"], "learner", [])  # type: ignore[index, call-overload]

@@ -92,7 +92,7 @@ def cost(command: list[str]) -> Cost:
 
 def ours(*words: str) -> list[str]:
     """Return the command."""
-    return [sys.executable, "-m", "pipeline", *words]
+    return [sys.executable, "-m", "bakeoff", *words]
 
 
 def per_job(command: list[str], jobs: int) -> Cost:

@@ -32,16 +32,16 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-import learners
+from bakeoff import learners
+from bakeoff.pipeline.dataset import Dataset
+from bakeoff.pipeline.experiment import Experiment, axis_seed, fit, run
+from bakeoff.pipeline.pruning import NoPruning
+from bakeoff.pipeline.scoring import choose_metrics
+from bakeoff.pipeline.splitting import KFold, Split
+from bakeoff.pipeline.tuning import GridTuning, NoTuning
 from benchmarks.measuring import Task
 from benchmarks.tables import machine, replace_part
 from benchmarks.tasks import bundled, made
-from pipeline.dataset import Dataset
-from pipeline.experiment import Experiment, axis_seed, fit, run
-from pipeline.pruning import NoPruning
-from pipeline.scoring import choose_metrics
-from pipeline.splitting import KFold, Split
-from pipeline.tuning import GridTuning, NoTuning
 
 FOLDS = 10
 

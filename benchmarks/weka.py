@@ -33,7 +33,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 from sklearn.base import is_classifier
 
-import learners
+from bakeoff import learners
 from benchmarks.measuring import Side, Task, alone
 from benchmarks.tables import machine, replace_part
 from benchmarks.tasks import BUNDLED, bundled, made, nominal

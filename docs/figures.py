@@ -19,7 +19,7 @@ def main() -> None:
     """Run the experiments in a store of their own; the words of the command line go to bakeoff."""
     with TemporaryDirectory() as folder:
         words = sys.argv[1:] or ["experiment=glob(*,exclude=none)"]
-        command = [sys.executable, "-m", "pipeline", "-m", *words, "tracking.models=false"]
+        command = [sys.executable, "-m", "bakeoff", "-m", *words, "tracking.models=false"]
         subprocess.run(command, cwd=folder, check=True)
         client = MlflowClient(f"sqlite:///{folder}/outputs/mlflow.db")
         FIGURES.mkdir(exist_ok=True)

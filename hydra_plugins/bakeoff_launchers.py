@@ -1,4 +1,4 @@
-"""Hydra looks for its plugins in this folder alone; what the launchers do is in `pipeline.launcher`."""
+"""Hydra looks for its plugins in this folder alone; what the launchers do is in `bakeoff.pipeline.launcher`."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class ElsewhereLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Hand over all jobs; each is waited for when its value is asked for."""
-        from pipeline.launcher.parcel import pack
+        from bakeoff.pipeline.launcher.parcel import pack
 
         return self.submit(pack(*self._given, job_overrides, initial_job_idx))
 
@@ -47,13 +47,13 @@ class RayLauncher(ElsewhereLauncher):
 
     def require(self) -> None:
         """Refuse if Ray is not installed."""
-        from pipeline.launcher.ray_cluster import require_ray
+        from bakeoff.pipeline.launcher.ray_cluster import require_ray
 
         require_ray()
 
     def submit(self, parcels: Sequence[Any]) -> Sequence[JobReturn]:
         """Hand the jobs to Ray."""
-        from pipeline.launcher.ray_cluster import submit
+        from bakeoff.pipeline.launcher.ray_cluster import submit
 
         return submit(parcels, self._ray["init"], self._ray["remote"])
 
@@ -77,13 +77,13 @@ class SubmititLauncher(ElsewhereLauncher):
 
     def require(self) -> None:
         """Refuse if submitit is not installed, or there is no Slurm."""
-        from pipeline.launcher.slurm import require_submitit
+        from bakeoff.pipeline.launcher.slurm import require_submitit
 
         require_submitit(self.cluster)
 
     def submit(self, parcels: Sequence[Any]) -> Sequence[JobReturn]:
         """Submit one array of jobs."""
-        from pipeline.launcher.slurm import submit
+        from bakeoff.pipeline.launcher.slurm import submit
 
         return submit(parcels, self.cluster, self._parameters)
 

@@ -1,4 +1,4 @@
-"""Hydra looks for its plugins in this folder alone; what the sweeper does is in `pipeline.study`.
+"""Hydra looks for its plugins in this folder alone; what the sweeper does is in `bakeoff.pipeline.study`.
 
 Hydra runs this file before it is a module: annotations must not be postponed, for dataclasses would look them up there.
 """
@@ -12,7 +12,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from pipeline.refusal import Refusal
+from bakeoff.pipeline.refusal import Refusal
 
 
 @dataclass
@@ -44,7 +44,7 @@ class OptunaSweeper(Sweeper):
     Parameters
     ----------
     **settings
-        As of `pipeline.study.sweeper.Settings`.
+        As of `bakeoff.pipeline.study.sweeper.Settings`.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -58,6 +58,6 @@ class OptunaSweeper(Sweeper):
         """Run a study; the task holds the arguments of its jobs, and is told what became of them."""
         if find_spec("optuna") is None:
             raise Refusal('hydra/sweeper=optuna needs Optuna, which is not installed: pip install "bakeoff[optuna]".')
-        from pipeline.study.sweeper import Settings, sweep
+        from bakeoff.pipeline.study.sweeper import Settings, sweep
 
         sweep(Settings(**self._settings), *self._given)

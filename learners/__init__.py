@@ -6,16 +6,16 @@ learners reads it from here.
 
 from sklearn.base import BaseEstimator
 
-from learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from learners.knn import KNeighborsClassifier, KNeighborsRegressor
-from learners.linear_regression import LinearRegression, Ridge
-from learners.logistic_regression import LogisticRegression
-from learners.majority import MajorityClassifier, MeanRegressor
-from learners.mlp import MLPClassifier, MLPRegressor
-from learners.naive_bayes import NaiveBayesClassifier
-from learners.perceptron import Perceptron
-from learners.random_forest import RandomForestClassifier, RandomForestRegressor
-from learners.svm import SVC
+from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.knn import KNeighborsClassifier, KNeighborsRegressor
+from bakeoff.learners.linear_regression import LinearRegression, Ridge
+from bakeoff.learners.logistic_regression import LogisticRegression
+from bakeoff.learners.majority import MajorityClassifier, MeanRegressor
+from bakeoff.learners.mlp import MLPClassifier, MLPRegressor
+from bakeoff.learners.naive_bayes import NaiveBayesClassifier
+from bakeoff.learners.perceptron import Perceptron
+from bakeoff.learners.random_forest import RandomForestClassifier, RandomForestRegressor
+from bakeoff.learners.svm import SVC
 
 REGISTRY: dict[str, type[BaseEstimator]] = {
     "decision_tree": DecisionTreeClassifier,

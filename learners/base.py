@@ -26,15 +26,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from learners.columns import Categories, encode, learn_categories
-from learners.plain import distinct, plain_column, plain_table, small_integers
+from bakeoff.learners.columns import Categories, encode, learn_categories
+from bakeoff.learners.plain import distinct, plain_column, plain_table, small_integers
 
 
 class Learner(BaseEstimator):
     """Abstract: parameters, and a table of n rows and d features checked once.
 
     A learner that takes nominal columns has a parameter ``categorical_features`` (``"from_dtype"``, a mask, indices or
-    names, or None) and receives them as codes; see `learners.columns`.
+    names, or None) and receives them as codes; see `bakeoff.learners.columns`.
 
     Attributes
     ----------

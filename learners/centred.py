@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from learners.least_squares import by_normal_equations, by_singular_values, least_squares
-from learners.scaling import column_units, steady
+from bakeoff.learners.least_squares import by_normal_equations, by_singular_values, least_squares
+from bakeoff.learners.scaling import column_units, steady
 
 TILE = 1 << 16
 """Cells centred at a time: 512 KiB."""

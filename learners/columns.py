@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils import check_array
 
-from learners.plain import SMALL, distinct, small_integers
+from bakeoff.learners.plain import SMALL, distinct, small_integers
 
 Categories: TypeAlias = list[np.ndarray | None]
 

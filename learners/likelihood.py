@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learners.scaling import Standardized, Table
+from bakeoff.learners.scaling import Standardized, Table
 
 TILE = 1 << 18
 """Cells of the table looked at together: 2 MiB."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.base import Classifier
+from bakeoff.learners.base import Classifier
 
 TILE = 64
 

@@ -22,10 +22,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
-from learners.base import Regressor
-from learners.centred import Centred
-from learners.linear import linear_scores
-from learners.paths import require_path_parameter
+from bakeoff.learners.base import Regressor
+from bakeoff.learners.centred import Centred
+from bakeoff.learners.linear import linear_scores
+from bakeoff.learners.paths import require_path_parameter
 
 
 class LinearRegressor(Regressor):
@@ -143,7 +143,7 @@ class Ridge(LinearRegressor):
         self.fit_intercept = fit_intercept
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Centre and multiply once for many penalties (see `learners.paths`)."""
+        """Centre and multiply once for many penalties (see `bakeoff.learners.paths`)."""
         require_path_parameter(self, parameter)
         checked = clone(self).set_params(alpha=values[0])
         X, y, weight = checked._check_fit(X, y, sample_weight)

@@ -27,11 +27,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from learners.likelihood import Likelihood, Point
-from learners.linear import LinearClassifier, linear_scores
-from learners.minimizers import gradient_descent, lbfgs, newton, newton_direction, reached
-from learners.paths import require_path_parameter
-from learners.scaling import Standardized
+from bakeoff.learners.likelihood import Likelihood, Point
+from bakeoff.learners.linear import LinearClassifier, linear_scores
+from bakeoff.learners.minimizers import gradient_descent, lbfgs, newton, newton_direction, reached
+from bakeoff.learners.paths import require_path_parameter
+from bakeoff.learners.scaling import Standardized
 
 SOLVERS = {"newton": newton, "lbfgs": lbfgs, "gradient_descent": gradient_descent}
 
@@ -135,7 +135,7 @@ class LogisticRegression(LinearClassifier):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit many values of C, each from the weights of the one before (see `learners.paths`)."""
+        """Fit many values of C, each from the weights of the one before (see `bakeoff.learners.paths`)."""
         require_path_parameter(self, parameter)
         checked = clone(self).set_params(C=values[0])
         rows = checked._check_fit(X, y, sample_weight)

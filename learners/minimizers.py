@@ -13,7 +13,7 @@ from collections import deque
 
 import numpy as np
 
-from learners.likelihood import Likelihood, Point
+from bakeoff.learners.likelihood import Likelihood, Point
 
 MEMORY = 10
 """How many steps L-BFGS remembers."""

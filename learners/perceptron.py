@@ -29,10 +29,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from learners.linear import LinearClassifier
-from learners.multiclass import one_against_rest
-from learners.paths import checked_values
-from learners.perceptron_walk import Stand, Walk
+from bakeoff.learners.linear import LinearClassifier
+from bakeoff.learners.multiclass import one_against_rest
+from bakeoff.learners.paths import checked_values
+from bakeoff.learners.perceptron_walk import Stand, Walk
 
 
 class Perceptron(LinearClassifier):
@@ -156,7 +156,7 @@ class Perceptron(LinearClassifier):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Walk once for many numbers of passes: fewer passes are the first of more (see `learners.paths`)."""
+        """Walk once for many numbers of passes: fewer passes are the first of more (see `bakeoff.learners.paths`)."""
         values = checked_values(self, parameter, values)
         if sample_weight is not None:
             raise TypeError("Perceptron takes no sample_weight; give None.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
 
 def parse(

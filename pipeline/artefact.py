@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import sklearn
 import yaml
 
-import learners
-from pipeline.provenance import pinned
+from bakeoff import learners
+from bakeoff.pipeline.provenance import pinned
 
 if TYPE_CHECKING:
     from mlflow.models import Model, ModelSignature
 
-    from pipeline.dataset import Dataset
+    from bakeoff.pipeline.dataset import Dataset
 
 REVIEWED = frozenset({
     "numpy.dtype",
@@ -84,7 +84,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
     import skops.io
 
     found = list(skops.io.get_untrusted_types(data=dumped))
-    packages = {learner.__module__.split(".")[0] for learner in learners.REGISTRY.values()} | {"pipeline"} | {*trust}
+    packages = {learner.__module__.split(".")[0] for learner in learners.REGISTRY.values()} | {*trust}
     strange = [name for name in found if name not in REVIEWED and name.split(".")[0] not in packages]
     if strange:
         raise UntrustedType(

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any
 
-from pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
-TRUSTED = ("learners", "pipeline", "sklearn")
+TRUSTED = ("bakeoff", "sklearn")
 """Packages whose classes may always stand behind ``_target_``."""
 
 

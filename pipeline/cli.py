@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from pipeline.sweep.jobs import Outcome
+    from bakeoff.pipeline.sweep.jobs import Outcome
 
 REFUSED = 2
 
@@ -30,21 +30,21 @@ MODES: Mapping[str, Sequence[str]] = {"hydra.mode=MULTIRUN": ["--multirun"], "hy
 
 def list_options(words: Sequence[str]) -> int:
     """``bakeoff list [GROUP]``."""
-    from pipeline.listing import print_options
+    from bakeoff.pipeline.listing import print_options
 
     return print_options(words)
 
 
 def predict(words: Sequence[str]) -> int:
     """``bakeoff predict RUN FILE [output=FILE] [tracking.uri=URI]``."""
-    from pipeline.prediction import predict_file
+    from bakeoff.pipeline.prediction import predict_file
 
     return predict_file(words)
 
 
 def ui(words: Sequence[str]) -> int:
     """``bakeoff ui [tracking.uri=URI] [port=5000]``."""
-    from pipeline.pages import open_pages
+    from bakeoff.pipeline.pages import open_pages
 
     return open_pages(words)
 
@@ -56,7 +56,7 @@ def plan(words: Sequence[str]) -> int:
 
 def rerun(words: Sequence[str]) -> int:
     """``bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]``: run again what failed and was never finished."""
-    from pipeline.sweep.again import failed_jobs
+    from bakeoff.pipeline.sweep.again import failed_jobs
 
     jobs, rest = failed_jobs(words)
     if not jobs:
@@ -117,8 +117,8 @@ class Task:
         """Run one job and keep its failure; returns its headline score."""
         import scipy.special  # noqa: F401 - before pandas: skops looks for each of its functions in all modules in turn
 
-        from pipeline import config
-        from pipeline.single import run_alone
+        from bakeoff.pipeline import config
+        from bakeoff.pipeline.single import run_alone
 
         try:
             outcome = run_alone(config.resolve(composed), config.request(), self.tracebacks)
@@ -141,8 +141,8 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(variable, "1")  # before NumPy is loaded: jobs, not matrices, share the processors
 
-    from pipeline import config
-    from pipeline.sweep.jobs import exit_code
+    from bakeoff.pipeline import config
+    from bakeoff.pipeline.sweep.jobs import exit_code
 
     config.register()
     task = Task(tracebacks=os.environ.get("HYDRA_FULL_ERROR") == "1", jobs=jobs)
@@ -171,7 +171,7 @@ def _compose_and_run(task: Task, words: Sequence[str], mode: str) -> None:
     import hydra
     from hydra.core.global_hydra import GlobalHydra
 
-    from pipeline.listing import CONF
+    from bakeoff.pipeline.listing import CONF
 
     overrides = [word for word in words if word not in ("-m", "--multirun")]
     if any(word.startswith("-") or word.lstrip("+").startswith("hydra.mode") for word in overrides):

@@ -15,10 +15,10 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
 
-from pipeline.building import target_of
-from pipeline.listing import options
-from pipeline.refusal import Refusal, did_you_mean
-from pipeline.request import Request
+from bakeoff.pipeline.building import target_of
+from bakeoff.pipeline.listing import options
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.request import Request
 
 VALIDATION = 0.2
 INNER_FOLDS = 5
@@ -120,9 +120,9 @@ def settle(spec: Mapping[str, Any], choices: Mapping[str, str] | None = None) ->
     if pruning.get("method") == "auto":
         prunes = bool(evaluation.get("validation")) and hasattr(target_of(spec["learner"]), "prune")
         spec["pruning"] = pruning = (
-            {"_target_": "pipeline.pruning.Pruning", "method": "best_first"}
+            {"_target_": "bakeoff.pipeline.pruning.Pruning", "method": "best_first"}
             if prunes
-            else {"_target_": "pipeline.pruning.NoPruning"}
+            else {"_target_": "bakeoff.pipeline.pruning.NoPruning"}
         )
     prunes_on_rows = pruning.get("method") in ("bottom_up", "best_first")
     tunes = "space" in tuning

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.store import Store
+from bakeoff.pipeline.store import Store
 
 HEARTBEAT_SECONDS = 60.0
 """A run that takes longer says so often, in its tag ``heartbeat``, that it is alive."""

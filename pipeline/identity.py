@@ -21,9 +21,15 @@ from typing import Any
 
 DECISIVE = ("preprocessing", "learner", "tuning", "pruning", "evaluation", "seed")
 """Parts of the settled configuration that decide; the data stand for the dataset."""
-LOOP = tuple(f"pipeline.{stage}" for stage in ("experiment", "scoring", "splitting", "tuning", "pruning"))
+LOOP = (
+    "bakeoff.pipeline.experiment",
+    "bakeoff.pipeline.scoring",
+    "bakeoff.pipeline.splitting",
+    "bakeoff.pipeline.tuning",
+    "bakeoff.pipeline.pruning",
+)
 """Modules through which every result goes."""
-OURS = ("learners", "pipeline")
+OURS = ("bakeoff",)
 LIBRARIES = ("numpy", "scikit-learn")
 
 
@@ -57,10 +63,12 @@ def code_digest(targets: frozenset[str]) -> str:
 
     Examples
     --------
-    >>> code_digest(frozenset({"learners.MajorityClassifier"})) == code_digest(frozenset({"learners.MeanRegressor"}))
-    True
-    >>> code_digest(frozenset({"learners.MajorityClassifier"})) == code_digest(frozenset({"learners.SVC"}))
-    False
+    >>> majority, mean, svm = (
+    ...     code_digest(frozenset({f"bakeoff.learners.{name}"}))
+    ...     for name in ("MajorityClassifier", "MeanRegressor", "SVC")
+    ... )
+    >>> majority == mean, majority == svm
+    (True, False)
     """
     homes = {home for target in targets if (home := _home(target)) is not None}
     packages = {home.split(".")[0] for home in homes}

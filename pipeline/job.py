@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pipeline import preflight, scoring
-from pipeline.building import build
-from pipeline.config import as_yaml, settle
-from pipeline.dataset import Dataset
-from pipeline.experiment import Experiment, Fold, Model, final_model, run
-from pipeline.identity import config_hash
-from pipeline.request import Request
-from pipeline.splitting import Split
-from pipeline.tracking import Description, Figure, Stopped, Tracker
+from bakeoff.pipeline import preflight, scoring
+from bakeoff.pipeline.building import build
+from bakeoff.pipeline.config import as_yaml, settle
+from bakeoff.pipeline.dataset import Dataset
+from bakeoff.pipeline.experiment import Experiment, Fold, Model, final_model, run
+from bakeoff.pipeline.identity import config_hash
+from bakeoff.pipeline.request import Request
+from bakeoff.pipeline.splitting import Split
+from bakeoff.pipeline.tracking import Description, Figure, Stopped, Tracker
 
 Judge = Callable[[Experiment, Sequence[Fold]], bool]
 """Says of the folds so far whether further ones are worth their time."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.refusal import Refusal, did_you_mean
+import bakeoff
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
-CONF = Path(__file__).resolve().parents[1] / "conf"
+CONF = Path(bakeoff.__file__).parent / "conf"
 GROUPS = (
     "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "evaluation", "tracking", "search",
     "experiment",

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.arguments import parse
-from pipeline.refusal import Refusal
-from pipeline.store import SQLITE, quiet_mlflow, store_uri
+from bakeoff.pipeline.arguments import parse
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.store import SQLITE, quiet_mlflow, store_uri
 
 
 def open_pages(words: Sequence[str]) -> int:

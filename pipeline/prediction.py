@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.arguments import parse
-from pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.arguments import parse
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +32,8 @@ def predict_file(words: Sequence[str]) -> int:
     (run, path), values = parse(
         "predict", words, ["RUN", "FILE"], ["output", "tracking.uri", "tracking.experiment", "separator"]
     )
-    from pipeline.dataset import read_file, require_file
-    from pipeline.tracking import load_model
+    from bakeoff.pipeline.dataset import read_file, require_file
+    from bakeoff.pipeline.tracking import load_model
 
     file = Path(path).expanduser()
     require_file(file)
@@ -74,7 +74,7 @@ def predict_table(model: Any, kinds: dict[str, str], frame: pd.DataFrame) -> pd.
     """
     import pandas as pd
 
-    from pipeline.dataset import with_kinds
+    from bakeoff.pipeline.dataset import with_kinds
 
     present = [str(column) for column in frame.columns]
     for name in kinds:

@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-import learners
-from pipeline.experiment import Experiment
-from pipeline.pruning import METHODS, NoPruning
-from pipeline.refusal import Refusal, did_you_mean
-from pipeline.splitting import Split, TimeSeries
-from pipeline.tuning import GridTuning
+from bakeoff import learners
+from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.pruning import METHODS, NoPruning
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.splitting import Split, TimeSeries
+from bakeoff.pipeline.tuning import GridTuning
 
 PROBE = 100
 """Rows on which preprocessing is tried where every column is numeric and full: its steps work, or they do not."""

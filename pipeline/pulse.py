@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from pipeline.history import HEARTBEAT_SECONDS
+from bakeoff.pipeline.history import HEARTBEAT_SECONDS
 
 
 class Pulse:

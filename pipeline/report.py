@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.experiment import Experiment, Fold, Model
-from pipeline.pruning import PruningPath
-from pipeline.scoring import confusion
+from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.pruning import PruningPath
+from bakeoff.pipeline.scoring import confusion
 
 
 def of_fold(fold: Fold) -> dict[str, float]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, metrics
 
-from pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
 
 @dataclass(frozen=True)

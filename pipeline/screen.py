@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from pipeline.experiment import Experiment, Fold, Model
-from pipeline.report import mean_and_deviation, summary, tuned
-from pipeline.store import Store
+from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.report import mean_and_deviation, summary, tuned
+from bakeoff.pipeline.store import Store
 
 
 class Screen:

@@ -7,11 +7,11 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.job import Resources, execute, prepare
-from pipeline.refusal import Refusal
-from pipeline.request import Request
-from pipeline.screen import Screen
-from pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, Outcome
+from bakeoff.pipeline.job import Resources, execute, prepare
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.request import Request
+from bakeoff.pipeline.screen import Screen
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, Outcome
 
 
 def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = False) -> Outcome:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn import model_selection
 
-from pipeline.refusal import Refusal
+from bakeoff.pipeline.refusal import Refusal
 
 
 @dataclass(frozen=True)

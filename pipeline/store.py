@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from pipeline.refusal import Refusal
+from bakeoff.pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

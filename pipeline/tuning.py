@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from pipeline.refusal import Refusal
+from bakeoff.pipeline.refusal import Refusal
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import cli
+from bakeoff.pipeline import cli
 
 
 @dataclass(frozen=True)

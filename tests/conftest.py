@@ -14,8 +14,8 @@ import elsewhere
 import pytest
 from command import Bakeoff
 
+from bakeoff.pipeline.store import quiet_mlflow
 from benchmarks import mlflow_server
-from pipeline.store import quiet_mlflow
 
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
 

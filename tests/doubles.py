@@ -11,15 +11,15 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 
-from pipeline import config
-from pipeline.building import build
-from pipeline.dataset import Dataset
-from pipeline.experiment import Experiment
-from pipeline.listing import CONF
-from pipeline.pruning import NoPruning
-from pipeline.scoring import choose_metrics
-from pipeline.splitting import Holdout
-from pipeline.tuning import NoTuning
+from bakeoff.pipeline import config
+from bakeoff.pipeline.building import build
+from bakeoff.pipeline.dataset import Dataset
+from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.listing import CONF
+from bakeoff.pipeline.pruning import NoPruning
+from bakeoff.pipeline.scoring import choose_metrics
+from bakeoff.pipeline.splitting import Holdout
+from bakeoff.pipeline.tuning import NoTuning
 
 
 class Log(list[tuple[str, list[int]]]):

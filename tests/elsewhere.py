@@ -13,7 +13,7 @@ SWEEP = ("-m", "learner=knn,decision_tree,logistic_regression", "dataset=iris,wi
 JOBS = 6
 DEADLY = '''
 import os, signal
-from learners import MajorityClassifier
+from bakeoff.learners import MajorityClassifier
 
 class Deadly(MajorityClassifier):
     """Ends its process, as a machine out of memory does."""
@@ -26,7 +26,7 @@ class Deadly(MajorityClassifier):
 def bakeoff(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder."""
     return subprocess.run(
-        [sys.executable, "-m", "pipeline", *words], cwd=folder, env={**os.environ, **variables}, capture_output=True,
+        [sys.executable, "-m", "bakeoff", *words], cwd=folder, env={**os.environ, **variables}, capture_output=True,
         text=True, timeout=300, check=False,
     )  # fmt: skip
 

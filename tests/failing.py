@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-from learners import MajorityClassifier
+from bakeoff.learners import MajorityClassifier
 
 
 class Failing(MajorityClassifier):

@@ -34,7 +34,7 @@ def start(folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     with (folder / "said.txt").open("ab") as said:
         return subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "pipeline", *words],
+            [sys.executable, "-W", "ignore", "-m", "bakeoff", *words],
             cwd=folder, stdout=said, stderr=said, env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip

@@ -10,11 +10,11 @@ import pytest
 from mlflow.models import Model
 from sklearn.dummy import DummyClassifier
 
-from pipeline import artefact
-from pipeline.dataset import bundled
-from pipeline.provenance import pinned
+from bakeoff.pipeline import artefact
+from bakeoff.pipeline.dataset import bundled
+from bakeoff.pipeline.provenance import pinned
 
-TYPES = ["learners.knn.estimators.KNeighborsClassifier"]
+TYPES = ["bakeoff.learners.knn.estimators.KNeighborsClassifier"]
 
 
 @pytest.fixture(scope="module")

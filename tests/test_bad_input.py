@@ -19,12 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from learners import REGISTRY
-from pipeline import preflight
-from pipeline.dataset import Dataset, lecture_table
-from pipeline.experiment import run
-from pipeline.refusal import Refusal
-from pipeline.splitting import KFold, LeaveOneOut
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline import preflight
+from bakeoff.pipeline.dataset import Dataset, lecture_table
+from bakeoff.pipeline.experiment import run
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.splitting import KFold, LeaveOneOut
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -75,7 +75,7 @@ REFUSALS = {
         "add preprocessing=one_hot",
     ),
     "a class outside the trusted packages": (["learner._target_=os.system"], "add trust=[os]"),
-    "a class that does not exist": (["learner._target_=learners.Nothing"], "learners.Nothing"),
+    "a class that does not exist": (["learner._target_=bakeoff.learners.Nothing"], "bakeoff.learners.Nothing"),
     "a bracket that does not close": (["space.n_neighbors=[1,2"], "it must be KEY=VALUE"),
     "a preprocessing that is none": (["preprocessing.numeric=[1]"], "preprocessing"),
     "a folder as store": (["tracking.uri=."], "is a folder"),
@@ -153,8 +153,8 @@ def test_a_failing_job_of_a_sweep_is_told_at_the_end_and_the_others_run(bakeoff:
 
 def test_a_failed_job_does_not_leak_into_the_next(bakeoff: Bakeoff) -> None:
     answer = bakeoff(
-        "-m", "learner=majority", "learner._target_=failing.Failing,learners.MajorityClassifier", "trust=[failing]",
-        "dataset=iris",
+        "-m", "learner=majority", "learner._target_=failing.Failing,bakeoff.learners.MajorityClassifier",
+        "trust=[failing]", "dataset=iris",
     )  # fmt: skip
     assert answer.status == 1
     assert sorted(run.info.status for run in bakeoff.runs()) == ["FAILED", "FINISHED"]
@@ -181,7 +181,7 @@ def test_list_gives_every_option_of_a_group_with_a_sentence(bakeoff: Bakeoff) ->
 def test_configurations_of_ones_own_stand_beside_the_packages(bakeoff: Bakeoff) -> None:
     own = bakeoff.folder / "mine" / "learner"
     own.mkdir(parents=True)
-    (own / "floor.yaml").write_text("# Mine.\n_target_: learners.MajorityClassifier\n")
+    (own / "floor.yaml").write_text("# Mine.\n_target_: bakeoff.learners.MajorityClassifier\n")
     assert bakeoff("--config-dir", "mine", "learner=floor", "dataset=iris", "tracking=none").status == 0
 
 

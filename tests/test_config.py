@@ -10,19 +10,19 @@ import pytest
 from doubles import Recorder, composed
 from omegaconf import OmegaConf
 
-from learners import MajorityClassifier
-from pipeline.building import build
-from pipeline.config import as_yaml, explain, resolve, settle
-from pipeline.job import PARTS
-from pipeline.listing import CONF
-from pipeline.pruning import METHODS, Pruning
-from pipeline.refusal import Refusal
-from pipeline.splitting import KFold
+from bakeoff.learners import MajorityClassifier
+from bakeoff.pipeline.building import build
+from bakeoff.pipeline.config import as_yaml, explain, resolve, settle
+from bakeoff.pipeline.job import PARTS
+from bakeoff.pipeline.listing import CONF
+from bakeoff.pipeline.pruning import METHODS, Pruning
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.splitting import KFold
 
-PRUNABLE, FIXED = {"_target_": "doubles.Recorder"}, {"_target_": "learners.MajorityClassifier"}
+PRUNABLE, FIXED = {"_target_": "doubles.Recorder"}, {"_target_": "bakeoff.learners.MajorityClassifier"}
 NONE, GRID = (
-    {"_target_": "pipeline.tuning.NoTuning"},
-    {"_target_": "pipeline.tuning.GridTuning", "space": {"mark": [1]}},
+    {"_target_": "bakeoff.pipeline.tuning.NoTuning"},
+    {"_target_": "bakeoff.pipeline.tuning.GridTuning", "space": {"mark": [1]}},
 )
 
 
@@ -30,14 +30,14 @@ def spec(
     learner: Mapping[str, Any] = PRUNABLE, pruning: str = "none", tuning: Mapping[str, Any] = NONE, **evaluation: Any
 ) -> dict[str, Any]:
     return {
-        "dataset": {"_target_": "pipeline.dataset.bundled", "name": "iris"},
-        "preprocessing": {"_target_": "pipeline.preprocessing.preprocessing"},
+        "dataset": {"_target_": "bakeoff.pipeline.dataset.bundled", "name": "iris"},
+        "preprocessing": {"_target_": "bakeoff.pipeline.preprocessing.preprocessing"},
         "learner": dict(learner),
         "space": {"mark": [1]},
         "tuning": dict(tuning),
-        "pruning": {"method": pruning} if pruning != "none" else {"_target_": "pipeline.pruning.NoPruning"},
-        "evaluation": {"_target_": "pipeline.splitting.KFold", "validation": None, **evaluation},
-        "tracking": {"_target_": "pipeline.tracking.NoTracker"},
+        "pruning": {"method": pruning} if pruning != "none" else {"_target_": "bakeoff.pipeline.pruning.NoPruning"},
+        "evaluation": {"_target_": "bakeoff.pipeline.splitting.KFold", "validation": None, **evaluation},
+        "tracking": {"_target_": "bakeoff.pipeline.tracking.NoTracker"},
         "seed": 0,
         "trust": [],
     }
@@ -53,14 +53,16 @@ def spec(
         (PRUNABLE, None, None),
         (PRUNABLE, 0, None),
         (FIXED, 0.2, None),
-        ({"_target_": "learners.NoSuchThing"}, 0.2, None),
+        ({"_target_": "bakeoff.learners.NoSuchThing"}, 0.2, None),
         ({}, 0.2, None),
     ],
 )
 def test_auto_prunes_what_can_be_pruned_where_there_are_rows(learner: Any, validation: Any, expected: Any) -> None:
     settled = settle(spec(learner, "auto", validation=validation))
     assert settled["pruning"].get("method") == expected
-    assert settled["pruning"]["_target_"] == f"pipeline.pruning.{'NoPruning' if expected is None else 'Pruning'}"
+    assert (
+        settled["pruning"]["_target_"] == f"bakeoff.pipeline.pruning.{'NoPruning' if expected is None else 'Pruning'}"
+    )
     assert settled["evaluation"]["validation"] == (validation or 0)
 
 
@@ -113,9 +115,9 @@ def test_a_part_that_is_not_there_is_refused(part: str) -> None:
 
 
 def test_build_gives_what_is_described_with_plain_lists() -> None:
-    made = build({"_target_": "pipeline.splitting.KFold", "folds": 3}, "evaluation", [])
+    made = build({"_target_": "bakeoff.pipeline.splitting.KFold", "folds": 3}, "evaluation", [])
     assert made == KFold(folds=3)
-    learner = build({"_target_": "learners.MajorityClassifier", "categorical_features": ["a"]}, "learner", [])
+    learner = build({"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": ["a"]}, "learner", [])
     assert type(learner) is MajorityClassifier
     assert type(learner.categorical_features) is list
 
@@ -126,17 +128,26 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
         ({}, "learner has no _target_: it must name the class or function to call"),
         ({"_target_": "os.system", "command": "true"}, r"learner._target_='os.system' is outside .* add trust=\[os\]"),
         ({"_target_": "sklearn.os.getcwd"}, r"learner._target_='sklearn.os.getcwd' is outside the trusted packages"),
-        ({"_target_": "pipeline.provenance.subprocess.run", "args": "true"}, r"outside .* add trust=\[subprocess\]"),
         (
-            {"_target_": "learners.MajorityClasifier"},
-            r"_target_='learners.MajorityClasifier' is not there. Did you mean 'MajorityClassifier'\?",
+            {"_target_": "bakeoff.pipeline.provenance.subprocess.run", "args": "true"},
+            r"outside .* add trust=\[subprocess\]",
+        ),
+        (
+            {"_target_": "bakeoff.learners.MajorityClasifier"},
+            r"_target_='bakeoff.learners.MajorityClasifier' is not there. Did you mean 'MajorityClassifier'\?",
         ),
         ({"_target_": "sklearn.svn.SVC"}, r"_target_='sklearn.svn.SVC' is not there. Did you mean 'svm'\?"),
-        ({"_target_": "learners"}, r"learner .learners.: "),
-        ({"_target_": "learners.MajorityClassifier", "foo": 1}, r"learner.foo is not a key of learners.Maj"),
+        ({"_target_": "bakeoff.learners"}, r"learner .bakeoff.learners.: "),
+        (
+            {"_target_": "bakeoff.learners.MajorityClassifier", "foo": 1},
+            r"learner.foo is not a key of bakeoff.learners.Maj",
+        ),
         ({"_target_": "sklearn.svm"}, "learner .sklearn.svm.: "),
         (
-            {"_target_": "learners.MajorityClassifier", "categorical_features": [{"_target_": "doubles.Recorder"}]},
+            {
+                "_target_": "bakeoff.learners.MajorityClassifier",
+                "categorical_features": [{"_target_": "doubles.Recorder"}],
+            },
             r"learner.categorical_features\[0\]._target_='doubles.Recorder' is outside",
         ),
     ],
@@ -160,7 +171,7 @@ def test_trust_admits_a_package() -> None:
 
 def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
     with pytest.raises(Refusal, match=r"^evaluation.folds=1 must be a whole number of at least 2"):
-        build({"_target_": "pipeline.splitting.KFold", "folds": 1}, "evaluation", [])
+        build({"_target_": "bakeoff.pipeline.splitting.KFold", "folds": 1}, "evaluation", [])
 
 
 # Resolving and recording
@@ -187,7 +198,7 @@ def test_a_record_can_be_read_again() -> None:
 def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
     settled = settle(resolve(composed()))
     assert settled["dataset"]["name"] == "breast_cancer"
-    assert settled["learner"]["_target_"] == "learners.DecisionTreeClassifier"
+    assert settled["learner"]["_target_"] == "bakeoff.learners.DecisionTreeClassifier"
     assert settled["pruning"]["method"] == "best_first"
     assert settled["evaluation"]["validation"] == 0.2
 
@@ -248,8 +259,8 @@ def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -
 
 
 def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
-    node = {"_target_": "pipeline.dataset.bundled", "name": "iris", "positiv": "setosa"}
-    with pytest.raises(Refusal, match=r"dataset.positiv is not a key of pipeline.dataset.bundled.*positive"):
+    node = {"_target_": "bakeoff.pipeline.dataset.bundled", "name": "iris", "positiv": "setosa"}
+    with pytest.raises(Refusal, match=r"dataset.positiv is not a key of bakeoff.pipeline.dataset.bundled.*positive"):
         build(node, "dataset", [])
 
 

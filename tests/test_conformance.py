@@ -4,7 +4,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from learners import REGISTRY
+from bakeoff.learners import REGISTRY
 
 
 # The checks fit noise, on which an iteration may rightly say that it has not ended.

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
-from pipeline.dataset import Dataset, bundled, lecture_table, read_file, read_table, with_kinds
-from pipeline.refusal import Refusal
+from bakeoff.pipeline.dataset import Dataset, bundled, lecture_table, read_file, read_table, with_kinds
+from bakeoff.pipeline.refusal import Refusal
 
 PEOPLE = """\
 age,height,job,owner,code,bought

@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from learners import DecisionTreeClassifier, DecisionTreeRegressor
-from learners.decision_tree import draw, export_rules, export_text
-from learners.decision_tree.criteria import entropy, gain_ratio, gini, information, information_gain, misclassification
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.decision_tree import draw, export_rules, export_text
+from bakeoff.learners.decision_tree.criteria import (
+    entropy,
+    gain_ratio,
+    gini,
+    information,
+    information_gain,
+    misclassification,
+)
 
 FIRST_SPLIT = [[4, 0], [5, 11]]  # 20 points, 11 against 9: 4 pure ones, and 16
 SECOND_SPLIT = [[8, 3], [1, 8]]

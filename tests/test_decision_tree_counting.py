@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from learners import DecisionTreeClassifier
-from learners.decision_tree import counting, scale
-from learners.decision_tree.tree import Tree
+from bakeoff.learners import DecisionTreeClassifier
+from bakeoff.learners.decision_tree import counting, scale
+from bakeoff.learners.decision_tree.tree import Tree
 
 LIMITS = [{}, {"min_samples_leaf": 7}, {"min_weight_fraction_leaf": 0.02}, {"max_leaf_nodes": 9}]
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learners import DecisionTreeClassifier, DecisionTreeRegressor
-from learners.decision_tree import numeric
-from learners.decision_tree.tree import Tree
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.decision_tree import numeric
+from bakeoff.learners.decision_tree.tree import Tree
 
 LIMITS = [{}, {"min_samples_leaf": 5}, {"min_weight_fraction_leaf": 0.03}, {"max_leaf_nodes": 9}]
 

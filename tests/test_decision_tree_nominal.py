@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from learners import DecisionTreeClassifier, DecisionTreeRegressor
-from learners.decision_tree import export_text
-from learners.decision_tree.criteria import information_gain
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.decision_tree import export_text
+from bakeoff.learners.decision_tree.criteria import information_gain
 
 READING = pd.DataFrame(
     {

@@ -8,7 +8,7 @@ from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
 from sklearn.tree import DecisionTreeRegressor as ScikitLearnRegressor
 
-from learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 
 CASES = [
     *((name, criterion) for name in ("iris", "wine", "breast_cancer", "digits") for criterion in ("gini", "entropy")),

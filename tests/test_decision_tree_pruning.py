@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
 from sklearn.tree import DecisionTreeRegressor as ScikitLearnRegressor
 
-from learners import DecisionTreeClassifier, DecisionTreeRegressor
-from learners.decision_tree.pruning import pessimistic_extra
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.decision_tree.pruning import pessimistic_extra
 
 
 def _score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:

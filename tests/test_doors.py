@@ -64,7 +64,7 @@ def named(files: list[Path]) -> pytest.MarkDecorator:
 
 @named(LEARNERS)
 def test_learners_import_numpy_and_scikit_learns_base_and_validation_alone(file: Path) -> None:
-    assert packages(file) <= {"numpy", "sklearn", "scipy", "learners", *sys.stdlib_module_names}
+    assert packages(file) <= {"numpy", "sklearn", "scipy", "bakeoff", *sys.stdlib_module_names}
     theirs = {name for name in imports(file) if name.split(".")[0] == "sklearn" and name.count(".") >= 1}
     assert all(name.startswith(VALIDATION_HELPERS) for name in theirs)
 
@@ -87,20 +87,24 @@ def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
     late = {"mlflow", "skops", "ray", "submitit"} | ({"matplotlib"} if room(file) != "figures" else set())
     assert not packages(file, when_loaded=True) & late
     assert room(file) == "figures" or not any(
-        name.startswith("pipeline.figures") for name in imports(file, when_loaded=True)
+        name.startswith("bakeoff.pipeline.figures") for name in imports(file, when_loaded=True)
     )
 
 
 @named([file for file in PIPELINE if room(file) in STAGES])
 def test_stages_do_not_import_one_another(file: Path) -> None:
-    others = {f"pipeline.{name}" for name in (*STAGES, "experiment", "job", "tracking", "config") if name != room(file)}
+    others = {
+        f"bakeoff.pipeline.{name}"
+        for name in (*STAGES, "experiment", "job", "tracking", "config")
+        if name != room(file)
+    }
     assert not others & set(imports(file))
 
 
 @named(PIPELINE)
 def test_the_pipeline_knows_no_learner_by_name(file: Path) -> None:
-    known = {name for name in imports(file) if name.split(".")[0] == "learners"}
-    assert known <= {"learners", "learners.REGISTRY"}
+    known = {name for name in imports(file) if name.startswith("bakeoff.learners")}
+    assert known <= {"bakeoff.learners", "bakeoff.learners.REGISTRY"}
 
 
 @named(LEARNERS)
@@ -110,6 +114,8 @@ def test_learners_keep_no_state_in_the_module(file: Path) -> None:
 
 def test_the_command_is_there_before_anything_heavy() -> None:
     heavy = "'numpy', 'pandas', 'sklearn', 'mlflow', 'hydra', 'matplotlib', 'rich'"
-    code = f"import sys, pipeline.cli; sys.exit(' '.join(name for name in ({heavy}) if name in sys.modules) or 0)"
+    code = (
+        f"import sys, bakeoff.pipeline.cli; sys.exit(' '.join(name for name in ({heavy}) if name in sys.modules) or 0)"
+    )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr.strip()) == (0, "")

@@ -14,13 +14,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
-from learners import DecisionTreeClassifier, KNeighborsClassifier
-from pipeline.dataset import bundled
-from pipeline.experiment import Experiment, Fold, axis_seed, final_model, fit, run
-from pipeline.preprocessing import preprocessing
-from pipeline.pruning import Pruning
-from pipeline.splitting import Holdout, KFold, Split
-from pipeline.tuning import GridTuning
+from bakeoff.learners import DecisionTreeClassifier, KNeighborsClassifier
+from bakeoff.pipeline.dataset import bundled
+from bakeoff.pipeline.experiment import Experiment, Fold, axis_seed, final_model, fit, run
+from bakeoff.pipeline.preprocessing import preprocessing
+from bakeoff.pipeline.pruning import Pruning
+from bakeoff.pipeline.splitting import Holdout, KFold, Split
+from bakeoff.pipeline.tuning import GridTuning
 
 
 class Talkative(Recorder):

@@ -13,9 +13,9 @@ import pytest
 from command import Bakeoff
 from omegaconf import OmegaConf
 
-from pipeline.dataset import Dataset, lecture_table
-from pipeline.listing import CONF, options
-from pipeline.tracking import load_model
+from bakeoff.pipeline.dataset import Dataset, lecture_table
+from bakeoff.pipeline.listing import CONF, options
+from bakeoff.pipeline.tracking import load_model
 
 EXPERIMENTS = sorted(set(options("experiment")) - {"none"})
 EVERYTHING = "experiment=glob(*,exclude=none)"

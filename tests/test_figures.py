@@ -19,18 +19,18 @@ from sklearn.pipeline import Pipeline as SklearnPipeline
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import learners
-from learners.decision_tree.export import draw
-from pipeline import figures
-from pipeline.dataset import Dataset, bundled, lecture_table, made
-from pipeline.experiment import Experiment, final_model, run
-from pipeline.figures.canvas import Picture, key, sheet
-from pipeline.figures.finished import FinishedRun
-from pipeline.pruning import NoPruning
-from pipeline.refusal import Refusal
-from pipeline.scoring import choose_metrics
-from pipeline.splitting import Holdout, KFold, LeaveOneOut, Splitter
-from pipeline.tuning import NoTuning
+from bakeoff import learners
+from bakeoff.learners.decision_tree.export import draw
+from bakeoff.pipeline import figures
+from bakeoff.pipeline.dataset import Dataset, bundled, lecture_table, made
+from bakeoff.pipeline.experiment import Experiment, final_model, run
+from bakeoff.pipeline.figures.canvas import Picture, key, sheet
+from bakeoff.pipeline.figures.finished import FinishedRun
+from bakeoff.pipeline.pruning import NoPruning
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.scoring import choose_metrics
+from bakeoff.pipeline.splitting import Holdout, KFold, LeaveOneOut, Splitter
+from bakeoff.pipeline.tuning import NoTuning
 
 HOLDOUT = Holdout()
 
@@ -129,14 +129,14 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(name: str) -> None:
 
 
 def test_a_figure_that_cannot_be_drawn_is_refused_before_anything_runs(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("dataset=iris", "learner=knn", "figures=[{_target_: pipeline.figures.Reliability}]")
+    answer = bakeoff("dataset=iris", "learner=knn", "figures=[{_target_: bakeoff.pipeline.figures.Reliability}]")
     assert answer.status == 2
     assert "figures: Reliability" in answer.err
     assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
 
 
 def test_a_figure_can_be_added_to_any_run_from_the_command_line(bakeoff: Bakeoff) -> None:
-    wanted = "figures=[{_target_: pipeline.figures.ConfusionMatrix, file: c.png}]"
+    wanted = "figures=[{_target_: bakeoff.pipeline.figures.ConfusionMatrix, file: c.png}]"
     assert bakeoff("dataset=digits", "learner=majority", wanted).status == 0
     run = bakeoff.runs()[0]
     assert "c.png" in [file.path for file in bakeoff.client().list_artifacts(run.info.run_id)]

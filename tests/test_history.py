@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.history import FEW, finished
-from pipeline.store import Store, open_store
+from bakeoff.pipeline.history import FEW, finished
+from bakeoff.pipeline.store import Store, open_store
 
 OLD = [f"old{number}" for number in range(3)]
 NEW = [f"new{number}" for number in range(FEW + 5)]
@@ -37,5 +37,5 @@ def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store) -> Non
 def test_jobs_older_than_the_newest_runs_are_asked_for_one_by_one(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.history.FEW", 1)
+    monkeypatch.setattr("bakeoff.pipeline.history.FEW", 1)
     assert set(finished(store, [*OLD, "never"])) == set(OLD)  # the eight newest are others

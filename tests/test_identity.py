@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from pipeline.dataset import bundled
-from pipeline.identity import DECISIVE, code_digest, config_hash
+from bakeoff.pipeline.dataset import bundled
+from bakeoff.pipeline.identity import DECISIVE, code_digest, config_hash
 
 SPEC: dict[str, Any] = {
-    "dataset": {"_target_": "pipeline.dataset.read_table", "path": "a.csv", "target": "y"},
+    "dataset": {"_target_": "bakeoff.pipeline.dataset.read_table", "path": "a.csv", "target": "y"},
     "preprocessing": {"_target_": "p", "numeric": [{"_target_": "s"}, {"_target_": "i"}], "nominal": []},
-    "learner": {"_target_": "learners.KNeighborsClassifier", "n_neighbors": 5, "weights": "uniform", "p": 2.0},
-    "tuning": {"_target_": "pipeline.tuning.NoTuning"},
-    "pruning": {"_target_": "pipeline.pruning.NoPruning"},
-    "evaluation": {"_target_": "pipeline.splitting.KFold", "folds": 5, "validation": 0, "metrics": None},
-    "tracking": {"_target_": "pipeline.tracking.NoTracker"},
+    "learner": {"_target_": "bakeoff.learners.KNeighborsClassifier", "n_neighbors": 5, "weights": "uniform", "p": 2.0},
+    "tuning": {"_target_": "bakeoff.pipeline.tuning.NoTuning"},
+    "pruning": {"_target_": "bakeoff.pipeline.pruning.NoPruning"},
+    "evaluation": {"_target_": "bakeoff.pipeline.splitting.KFold", "folds": 5, "validation": 0, "metrics": None},
+    "tracking": {"_target_": "bakeoff.pipeline.tracking.NoTracker"},
     "seed": 0,
     "trust": [],
 }
@@ -108,7 +108,7 @@ def digest_of(
     (folder / "own" / "__init__.py").touch()
     (folder / "own" / "inner.py").write_text(f"HALF = {half}\n")
     (folder / "own" / "floor.py").write_text(OWN.format(comment=comment, docstring=docstring, operator=operator))
-    asked = "from pipeline.identity import code_digest; print(code_digest(frozenset({'own.floor.Floor'})))"
+    asked = "from bakeoff.pipeline.identity import code_digest; print(code_digest(frozenset({'own.floor.Floor'})))"
     root = Path(__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(root)!r}, {str(folder)!r}]; {asked}"],
@@ -128,9 +128,9 @@ def test_code_of_the_learner_and_of_what_it_imports_counts(tmp_path: Path) -> No
 
 
 def test_code_of_another_learner_does_not_count() -> None:
-    one, other = (code_digest(frozenset({f"learners.{name}"})) for name in ("KNeighborsClassifier", "SVC"))
+    one, other = (code_digest(frozenset({f"bakeoff.learners.{name}"})) for name in ("KNeighborsClassifier", "SVC"))
     assert one != other
-    from pipeline import identity
+    from bakeoff.pipeline import identity
 
-    reached = identity._reach({"learners.knn.estimators"}, identity.OURS)
-    assert not any(module.startswith("learners.svm") for module in reached)
+    reached = identity._reach({"bakeoff.learners.knn.estimators"}, identity.OURS)
+    assert not any(module.startswith("bakeoff.learners.svm") for module in reached)

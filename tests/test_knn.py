@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier as SklearnClassifier
 from sklearn.neighbors import KNeighborsRegressor as SklearnRegressor
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from learners import KNeighborsClassifier, KNeighborsRegressor
+from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 
 POINTS = np.array([[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]])
 COLOURS = np.array(["Red", "Blue", "Red", "Blue", "Blue", "Red"])

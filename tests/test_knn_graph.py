@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier as SklearnClassifier
 
-from learners import KNeighborsClassifier, KNeighborsRegressor
+from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 
 SEARCHES: list[dict[str, Any]] = [
     {},

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from sklearn.metrics import nan_euclidean_distances
 
-from learners import KNeighborsClassifier, KNeighborsRegressor
+from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 
 POINTS = np.array([[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]])
 COLOURS = np.array(["Red", "Blue", "Red", "Blue", "Blue", "Red"])

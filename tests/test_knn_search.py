@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.neighbors import NearestNeighbors
 
-from learners import KNeighborsClassifier, KNeighborsRegressor
-from learners.knn import metrics
-from learners.knn.brute_force import BruteForce, ScoreFilter
-from learners.knn.kd_tree import KDTree
-from learners.knn.metrics import NormSpace
-from learners.knn.neighbours import near_columns, nearest_columns
-from learners.knn.nominal_search import NominalSearch
-from learners.knn.scipy_tree import SciPyTree
-from learners.knn.spaces import learn_space
+from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
+from bakeoff.learners.knn import metrics
+from bakeoff.learners.knn.brute_force import BruteForce, ScoreFilter
+from bakeoff.learners.knn.kd_tree import KDTree
+from bakeoff.learners.knn.metrics import NormSpace
+from bakeoff.learners.knn.neighbours import near_columns, nearest_columns
+from bakeoff.learners.knn.nominal_search import NominalSearch
+from bakeoff.learners.knn.scipy_tree import SciPyTree
+from bakeoff.learners.knn.spaces import learn_space
 
 LOADERS = [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
 

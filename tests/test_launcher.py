@@ -14,11 +14,11 @@ import pytest
 from command import Bakeoff
 from hydra.core.utils import JobReturn, JobStatus
 
-from pipeline.launcher.parcel import Place
-from pipeline.launcher.returns import Returns
-from pipeline.refusal import Refusal
-from pipeline.store import create_sqlite
-from pipeline.sweep.plugin import RemoteWork
+from bakeoff.pipeline.launcher.parcel import Place
+from bakeoff.pipeline.launcher.returns import Returns
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.store import create_sqlite
+from bakeoff.pipeline.sweep.plugin import RemoteWork
 
 SWEEP = ("-m", "learner=knn,majority", "dataset=iris")
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from learners import REGISTRY
-from pipeline.artefact import trusted_types
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.artefact import trusted_types
 
 NAMES = sorted(REGISTRY)
 CLASSIFIERS = [name for name in NAMES if is_classifier(REGISTRY[name]())]

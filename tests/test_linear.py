@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.centred import Centred
-from learners.linear import TILE, linear_scores
-from learners.multiclass import one_against_rest
-from learners.scaling import Standardized
+from bakeoff.learners.centred import Centred
+from bakeoff.learners.linear import TILE, linear_scores
+from bakeoff.learners.multiclass import one_against_rest
+from bakeoff.learners.scaling import Standardized
 
 
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (2, 1), (20, 1), (5, 3), (64, 10), (300, 2)])

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
-from learners import LinearRegression, Ridge
-from learners.least_squares import least_squares
+from bakeoff.learners import LinearRegression, Ridge
+from bakeoff.learners.least_squares import least_squares
 
 RNG = np.random.default_rng(0)
 LEARNERS = [LinearRegression(), Ridge(alpha=0.7)]

@@ -15,8 +15,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from learners import LogisticRegression, likelihood
-from learners.likelihood import Likelihood
+from bakeoff.learners import LogisticRegression, likelihood
+from bakeoff.learners.likelihood import Likelihood
 
 INF = float("inf")
 TIGHT = {"tol": 1e-10, "max_iter": 20000}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from learners import MajorityClassifier, MeanRegressor
+from bakeoff.learners import MajorityClassifier, MeanRegressor
 
 X = np.arange(10.0).reshape(5, 2)
 LABELS = ["no", "yes", "yes", "no", "yes"]

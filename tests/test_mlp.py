@@ -14,9 +14,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from learners import LogisticRegression, MLPClassifier, MLPRegressor, Ridge
-from learners.mlp.losses import LOSSES
-from learners.mlp.network import ACTIVATIONS, Network
+from bakeoff.learners import LogisticRegression, MLPClassifier, MLPRegressor, Ridge
+from bakeoff.learners.mlp.losses import LOSSES
+from bakeoff.learners.mlp.network import ACTIVATIONS, Network
 
 DATA = {"wine": load_wine, "breast_cancer": load_breast_cancer, "diabetes": load_diabetes}
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -165,7 +165,7 @@ def test_early_stopping_keeps_the_best_weights_met(name: str) -> None:
 @settings(deadline=None, max_examples=40)
 @given(st.integers(2, 200), st.integers(1, 5), st.floats(0.01, 0.9), st.integers(0, 1000))
 def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, fraction: float, seed: int) -> None:
-    from learners.mlp.base import _hold_back
+    from bakeoff.learners.mlp.base import _hold_back
 
     strata = np.random.default_rng(seed).integers(0, c, n)
     count = min(max(1, round(n * fraction)), n - 1)

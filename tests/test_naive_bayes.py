@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
-from learners import NaiveBayesClassifier
+from bakeoff.learners import NaiveBayesClassifier
 
 MORTGAGE = pd.DataFrame(
     [

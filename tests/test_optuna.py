@@ -25,12 +25,12 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from sqlalchemy.pool import NullPool
 
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.study.objectives import Objective, choose_objectives
 from benchmarks import mlflow_server
-from pipeline.refusal import Refusal
-from pipeline.study.objectives import Objective, choose_objectives
 
 optuna = pytest.importorskip("optuna", reason='no Optuna: pip install "bakeoff[optuna]"')
-space = pytest.importorskip("pipeline.study.space")
+space = pytest.importorskip("bakeoff.pipeline.study.space")
 
 DOCS = Path(__file__).parents[1] / "docs" / "optuna.md"
 STUDY = ("-m", "hydra/sweeper=optuna", "dataset=iris", "tracking=none")
@@ -54,7 +54,7 @@ def either(other: str) -> tuple[str, ...]:
         GRID,
         "learner=majority",
         "trust=[failing]",
-        f"learner._target_=choice({other},learners.MajorityClassifier)",
+        f"learner._target_=choice({other},bakeoff.learners.MajorityClassifier)",
     )
 
 
@@ -218,7 +218,7 @@ def start(bakeoff: Bakeoff, *words: str) -> subprocess.Popen[bytes]:
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
-    command = [sys.executable, "-m", "pipeline", *words]
+    command = [sys.executable, "-m", "bakeoff", *words]
     return subprocess.Popen(command, cwd=bakeoff.folder, env=environment, start_new_session=True, **said)
 
 
@@ -350,7 +350,7 @@ def test_a_failing_trial_is_told_failed_and_the_study_goes_on(bakeoff: Bakeoff, 
     assert sorted(states(bakeoff)) == ["COMPLETE", "FAIL"]
     (failed,) = study(bakeoff).get_trials(states=[optuna.trial.TrialState.FAIL])
     assert failed.user_attrs["error"] == "RuntimeError: the cure is unknown"
-    assert results(bakeoff)["best_params"] == {"learner._target_": "learners.MajorityClassifier"}
+    assert results(bakeoff)["best_params"] == {"learner._target_": "bakeoff.learners.MajorityClassifier"}
 
 
 def test_a_trial_that_takes_too_long_is_told_failed(bakeoff: Bakeoff) -> None:

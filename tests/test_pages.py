@@ -34,7 +34,7 @@ def address(bakeoff: Bakeoff) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", "ui", f"port={port}"], cwd=bakeoff.folder, stdout=subprocess.DEVNULL,
+        [sys.executable, "-m", "bakeoff", "ui", f"port={port}"], cwd=bakeoff.folder, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:

@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 
-import learners
-from learners import (
+from bakeoff import learners
+from bakeoff.learners import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     LogisticRegression,
@@ -22,9 +22,9 @@ from learners import (
     Perceptron,
     Ridge,
 )
-from learners.knn.search import Search
-from learners.mlp import training
-from learners.perceptron_walk import Walk
+from bakeoff.learners.knn.search import Search
+from bakeoff.learners.mlp import training
+from bakeoff.learners.perceptron_walk import Walk
 
 PATHS = [(name, learner) for name, learner in learners.REGISTRY.items() if hasattr(learner, "path_parameters")]
 VALUES: dict[str, list[Any]] = {

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
-from learners import (
+from bakeoff.learners import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     RandomForestClassifier,

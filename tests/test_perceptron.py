@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from learners import Perceptron, perceptron_walk
+from bakeoff.learners import Perceptron, perceptron_walk
 
 ROWS = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]])
 LABELS = np.array([1, 1, -1])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from learners import LinearRegression, MajorityClassifier, NaiveBayesClassifier
-from learners.columns import encode, learn_categories
-from learners.plain import distinct, plain_column, plain_table, small_integers
+from bakeoff.learners import LinearRegression, MajorityClassifier, NaiveBayesClassifier
+from bakeoff.learners.columns import encode, learn_categories
+from bakeoff.learners.plain import distinct, plain_column, plain_table, small_integers
 
 NUMBERS = np.arange(6).reshape(3, 2)
 

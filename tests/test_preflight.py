@@ -13,15 +13,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
-from pipeline.dataset import Dataset, bundled, lecture_table
-from pipeline.experiment import Experiment, run
-from pipeline.preflight import check
-from pipeline.preprocessing import preprocessing
-from pipeline.pruning import Pruning
-from pipeline.refusal import Refusal
-from pipeline.splitting import GroupKFold, KFold
-from pipeline.tuning import GridTuning, NoTuning
+from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
+from bakeoff.pipeline.dataset import Dataset, bundled, lecture_table
+from bakeoff.pipeline.experiment import Experiment, run
+from bakeoff.pipeline.preflight import check
+from bakeoff.pipeline.preprocessing import preprocessing
+from bakeoff.pipeline.pruning import Pruning
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.splitting import GroupKFold, KFold
+from bakeoff.pipeline.tuning import GridTuning, NoTuning
 
 IRIS, DIABETES, MORTGAGE = bundled("iris"), bundled("diabetes"), lecture_table("mortgage", "decision")
 HOLEY = replace(IRIS, X=IRIS.X.mask(IRIS.X < 1.0))

@@ -10,9 +10,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
-from pipeline.dataset import bundled, lecture_table
-from pipeline.experiment import fit
-from pipeline.preprocessing import AsNominal, preprocessing
+from bakeoff.pipeline.dataset import bundled, lecture_table
+from bakeoff.pipeline.experiment import fit
+from bakeoff.pipeline.preprocessing import AsNominal, preprocessing
 
 COLOURS = lecture_table("colours", "colour").X
 QUERY = pd.DataFrame({"x1": [1.0], "x2": [2.0]})

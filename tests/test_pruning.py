@@ -7,12 +7,12 @@ import pytest
 from doubles import Log, Recorder, RecordingStep, experiment, numbered
 from sklearn.preprocessing import StandardScaler
 
-from learners import DecisionTreeClassifier
-from pipeline.dataset import bundled
-from pipeline.experiment import final_model, fit, run
-from pipeline.preprocessing import preprocessing
-from pipeline.pruning import METHODS, NoPruning, Pruning
-from pipeline.splitting import Holdout, KFold
+from bakeoff.learners import DecisionTreeClassifier
+from bakeoff.pipeline.dataset import bundled
+from bakeoff.pipeline.experiment import final_model, fit, run
+from bakeoff.pipeline.preprocessing import preprocessing
+from bakeoff.pipeline.pruning import METHODS, NoPruning, Pruning
+from bakeoff.pipeline.splitting import Holdout, KFold
 
 
 @pytest.mark.parametrize("method", ["bottom_up", "best_first"])

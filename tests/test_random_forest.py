@@ -10,13 +10,13 @@ from sklearn.ensemble import RandomForestClassifier as ScikitLearnClassifier
 from sklearn.ensemble import RandomForestRegressor as ScikitLearnRegressor
 from sklearn.model_selection import KFold, cross_val_score
 
-from learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-from learners.decision_tree.criteria import SquaredDistance
-from learners.decision_tree.front import Front
-from learners.decision_tree.growing import Growth, grow
-from learners.decision_tree.labels import Labels
-from learners.decision_tree.values import Values
-from learners.random_forest.drawing import Pool
+from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from bakeoff.learners.decision_tree.criteria import SquaredDistance
+from bakeoff.learners.decision_tree.front import Front
+from bakeoff.learners.decision_tree.growing import Growth, grow
+from bakeoff.learners.decision_tree.labels import Labels
+from bakeoff.learners.decision_tree.values import Values
+from bakeoff.learners.random_forest.drawing import Pool
 
 
 def _mean_score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -51,7 +51,7 @@ def test_one_tree_on_all_rows_and_features_is_the_decision_tree() -> None:
 def test_trees_grown_together_are_the_trees_grown_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_wine(return_X_y=True)
     together = RandomForestClassifier(7, random_state=3).fit(X, y)
-    monkeypatch.setattr("learners.random_forest.BATCH", 1)
+    monkeypatch.setattr("bakeoff.learners.random_forest.BATCH", 1)
     alone = RandomForestClassifier(7, random_state=3).fit(X, y)
     for one, other in zip(together.trees_, alone.trees_, strict=True):
         np.testing.assert_array_equal(one.feature, other.feature)
@@ -273,7 +273,7 @@ def test_leaves_are_limited_and_trees_cut_back_as_those_of_a_tree() -> None:
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 def test_any_number_of_processes_gives_the_same_forest(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learners.random_forest.BATCH", 500)  # a few trees at a time
+    monkeypatch.setattr("bakeoff.learners.random_forest.BATCH", 500)  # a few trees at a time
     X, y, weight = _mixed_table()
     y = y if kind is RandomForestRegressor else (y > 1).astype(int)
     one = _forest(kind, {"oob_score": True}).fit(X, y, sample_weight=weight)
@@ -293,7 +293,7 @@ def test_no_processes_at_all_are_refused() -> None:
 @pytest.mark.parametrize("nominal", [None, [3], [0, 1, 2, 3]])
 @pytest.mark.parametrize("missing", [False, True])
 def test_rows_stop_where_they_stop_in_each_tree(nominal: Any, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learners.random_forest.walking.NODES", 300)
+    monkeypatch.setattr("bakeoff.learners.random_forest.walking.NODES", 300)
     X, y, _ = _mixed_table()
     X = X if missing else np.nan_to_num(X)
     forest = RandomForestRegressor(9, categorical_features=nominal, max_features=2, random_state=0).fit(X, y)
@@ -336,7 +336,7 @@ def test_values_that_are_counted_split_as_values_that_are_sorted(
     y = y if kind is RandomForestRegressor else (y > 1).astype(int) + (y > 2)
     forest = kind(9, categorical_features=[0, 2, 3], nominal_splits=nominal_splits, max_features=2, random_state=0)
     counted = _fitted_bits(forest.fit(X, y, sample_weight=weight))
-    monkeypatch.setattr("learners.decision_tree.nominal.FEW_PLACES", 0)
+    monkeypatch.setattr("bakeoff.learners.decision_tree.nominal.FEW_PLACES", 0)
     assert _fitted_bits(forest.fit(X, y, sample_weight=weight)) == counted
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command import Bakeoff
 
-from pipeline.listing import options
+from bakeoff.pipeline.listing import options
 
 README = Path(__file__).parents[1] / "README.md"
 

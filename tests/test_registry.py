@@ -15,13 +15,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-import learners
-from learners import REGISTRY
-from pipeline.building import build
-from pipeline.config import resolve
-from pipeline.listing import CONF, GROUPS, options
-from pipeline.preflight import check_parameters
-from pipeline.tuning import GridTuning
+from bakeoff import learners
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.building import build
+from bakeoff.pipeline.config import resolve
+from bakeoff.pipeline.listing import CONF, GROUPS, options
+from bakeoff.pipeline.preflight import check_parameters
+from bakeoff.pipeline.tuning import GridTuning
 
 YAMLS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))
 BASELINES = [name for name in YAMLS if name.startswith("sklearn_")]
@@ -61,7 +61,7 @@ def test_the_defaults_of_a_learner_are_valid(cls: type[BaseEstimator]) -> None:
 @pytest.mark.parametrize("name", REGISTRY)
 def test_a_yaml_of_ours_names_the_class_and_each_parameter_with_its_default(name: str) -> None:
     given, expected = spec(name), defaults(REGISTRY[name])
-    assert given.pop("_target_") == f"learners.{REGISTRY[name].__name__}"
+    assert given.pop("_target_") == f"bakeoff.learners.{REGISTRY[name].__name__}"
     if "random_state" in expected:
         expected["random_state"] = 3  # the one seed
     as_yaml = OmegaConf.to_container(OmegaConf.create({key: _plain(value) for key, value in expected.items()}))
@@ -96,8 +96,8 @@ def test_every_learner_of_ours_has_its_counterpart_with_the_parameters_that_both
 
 def opening(cls: type) -> list[str]:
     """Return how the learner's own file opens, then those of the learners that it is made of."""
-    modules = dict.fromkeys(base.__module__ for base in cls.__mro__ if base.__module__.startswith("learners."))
-    return [inspect.getdoc(sys.modules[module]) or "" for module in modules if module != "learners.base"]
+    modules = dict.fromkeys(base.__module__ for base in cls.__mro__ if base.__module__.startswith("bakeoff.learners."))
+    return [inspect.getdoc(sys.modules[module]) or "" for module in modules if module != "bakeoff.learners.base"]
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -117,7 +117,7 @@ def test_a_learner_shows_itself_at_work_and_names_shapes(name: str) -> None:
     assert ">>> " in (inspect.getdoc(cls) or "")
     assert "Attributes\n---" in (inspect.getdoc(cls) or "")
     public = [member for member, _ in inspect.getmembers(cls, inspect.isfunction) if not member.startswith("_")]
-    ours = [member for member in public if getattr(cls, member).__module__.startswith("learners.")]
+    ours = [member for member in public if getattr(cls, member).__module__.startswith("bakeoff.learners.")]
     assert {"fit", "predict"} <= set(ours)
     for member in ours:
         text = inspect.getdoc(getattr(cls, member)) or ""

@@ -12,13 +12,13 @@ import pytest
 from doubles import Recorder, experiment, numbered
 from sklearn.naive_bayes import GaussianNB
 
-from learners import MeanRegressor
-from pipeline.dataset import bundled
-from pipeline.experiment import Experiment, Fold, Model, final_model, run
-from pipeline.pruning import Pruning
-from pipeline.report import of_fold, pruning_path, summary, tuned, write_tables
-from pipeline.splitting import KFold
-from pipeline.tuning import GridTuning
+from bakeoff.learners import MeanRegressor
+from bakeoff.pipeline.dataset import bundled
+from bakeoff.pipeline.experiment import Experiment, Fold, Model, final_model, run
+from bakeoff.pipeline.pruning import Pruning
+from bakeoff.pipeline.report import of_fold, pruning_path, summary, tuned, write_tables
+from bakeoff.pipeline.splitting import KFold
+from bakeoff.pipeline.tuning import GridTuning
 
 
 def folds_of(made: Experiment) -> list[Fold]:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sklearn import neighbors, tree
 
-import learners
-from pipeline.dataset import bundled
-from pipeline.experiment import Experiment, Fold, run
-from pipeline.pruning import NoPruning
-from pipeline.scoring import choose_metrics
-from pipeline.splitting import KFold
-from pipeline.tuning import NoTuning
+from bakeoff import learners
+from bakeoff.pipeline.dataset import bundled
+from bakeoff.pipeline.experiment import Experiment, Fold, run
+from bakeoff.pipeline.pruning import NoPruning
+from bakeoff.pipeline.scoring import choose_metrics
+from bakeoff.pipeline.splitting import KFold
+from bakeoff.pipeline.tuning import NoTuning
 
 SETS = ("iris", "wine", "breast_cancer", "digits", "diabetes")
 

@@ -14,8 +14,17 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import Perceptron
 from sklearn.svm import SVC, LinearSVC
 
-from pipeline.refusal import Refusal
-from pipeline.scoring import CLASSIFICATION, DEFAULTS, REGRESSION, Outcome, choose_metrics, confusion, observe, score
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.scoring import (
+    CLASSIFICATION,
+    DEFAULTS,
+    REGRESSION,
+    Outcome,
+    choose_metrics,
+    confusion,
+    observe,
+    score,
+)
 
 THREE = np.array(list("abc"))
 

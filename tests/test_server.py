@@ -31,7 +31,7 @@ def test_the_server_keeps_what_the_file_does_to_the_last_bit(
 
 
 def test_eight_processes_at_once_lose_nothing(tmp_path: Path, server: mlflow_server.Server) -> None:
-    words = [sys.executable, "-m", "pipeline", "-m", *EACH, f"tracking.uri={server.uri}", "tracking.experiment=crowd"]
+    words = [sys.executable, "-m", "bakeoff", "-m", *EACH, f"tracking.uri={server.uri}", "tracking.experiment=crowd"]
     started = [subprocess.Popen([*words, f"seed={seed}"], cwd=tmp_path) for seed in range(PROCESSES)]
     assert [process.wait(300) for process in started] == [0] * PROCESSES
     found = elsewhere.runs(server.uri, "crowd")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.refusal import Refusal
-from pipeline.splitting import GroupKFold, Holdout, KFold, LeaveOneOut, Split, Splitter, Target, TimeSeries
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.splitting import GroupKFold, Holdout, KFold, LeaveOneOut, Split, Splitter, Target, TimeSeries
 
 LABELS = Target(np.array(list("aaaaaaaabb") * 10), is_classes=True)
 VALUES = Target(np.linspace(0.0, 1.0, 100), is_classes=False)

@@ -11,9 +11,9 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_classification,
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
 
-from learners import SVC
-from learners.svm.embedding import embedded
-from learners.svm.grams import StoredGram, given_gram
+from bakeoff.learners import SVC
+from bakeoff.learners.svm.embedding import embedded
+from bakeoff.learners.svm.grams import StoredGram, given_gram
 
 INF = float("inf")
 

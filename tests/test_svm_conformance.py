@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from learners import svm
+from bakeoff.learners import svm
 
 
 @parametrize_with_checks(

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.svm.free import solve_free
-from learners.svm.grams import Gram, StoredGram, gram_of
-from learners.svm.kernels import Kernel
-from learners.svm.pivoting import free_guess, pivot
-from learners.svm.quadratic import Box, violation
-from learners.svm.smo import pair_steps
+from bakeoff.learners.svm.free import solve_free
+from bakeoff.learners.svm.grams import Gram, StoredGram, gram_of
+from bakeoff.learners.svm.kernels import Kernel
+from bakeoff.learners.svm.pivoting import free_guess, pivot
+from bakeoff.learners.svm.quadratic import Box, violation
+from bakeoff.learners.svm.smo import pair_steps
 
 
 def programme(seed: int, n: int, C: float) -> tuple[np.ndarray, Box, np.ndarray]:

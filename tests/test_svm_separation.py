@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 
-from learners import SVC
-from learners.svm.separation import separate
+from bakeoff.learners import SVC
+from bakeoff.learners.svm.separation import separate
 
 INF = float("inf")
 

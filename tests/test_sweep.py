@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from command import Answer, Bakeoff
 
-from pipeline import history
-from pipeline.store import open_store
-from pipeline.sweep.claims import Claims
+from bakeoff.pipeline import history
+from bakeoff.pipeline.store import open_store
+from bakeoff.pipeline.sweep.claims import Claims
 
 IRIS = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
 TRUST = ("learner=majority", "dataset=iris", "trust=[failing]", "tracking.models=false")
@@ -176,21 +176,21 @@ def test_a_sweep_ends_after_as_many_failures_as_allowed(bakeoff: Bakeoff, on_err
 
 
 def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
-    targets = "learner._target_=failing.Sleeping,learners.MajorityClassifier"
+    targets = "learner._target_=failing.Sleeping,bakeoff.learners.MajorityClassifier"
     answer = bakeoff("-m", *TRUST, targets, "timeout=3")
     assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1, "FINISHED": 1})
     assert "the job took longer than timeout=3 seconds" in answer.err
 
 
 def test_a_job_that_hears_no_signal_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.sweep.workers.GRACE_SECONDS", 1.0)
+    monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
     answer = bakeoff("-m", *TRUST, "learner._target_=failing.Deaf", "timeout=3")
     assert (answer.status, states(bakeoff)) == (1, {"KILLED": 1})
     assert "took longer than timeout=3" in answer.err
 
 
 def test_rerun_runs_just_what_failed(bakeoff: Bakeoff) -> None:
-    targets = "learner._target_=failing.Mended,learners.MajorityClassifier"
+    targets = "learner._target_=failing.Mended,bakeoff.learners.MajorityClassifier"
     assert bakeoff("-m", *TRUST, targets).status == 1
     assert bakeoff("rerun", "--failed").status == 1
     Path("mended").touch()
@@ -297,7 +297,7 @@ def test_the_folder_of_a_sweep_says_what_was_asked(bakeoff: Bakeoff) -> None:
 
 
 def test_an_interrupted_sweep_ends_its_run_killed(bakeoff: Bakeoff) -> None:
-    targets = "learner._target_=learners.MajorityClassifier,failing.Interrupting"
+    targets = "learner._target_=bakeoff.learners.MajorityClassifier,failing.Interrupting"
     answer = bakeoff("-m", *TRUST, targets)
     assert (answer.status, states(bakeoff)) == (130, {"FINISHED": 1, "KILLED": 1})
 

@@ -20,8 +20,8 @@ import pytest
 import yaml
 from command import Bakeoff
 
-from learners import REGISTRY
-from pipeline.store import create_sqlite
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.store import create_sqlite
 
 CONF = Path(__file__).parents[1] / "conf"
 
@@ -113,7 +113,7 @@ def test_predictions_of_all_test_rows_agree_with_the_scores(kept: Any, bakeoff: 
 
 def test_the_resolved_configuration_is_an_artifact_that_runs_again(kept: Any, bakeoff: Bakeoff) -> None:
     spec = yaml.safe_load(bakeoff.artifact(kept, "config.yaml"))
-    assert spec["learner"]["_target_"] == "learners.DecisionTreeClassifier"
+    assert spec["learner"]["_target_"] == "bakeoff.learners.DecisionTreeClassifier"
     assert spec["evaluation"]["validation"] == 0.2
 
 
@@ -156,7 +156,7 @@ def test_the_model_of_every_option_is_kept_and_predicts_the_same(
     model_id = run.outputs.model_outputs[0].model_id
     mlflow.set_tracking_uri(f"sqlite:///{bakeoff.folder}/outputs/mlflow.db")
     model = mlflow.pyfunc.load_model(f"models:/{model_id}")
-    from pipeline.dataset import bundled, lecture_table
+    from bakeoff.pipeline.dataset import bundled, lecture_table
 
     data = bundled("iris") if dataset == "iris" else lecture_table("cars", "distance", "regression")
     table = pd.read_csv(bakeoff.client().download_artifacts(run.info.run_id, "predictions.csv"))
@@ -203,10 +203,10 @@ def test_one_fold_is_not_told_twice(bakeoff: Bakeoff) -> None:
 def test_params_of_a_run_that_lasts_are_there_before_its_first_scores(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pipeline.dataset import bundled
-    from pipeline.tracking import Description, MLflowTracker
+    from bakeoff.pipeline.dataset import bundled
+    from bakeoff.pipeline.tracking import Description, MLflowTracker
 
-    monkeypatch.setattr("pipeline.tracking.run.FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr("bakeoff.pipeline.tracking.run.FLUSH_SECONDS", 0.01)
     experiment = SimpleNamespace(dataset=bundled("iris"))
     tracker = MLflowTracker(f"sqlite:///{bakeoff.folder}/outputs/mlflow.db", models=False)
     with tracker.run(Description("lasting", {"learner": "knn"}, {}, ""), cast(Any, experiment)) as run:
@@ -221,7 +221,7 @@ def test_sigterm_ends_a_run_killed(bakeoff: Bakeoff) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     words = ["learner=majority", "learner._target_=failing.Sleeping", "trust=[failing]", "dataset=iris"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *words], cwd=bakeoff.folder, env=environment,
+        [sys.executable, "-m", "bakeoff", *words], cwd=bakeoff.folder, env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -247,7 +247,7 @@ def test_processes_that_start_together_on_no_store_lose_nothing(bakeoff: Bakeoff
         "-W",
         "ignore",
         "-m",
-        "pipeline",
+        "bakeoff",
         "learner=majority",
         "dataset=iris",
         "tracking.models=false",

@@ -19,13 +19,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from learners import KNeighborsClassifier as KNeighbors
-from pipeline.dataset import bundled
-from pipeline.experiment import axis_seed, fit
-from pipeline.preprocessing import preprocessing
-from pipeline.refusal import Refusal
-from pipeline.splitting import Holdout, KFold
-from pipeline.tuning import GridTuning, Material, NoTuning
+from bakeoff.learners import KNeighborsClassifier as KNeighbors
+from bakeoff.pipeline.dataset import bundled
+from bakeoff.pipeline.experiment import axis_seed, fit
+from bakeoff.pipeline.preprocessing import preprocessing
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.splitting import Holdout, KFold
+from bakeoff.pipeline.tuning import GridTuning, Material, NoTuning
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 

@@ -6,10 +6,10 @@ keeps rows sorted, ``block``, ``numeric``, ``everywhere``, ``squares``, ``counti
 ``paths`` takes the trees of many limits from one, ``export`` shows it.
 """
 
-from learners.decision_tree.classifier import DecisionTreeClassifier
-from learners.decision_tree.export import Drawing, draw, export_rules, export_text
-from learners.decision_tree.regressor import DecisionTreeRegressor
-from learners.decision_tree.tree import Tree
+from bakeoff.learners.decision_tree.classifier import DecisionTreeClassifier
+from bakeoff.learners.decision_tree.export import Drawing, draw, export_rules, export_text
+from bakeoff.learners.decision_tree.regressor import DecisionTreeRegressor
+from bakeoff.learners.decision_tree.tree import Tree
 
 __all__ = [
     "DecisionTreeClassifier",

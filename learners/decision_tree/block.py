@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from learners.decision_tree.front import Front
+from bakeoff.learners.decision_tree.front import Front
 
 
 @dataclass

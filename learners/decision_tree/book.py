@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learners.decision_tree.block import Splits
-from learners.decision_tree.front import Front, by_branch
-from learners.decision_tree.search import Decision
-from learners.decision_tree.targets import Content, Target
-from learners.decision_tree.tree import Tree
+from bakeoff.learners.decision_tree.block import Splits
+from bakeoff.learners.decision_tree.front import Front, by_branch
+from bakeoff.learners.decision_tree.search import Decision
+from bakeoff.learners.decision_tree.targets import Content, Target
+from bakeoff.learners.decision_tree.tree import Tree
 
 
 @dataclass

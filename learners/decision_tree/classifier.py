@@ -19,13 +19,13 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
-from learners.base import ProbabilisticClassifier
-from learners.decision_tree.base import TreeLearner
-from learners.decision_tree.criteria import CLASSIFICATION
-from learners.decision_tree.labels import Labels
-from learners.decision_tree.pruning import errors_at_nodes, pessimistic
-from learners.decision_tree.sequence import Step
-from learners.decision_tree.tree import Tree
+from bakeoff.learners.base import ProbabilisticClassifier
+from bakeoff.learners.decision_tree.base import TreeLearner
+from bakeoff.learners.decision_tree.criteria import CLASSIFICATION
+from bakeoff.learners.decision_tree.labels import Labels
+from bakeoff.learners.decision_tree.pruning import errors_at_nodes, pessimistic
+from bakeoff.learners.decision_tree.sequence import Step
+from bakeoff.learners.decision_tree.tree import Tree
 
 
 class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):

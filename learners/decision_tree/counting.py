@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.decision_tree.block import Block, Limits
-from learners.decision_tree.front import Front
-from learners.decision_tree.labels import Labels
-from learners.decision_tree.scale import Scale
+from bakeoff.learners.decision_tree.block import Block, Limits
+from bakeoff.learners.decision_tree.front import Front
+from bakeoff.learners.decision_tree.labels import Labels
+from bakeoff.learners.decision_tree.scale import Scale
 
 
 class CountedBlock(Block):

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.decision_tree.block import Block, Limits
-from learners.decision_tree.criteria import SquaredDistance
-from learners.decision_tree.squares import gain_of_squares, running_squares, squares_serve
+from bakeoff.learners.decision_tree.block import Block, Limits
+from bakeoff.learners.decision_tree.criteria import SquaredDistance
+from bakeoff.learners.decision_tree.squares import gain_of_squares, running_squares, squares_serve
 
 FEW_CELLS = 1 << 13
 """Up to so many cells, looking for the possible cuts takes longer than judging all places;"""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from learners.decision_tree.base import TreeLearner
+from bakeoff.learners.decision_tree.base import TreeLearner
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learners.decision_tree.scale import Scale, most_values, ranks
-from learners.decision_tree.sorting import BLOCK, argsort_whole, by_features, narrow, sorting
-from learners.decision_tree.targets import Target
+from bakeoff.learners.decision_tree.scale import Scale, most_values, ranks
+from bakeoff.learners.decision_tree.sorting import BLOCK, argsort_whole, by_features, narrow, sorting
+from bakeoff.learners.decision_tree.targets import Target
 
 FEW_BRANCHES = 4
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from learners.decision_tree.block import Limits, Splits
-from learners.decision_tree.book import Book, Level
-from learners.decision_tree.criteria import Criterion
-from learners.decision_tree.front import Front, Nodes
-from learners.decision_tree.search import best_splits, decide
-from learners.decision_tree.tree import Tree
+from bakeoff.learners.decision_tree.block import Limits, Splits
+from bakeoff.learners.decision_tree.book import Book, Level
+from bakeoff.learners.decision_tree.criteria import Criterion
+from bakeoff.learners.decision_tree.front import Front, Nodes
+from bakeoff.learners.decision_tree.search import best_splits, decide
+from bakeoff.learners.decision_tree.tree import Tree
 
 KEPT = 4_000_000
 """Bytes. When a block of this size is freed, C's allocator (glibc) begins to keep what is freed for the next array, up

@@ -12,8 +12,8 @@ from typing import Self
 
 import numpy as np
 
-from learners.decision_tree.criteria import entropy, gini, misclassification
-from learners.decision_tree.targets import Content, Target
+from bakeoff.learners.decision_tree.criteria import entropy, gini, misclassification
+from bakeoff.learners.decision_tree.targets import Content, Target
 
 IMPURITY = {"gini": gini, "misclassification": misclassification, "entropy": entropy, "gain_ratio": entropy}
 

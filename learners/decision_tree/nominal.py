@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
-from learners.decision_tree.criteria import Criterion, class_weights
-from learners.decision_tree.labels import Labels
+from bakeoff.learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
+from bakeoff.learners.decision_tree.criteria import Criterion, class_weights
+from bakeoff.learners.decision_tree.labels import Labels
 
 FEW_PLACES = 4
 """Values are counted in a table that has no more than so many places for each row."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
-from learners.decision_tree.counting import CountedBlock
-from learners.decision_tree.criteria import Criterion, SquaredDistance
-from learners.decision_tree.everywhere import FEW_CELLS, PLACES_PER_CUT, best_everywhere
-from learners.decision_tree.squares import gain_of_squares, squares_of, squares_serve
+from bakeoff.learners.decision_tree.block import Block, Limits, Splits, best_of_features, first_best, share_entropy
+from bakeoff.learners.decision_tree.counting import CountedBlock
+from bakeoff.learners.decision_tree.criteria import Criterion, SquaredDistance
+from bakeoff.learners.decision_tree.everywhere import FEW_CELLS, PLACES_PER_CUT, best_everywhere
+from bakeoff.learners.decision_tree.squares import gain_of_squares, squares_of, squares_serve
 
 
 def numeric_splits(

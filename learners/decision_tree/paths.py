@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from learners.decision_tree import pruning
-from learners.decision_tree.tree import Tree
+from bakeoff.learners.decision_tree import pruning
+from bakeoff.learners.decision_tree.tree import Tree
 
 
 def best_first_order(tree: Tree) -> tuple[np.ndarray, np.ndarray]:

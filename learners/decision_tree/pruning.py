@@ -20,8 +20,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from learners.decision_tree.sequence import Shrinking, Step, cheapest_first
-from learners.decision_tree.tree import Tree
+from bakeoff.learners.decision_tree.sequence import Shrinking, Step, cheapest_first
+from bakeoff.learners.decision_tree.tree import Tree
 
 ROUNDING = 1e-12
 """Losses that differ by less, relative to the whole loss and weight, are equal."""

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learners.decision_tree.block import Block, Limits, Splits
-from learners.decision_tree.counting import CountedBlock
-from learners.decision_tree.criteria import Criterion
-from learners.decision_tree.front import Front
-from learners.decision_tree.nominal import branches_of, nominal_splits
-from learners.decision_tree.numeric import counted_splits, numeric_splits
-from learners.decision_tree.sorting import BLOCK
+from bakeoff.learners.decision_tree.block import Block, Limits, Splits
+from bakeoff.learners.decision_tree.counting import CountedBlock
+from bakeoff.learners.decision_tree.criteria import Criterion
+from bakeoff.learners.decision_tree.front import Front
+from bakeoff.learners.decision_tree.nominal import branches_of, nominal_splits
+from bakeoff.learners.decision_tree.numeric import counted_splits, numeric_splits
+from bakeoff.learners.decision_tree.sorting import BLOCK
 
 COUNTED = 4
 """To count a cell takes so many times less of the cache than to sort it."""

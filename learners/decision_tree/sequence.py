@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learners.decision_tree.tree import Tree
+from bakeoff.learners.decision_tree.tree import Tree
 
 
 class Step(NamedTuple):

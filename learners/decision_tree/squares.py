@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learners.decision_tree.block import Block
-from learners.decision_tree.criteria import Criterion, SquaredDistance, class_weights
-from learners.decision_tree.labels import Labels
+from bakeoff.learners.decision_tree.block import Block
+from bakeoff.learners.decision_tree.criteria import Criterion, SquaredDistance, class_weights
+from bakeoff.learners.decision_tree.labels import Labels
 
 FEW_CLASSES = 3
 """Up to so many, a running sum for each class is cheaper."""

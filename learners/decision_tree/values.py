@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from learners.decision_tree.targets import Content, Target
+from bakeoff.learners.decision_tree.targets import Content, Target
 
 LARGEST = 1e152
 

@@ -1,5 +1,5 @@
 """k nearest neighbours: predict what the training rows nearest to the query have."""
 
-from learners.knn.estimators import KNeighborsClassifier, KNeighborsRegressor
+from bakeoff.learners.knn.estimators import KNeighborsClassifier, KNeighborsRegressor
 
 __all__ = ["KNeighborsClassifier", "KNeighborsRegressor"]

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from learners.knn.metrics import NormSpace, Space, has_missing
-from learners.knn.neighbours import in_order, near_columns, nearest_columns, ranked
-from learners.knn.search import Search
+from bakeoff.learners.knn.metrics import NormSpace, Space, has_missing
+from bakeoff.learners.knn.neighbours import in_order, near_columns, nearest_columns, ranked
+from bakeoff.learners.knn.search import Search
 
 BLOCK_CELLS = 2**20
 """Scores that are wanted at once: 4 MiB in float32, near the cache."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.knn.metrics import Space
+from bakeoff.learners.knn.metrics import Space
 
 
 class CallableSpace(Space):

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from learners.knn.kd_tree import KDTree
-from learners.knn.metrics import NormSpace, Space
-from learners.knn.nominal_search import NominalSearch
-from learners.knn.scipy_tree import SciPyTree
-from learners.knn.search import Search
+from bakeoff.learners.knn.kd_tree import KDTree
+from bakeoff.learners.knn.metrics import NormSpace, Space
+from bakeoff.learners.knn.nominal_search import NominalSearch
+from bakeoff.learners.knn.scipy_tree import SciPyTree
+from bakeoff.learners.knn.search import Search
 
 TREE_ROWS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
 """From how many rows on SciPy's tree finds neighbours faster than brute force, by the number of columns (measured)."""
@@ -25,7 +25,7 @@ def choose_search(space: Space, T: np.ndarray, algorithm: str, leaf_size: int, m
     T : ndarray of shape (e, n)
         Coordinates of the training rows.
     algorithm, leaf_size, metric
-        As of `learners.KNeighborsClassifier`.
+        As of `bakeoff.learners.KNeighborsClassifier`.
 
     Raises
     ------

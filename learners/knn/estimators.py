@@ -21,9 +21,9 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
-from learners.base import ProbabilisticClassifier, Regressor, with_input_tags
-from learners.knn.local_linear import local_linear
-from learners.knn.neighbourhood import Neighbourhood
+from bakeoff.learners.base import ProbabilisticClassifier, Regressor, with_input_tags
+from bakeoff.learners.knn.local_linear import local_linear
+from bakeoff.learners.knn.neighbourhood import Neighbourhood
 
 
 class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.knn.brute_force import BLOCK_CELLS
-from learners.knn.metrics import NormSpace
-from learners.knn.neighbours import in_order, ranked
-from learners.knn.search import Search
+from bakeoff.learners.knn.brute_force import BLOCK_CELLS
+from bakeoff.learners.knn.metrics import NormSpace
+from bakeoff.learners.knn.neighbours import in_order, ranked
+from bakeoff.learners.knn.search import Search
 
 ROUNDING = 1 + 1e-12
 """Radii are widened by this, as two ways to compute one power may differ in the last bits."""

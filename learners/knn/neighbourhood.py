@@ -13,14 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from learners.base import Learner
-from learners.knn.choosing import choose_search
-from learners.knn.graph import neighbour_graph, without_themselves
-from learners.knn.metrics import P_OF, by_columns, has_missing
-from learners.knn.shared_search import SharedSearch
-from learners.knn.spaces import learn_space
-from learners.knn.voting import masses, vote_shares
-from learners.paths import checked_values
+from bakeoff.learners.base import Learner
+from bakeoff.learners.knn.choosing import choose_search
+from bakeoff.learners.knn.graph import neighbour_graph, without_themselves
+from bakeoff.learners.knn.metrics import P_OF, by_columns, has_missing
+from bakeoff.learners.knn.shared_search import SharedSearch
+from bakeoff.learners.knn.spaces import learn_space
+from bakeoff.learners.knn.voting import masses, vote_shares
+from bakeoff.learners.paths import checked_values
 
 METRICS = {*P_OF, "minkowski", "mahalanobis", "hamming", "gower"}
 

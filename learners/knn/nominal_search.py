@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from learners.knn.brute_force import BruteForce
-from learners.knn.metrics import NormSpace, Space, has_missing
-from learners.knn.neighbours import in_order, near_columns, ranked
-from learners.plain import small_integers
+from bakeoff.learners.knn.brute_force import BruteForce
+from bakeoff.learners.knn.metrics import NormSpace, Space, has_missing
+from bakeoff.learners.knn.neighbours import in_order, near_columns, ranked
+from bakeoff.learners.plain import small_integers
 
 EXACT = 2**24
 """Whole numbers up to this are exact in float32."""

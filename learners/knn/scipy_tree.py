@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from learners.knn.brute_force import BLOCK_CELLS, BruteForce
-from learners.knn.metrics import NormSpace, has_missing
-from learners.knn.neighbours import ranked
-from learners.knn.search import Search
+from bakeoff.learners.knn.brute_force import BLOCK_CELLS, BruteForce
+from bakeoff.learners.knn.metrics import NormSpace, has_missing
+from bakeoff.learners.knn.neighbours import ranked
+from bakeoff.learners.knn.search import Search
 
 ROUNDING = 1 - 1e-12
 """Two float64 sums of the same terms agree to better than this."""

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from learners.knn.metrics import Space, has_missing
+from bakeoff.learners.knn.metrics import Space, has_missing
 
 
 class Search(ABC):
@@ -36,5 +36,5 @@ class Search(ABC):
         """Return rows and distances (in the space's unit) of the k nearest to Q (e, m), each of shape (m, K).
 
         Ordered by distance, then row.  K is k; with ``whole_ties``, as many as are as near as the k-th (see
-        `learners.knn.neighbours.ranked`).
+        `bakeoff.learners.knn.neighbours.ranked`).
         """

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from learners.knn.neighbours import first_ranked
-from learners.knn.search import Search
+from bakeoff.learners.knn.neighbours import first_ranked
+from bakeoff.learners.knn.search import Search
 
 MOST_CELLS = 2**25
 """Neighbours that are kept at once at most: half a gigabyte."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from learners.knn.callable_metric import CallableSpace
-from learners.knn.metrics import P_OF, NormSpace, Space
+from bakeoff.learners.knn.callable_metric import CallableSpace
+from bakeoff.learners.knn.metrics import P_OF, NormSpace, Space
 
 
 def learn_space(

@@ -1,5 +1,5 @@
 """Multilayer perceptron: the `estimators` on their `base`, the `network`, its `losses`, `solvers`, and `training`."""
 
-from learners.mlp.estimators import MLPClassifier, MLPRegressor
+from bakeoff.learners.mlp.estimators import MLPClassifier, MLPRegressor
 
 __all__ = ["MLPClassifier", "MLPRegressor"]

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from learners.base import ProbabilisticClassifier, Regressor
-from learners.mlp.base import MultilayerPerceptron, Problem
-from learners.mlp.losses import sigmoid, softmax
+from bakeoff.learners.base import ProbabilisticClassifier, Regressor
+from bakeoff.learners.mlp.base import MultilayerPerceptron, Problem
+from bakeoff.learners.mlp.losses import sigmoid, softmax
 
 
 class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):

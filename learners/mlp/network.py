@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from learners.mlp.losses import LOSSES, sigmoid
+from bakeoff.learners.mlp.losses import LOSSES, sigmoid
 
 ACTIVATIONS = ("identity", "logistic", "relu", "tanh")
 

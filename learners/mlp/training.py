@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from learners.mlp.network import Network
-from learners.mlp.solvers import Solver
+from bakeoff.learners.mlp.network import Network
+from bakeoff.learners.mlp.solvers import Solver
 
 
 @dataclass

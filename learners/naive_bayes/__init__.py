@@ -1,5 +1,5 @@
 """Naive Bayes: the `classifier`, and how it treats `nominal` columns and numeric ones (`gaussian`)."""
 
-from learners.naive_bayes.classifier import NaiveBayesClassifier
+from bakeoff.learners.naive_bayes.classifier import NaiveBayesClassifier
 
 __all__ = ["NaiveBayesClassifier"]

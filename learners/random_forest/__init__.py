@@ -4,8 +4,8 @@
 of it, ``walking`` sends rows down all trees, ``base`` is what both estimators share.
 """
 
-from learners.random_forest.classifier import RandomForestClassifier
-from learners.random_forest.regressor import RandomForestRegressor
+from bakeoff.learners.random_forest.classifier import RandomForestClassifier
+from bakeoff.learners.random_forest.regressor import RandomForestRegressor
 
 BATCH = 1 << 16
 """Rows of all trees that grow together."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.random_forest.drawing import Pool
+from bakeoff.learners.random_forest.drawing import Pool
 
 
 class OutOfBag:

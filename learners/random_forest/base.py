@@ -28,17 +28,17 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from learners.base import Learner, with_input_tags
-from learners.decision_tree.base import TreeLearner, cut_to_cost, features_to_draw, importances, rows_of
-from learners.decision_tree.criteria import Criterion
-from learners.decision_tree.growing import Growth
-from learners.decision_tree.targets import Target
-from learners.decision_tree.tree import Tree
-from learners.paths import checked_values
-from learners.random_forest.bag import OutOfBag, places_given
-from learners.random_forest.drawing import Pool, mass_of_tree, rows_to_draw
-from learners.random_forest.growing import Plan, grow_trees
-from learners.random_forest.walking import coded, woods
+from bakeoff.learners.base import Learner, with_input_tags
+from bakeoff.learners.decision_tree.base import TreeLearner, cut_to_cost, features_to_draw, importances, rows_of
+from bakeoff.learners.decision_tree.criteria import Criterion
+from bakeoff.learners.decision_tree.growing import Growth
+from bakeoff.learners.decision_tree.targets import Target
+from bakeoff.learners.decision_tree.tree import Tree
+from bakeoff.learners.paths import checked_values
+from bakeoff.learners.random_forest.bag import OutOfBag, places_given
+from bakeoff.learners.random_forest.drawing import Pool, mass_of_tree, rows_to_draw
+from bakeoff.learners.random_forest.growing import Plan, grow_trees
+from bakeoff.learners.random_forest.walking import coded, woods
 
 
 class Aim(NamedTuple):

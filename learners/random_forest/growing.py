@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from learners import random_forest
-from learners.decision_tree.front import Front
-from learners.decision_tree.growing import Growth, grow
-from learners.decision_tree.scale import most_values, ranks
-from learners.decision_tree.sorting import by_features, row_type, sorting
-from learners.decision_tree.targets import Target
-from learners.decision_tree.tree import Tree
-from learners.random_forest.drawing import Pool
+from bakeoff.learners import random_forest
+from bakeoff.learners.decision_tree.front import Front
+from bakeoff.learners.decision_tree.growing import Growth, grow
+from bakeoff.learners.decision_tree.scale import most_values, ranks
+from bakeoff.learners.decision_tree.sorting import by_features, row_type, sorting
+from bakeoff.learners.decision_tree.targets import Target
+from bakeoff.learners.decision_tree.tree import Tree
+from bakeoff.learners.random_forest.drawing import Pool
 
 
 @dataclass

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from learners.decision_tree.tree import Tree
+from bakeoff.learners.decision_tree.tree import Tree
 
 STATES = 1 << 15
 """States that step together: what is known of them stays in cache."""

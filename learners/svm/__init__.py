@@ -5,6 +5,6 @@
 `problems`.
 """
 
-from learners.svm.classifier import SVC
+from bakeoff.learners.svm.classifier import SVC
 
 __all__ = ["SVC"]

@@ -23,11 +23,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from learners.svm.decision import KernelClassifier
-from learners.svm.machine import Machine
-from learners.svm.pairs import binary_problems, compact
-from learners.svm.problems import counted_rows, fit_machines
-from learners.svm.space import training_space
+from bakeoff.learners.svm.decision import KernelClassifier
+from bakeoff.learners.svm.machine import Machine
+from bakeoff.learners.svm.pairs import binary_problems, compact
+from bakeoff.learners.svm.problems import counted_rows, fit_machines
+from bakeoff.learners.svm.space import training_space
 
 LARGEST = 1e200
 """The largest C that is not infinite, in the unit of length of the rows."""

@@ -15,11 +15,11 @@ from typing import final
 
 import numpy as np
 
-from learners.svm.grams import Gram, StoredGram
-from learners.svm.newton import newton_step
-from learners.svm.pivoting import free_guess, pivot
-from learners.svm.quadratic import Box, violation
-from learners.svm.smo import pair_steps
+from bakeoff.learners.svm.grams import Gram, StoredGram
+from bakeoff.learners.svm.newton import newton_step
+from bakeoff.learners.svm.pivoting import free_guess, pivot
+from bakeoff.learners.svm.quadratic import Box, violation
+from bakeoff.learners.svm.smo import pair_steps
 
 WORKING_SET = 1024
 """Rows solved together, and all rows up to so many: kernel values are the dearest part, and most rows need none."""

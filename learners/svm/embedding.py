@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.svm.grams import Gram
+from bakeoff.learners.svm.grams import Gram
 
 NOTHING = 1e-14
 """Eigenvalues, relative to the largest, that are lost in rounding."""

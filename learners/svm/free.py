@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from learners.svm.quadratic import Box
+from bakeoff.learners.svm.quadratic import Box
 
 
 def spans_of(box: Box, rows: np.ndarray) -> tuple[list[slice], list[slice]]:

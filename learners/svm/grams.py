@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from learners.svm.kernels import Kernel
+from bakeoff.learners.svm.kernels import Kernel
 
 WHOLE = 1024
 """Up to so many rows the matrix is computed once and kept (8 MB)."""

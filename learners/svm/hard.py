@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from learners.svm.dual import DualPoint, solve_dual
-from learners.svm.grams import Gram
-from learners.svm.machine import Machine, machine_at, machine_of
-from learners.svm.quadratic import Box, multipliers, violation
-from learners.svm.separation import separate
-from learners.svm.soft import steps_worth_primal
+from bakeoff.learners.svm.dual import DualPoint, solve_dual
+from bakeoff.learners.svm.grams import Gram
+from bakeoff.learners.svm.machine import Machine, machine_at, machine_of
+from bakeoff.learners.svm.quadratic import Box, multipliers, violation
+from bakeoff.learners.svm.separation import separate
+from bakeoff.learners.svm.soft import steps_worth_primal
 
 TOUCHING = 1e-12
 """Squared distance between the hulls, relative to the spread of the rows, that kernel values do not tell from none."""

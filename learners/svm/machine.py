@@ -13,11 +13,11 @@ from typing import final
 
 import numpy as np
 
-from learners.svm.dual import DualPoint
-from learners.svm.grams import Gram
-from learners.svm.primal import Plane
-from learners.svm.quadratic import Box, violation
-from learners.svm.separation import Separation
+from bakeoff.learners.svm.dual import DualPoint
+from bakeoff.learners.svm.grams import Gram
+from bakeoff.learners.svm.primal import Plane
+from bakeoff.learners.svm.quadratic import Box, violation
+from bakeoff.learners.svm.separation import Separation
 
 
 @final

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.svm.free import solve_free, spans_of
-from learners.svm.quadratic import Box
+from bakeoff.learners.svm.free import solve_free, spans_of
+from bakeoff.learners.svm.quadratic import Box
 
 ROUNDS = 8
 """How often rows may be fixed before the step is cut short instead."""

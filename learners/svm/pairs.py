@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from learners.multiclass import one_against_rest
+from bakeoff.learners.multiclass import one_against_rest
 
 
 def pairs_of(c: int) -> list[tuple[int, int]]:

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.svm.free import solve_free, spans_of
-from learners.svm.grams import Gram
-from learners.svm.quadratic import Box, multipliers
+from bakeoff.learners.svm.free import solve_free, spans_of
+from bakeoff.learners.svm.grams import Gram
+from bakeoff.learners.svm.quadratic import Box, multipliers
 
 PATIENCE = 3
 """Guesses in a row with no fewer wrong rows than the best had, after which they go in circles."""

@@ -22,7 +22,7 @@ from typing import final
 
 import numpy as np
 
-from learners.svm.separation import INSIDE, balanced, gap_bound, scaled
+from bakeoff.learners.svm.separation import INSIDE, balanced, gap_bound, scaled
 
 ITERATIONS = 60
 GAP = 1e-12

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from learners.svm.hard import hard_margin
-from learners.svm.machine import Machine
-from learners.svm.soft import DEAREST, soft_margin
-from learners.svm.space import Space
+from bakeoff.learners.svm.hard import hard_margin
+from bakeoff.learners.svm.machine import Machine
+from bakeoff.learners.svm.soft import DEAREST, soft_margin
+from bakeoff.learners.svm.space import Space
 
 PRIMAL_ROWS = 3
 """The linear primal is solved for the soft margin with at least so many rows for each feature."""

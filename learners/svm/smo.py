@@ -27,7 +27,7 @@ from typing import final
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from learners.svm.quadratic import Box
+from bakeoff.learners.svm.quadratic import Box
 
 FLAT = 1e-12
 """Least curvature along a step, relative to the largest kernel value: repeated rows, indefinite kernels."""

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from learners.svm.dual import LARGEST_SET, WORKING_SET, DualPoint, solve_dual
-from learners.svm.embedding import embedded, steps_worth_embedding
-from learners.svm.grams import Gram
-from learners.svm.machine import Machine, machine_at, machine_of
-from learners.svm.primal import solve_primal
-from learners.svm.quadratic import Box, multipliers, on_bounds
-from learners.svm.separation import ENOUGH, separate
+from bakeoff.learners.svm.dual import LARGEST_SET, WORKING_SET, DualPoint, solve_dual
+from bakeoff.learners.svm.embedding import embedded, steps_worth_embedding
+from bakeoff.learners.svm.grams import Gram
+from bakeoff.learners.svm.machine import Machine, machine_at, machine_of
+from bakeoff.learners.svm.primal import solve_primal
+from bakeoff.learners.svm.quadratic import Box, multipliers, on_bounds
+from bakeoff.learners.svm.separation import ENOUGH, separate
 
 CHEAPEST = 1e-100
 """The least price of slack, for rows of length about 1, at which the interior point method keeps its digits."""

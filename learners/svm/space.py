@@ -11,8 +11,8 @@ from typing import Any, final
 
 import numpy as np
 
-from learners.svm.grams import Gram, given_gram, gram_of
-from learners.svm.kernels import Kernel
+from bakeoff.learners.svm.grams import Gram, given_gram, gram_of
+from bakeoff.learners.svm.kernels import Kernel
 
 SHORTEST, LONGEST = 1e-152, 1e152
 """Lengths whose squares, the linear kernel's values, are still numbers."""

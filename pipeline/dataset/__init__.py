@@ -1,9 +1,9 @@
 """Datasets: ``table`` is what the others give, ``sources`` and ``files`` are where rows come from."""
 
-from pipeline.dataset.files import read_file, read_table, require_file
-from pipeline.dataset.kinds import with_kinds
-from pipeline.dataset.sources import bundled, lecture_table, made
-from pipeline.dataset.table import Dataset
+from bakeoff.pipeline.dataset.files import read_file, read_table, require_file
+from bakeoff.pipeline.dataset.kinds import with_kinds
+from bakeoff.pipeline.dataset.sources import bundled, lecture_table, made
+from bakeoff.pipeline.dataset.table import Dataset
 
 __all__ = [
     "Dataset",

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype
 
-from pipeline.dataset.kinds import labels, looks_like_classes, targets, with_kinds
-from pipeline.dataset.table import Dataset, positive_class
-from pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.dataset.kinds import labels, looks_like_classes, targets, with_kinds
+from bakeoff.pipeline.dataset.table import Dataset, positive_class
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
 TASKS = ("classification", "regression")
 

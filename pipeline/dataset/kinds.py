@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from pipeline.refusal import Refusal
+from bakeoff.pipeline.refusal import Refusal
 
 MOST_CLASSES = 20
 """A target of whole numbers with no more distinct values than this is taken for classes."""

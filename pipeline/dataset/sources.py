@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.dataset.files import read_table
-from pipeline.dataset.table import Dataset, positive_class
-from pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.dataset.files import read_table
+from bakeoff.pipeline.dataset.table import Dataset, positive_class
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
 TABLES = Path(__file__).parents[1] / "tables"
 

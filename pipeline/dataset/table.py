@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
 
 @dataclass(frozen=True)

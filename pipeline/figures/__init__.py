@@ -1,15 +1,15 @@
-"""Figures of a finished run; ``figures: [{_target_: pipeline.figures.X, ...}]`` keeps them among its artifacts.
+"""Figures of a finished run; ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]`` keeps them among its artifacts.
 
 `canvas` is the paper, `finished` what can be drawn from, and each other module one subject: `regions` of the plane,
 `curves`, `trees` (each a `sketch`), `gains`, `probabilities` of naive Bayes, and `outcomes` of any classification.
 """
 
-from pipeline.figures.curves import RegressionCurves, ValidationCurve
-from pipeline.figures.gains import InformationGains
-from pipeline.figures.outcomes import ConfusionMatrix, Reliability
-from pipeline.figures.probabilities import ProbabilityTables
-from pipeline.figures.regions import DecisionRegions, Margins
-from pipeline.figures.trees import Trees
+from bakeoff.pipeline.figures.curves import RegressionCurves, ValidationCurve
+from bakeoff.pipeline.figures.gains import InformationGains
+from bakeoff.pipeline.figures.outcomes import ConfusionMatrix, Reliability
+from bakeoff.pipeline.figures.probabilities import ProbabilityTables
+from bakeoff.pipeline.figures.regions import DecisionRegions, Margins
+from bakeoff.pipeline.figures.trees import Trees
 
 __all__ = [
     "ConfusionMatrix",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from pipeline.experiment import Experiment
-from pipeline.figures.canvas import COLOURS, INK, Picture, head, sheet
-from pipeline.figures.finished import FinishedRun
-from pipeline.figures.trees import check_tree
+from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.figures.canvas import COLOURS, INK, Picture, head, sheet
+from bakeoff.pipeline.figures.finished import FinishedRun
+from bakeoff.pipeline.figures.trees import check_tree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

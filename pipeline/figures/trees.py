@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from pipeline.dataset import Dataset
-from pipeline.experiment import Experiment
-from pipeline.figures.canvas import COLOURS, Picture, check_colours, head, key, sheet
-from pipeline.figures.finished import FinishedRun, Parameters, check_changes
-from pipeline.figures.sketch import Sketch
-from pipeline.refusal import Refusal
-from pipeline.tuning import fit_candidates
+from bakeoff.pipeline.dataset import Dataset
+from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.figures.canvas import COLOURS, Picture, check_colours, head, key, sheet
+from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.figures.sketch import Sketch
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.tuning import fit_candidates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

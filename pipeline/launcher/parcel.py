@@ -15,8 +15,8 @@ from hydra.core.utils import JobReturn, JobStatus, run_job, setup_globals
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from pipeline.refusal import Refusal
-from pipeline.store import SQLITE, store_uri
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.store import SQLITE, store_uri
 
 JOB_ID = "SLURM_JOB_ID"
 """Variable in which an engine tells a job its number."""
@@ -92,7 +92,7 @@ class Parcel:
 
     def __call__(self) -> JobReturn:
         """Run the job here; whatever it raises comes back as its value, with the status FAILED."""
-        from pipeline import config
+        from bakeoff.pipeline import config
 
         self.place.enter()
         setup_globals()

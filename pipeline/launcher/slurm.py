@@ -14,9 +14,9 @@ from typing import Any
 
 from hydra.core.utils import JobReturn
 
-from pipeline.launcher.parcel import Parcel
-from pipeline.launcher.returns import Returns
-from pipeline.refusal import Refusal
+from bakeoff.pipeline.launcher.parcel import Parcel
+from bakeoff.pipeline.launcher.returns import Returns
+from bakeoff.pipeline.refusal import Refusal
 
 PLAIN = (
     "timeout_min",

@@ -8,15 +8,15 @@ from typing import Any
 
 from optuna.trial import Trial
 
-from pipeline import history
-from pipeline.refusal import Refusal
-from pipeline.report import mean_and_deviation
-from pipeline.study.objectives import Objective
-from pipeline.study.space import Point
-from pipeline.study.trials import Found, Trials
-from pipeline.sweep.bench import Bench
-from pipeline.sweep.composing import Composer
-from pipeline.sweep.jobs import FINISHED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
+from bakeoff.pipeline import history
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.report import mean_and_deviation
+from bakeoff.pipeline.study.objectives import Objective
+from bakeoff.pipeline.study.space import Point
+from bakeoff.pipeline.study.trials import Found, Trials
+from bakeoff.pipeline.sweep.bench import Bench
+from bakeoff.pipeline.sweep.composing import Composer
+from bakeoff.pipeline.sweep.jobs import FINISHED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
 
 
 @dataclass

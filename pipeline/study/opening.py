@@ -13,13 +13,13 @@ import optuna
 from optuna.distributions import distribution_to_json
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipeline.identity import code_of
-from pipeline.refusal import Refusal
-from pipeline.study.objectives import Objective, choose_objectives, require_validation_rows
-from pipeline.study.space import Space
-from pipeline.study.storage import is_there, open_storage, storage_url
-from pipeline.sweep.bench import Bench
-from pipeline.sweep.jobs import Job
+from bakeoff.pipeline.identity import code_of
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.study.objectives import Objective, choose_objectives, require_validation_rows
+from bakeoff.pipeline.study.space import Space
+from bakeoff.pipeline.study.storage import is_there, open_storage, storage_url
+from bakeoff.pipeline.sweep.bench import Bench
+from bakeoff.pipeline.sweep.jobs import Job
 
 COSMETIC = ("tracking", "trust", "figures")
 """Keys that say how runs are kept; studies that differ in them alone are one."""

@@ -8,7 +8,7 @@ import time
 
 import optuna
 
-from pipeline.history import is_gone
+from bakeoff.pipeline.history import is_gone
 
 PREFIX = "process "
 

@@ -9,9 +9,9 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 
-from pipeline.refusal import Refusal
-from pipeline.study.space import Branch, Space, branch_of, read, word
-from pipeline.sweep.composing import Composer
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.study.space import Branch, Space, branch_of, read, word
+from bakeoff.pipeline.sweep.composing import Composer
 
 SEARCHES = ("none", "grid")
 """Values of ``search`` that leave the choice to Optuna."""

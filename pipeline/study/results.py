@@ -14,10 +14,10 @@ from optuna.trial import FrozenTrial, TrialState
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.study.objectives import Objective
-from pipeline.study.space import Dimension, Space
-from pipeline.study.trials import Trials
-from pipeline.sweep.planning import INVALID, Plan
+from bakeoff.pipeline.study.objectives import Objective
+from bakeoff.pipeline.study.space import Dimension, Space
+from bakeoff.pipeline.study.trials import Trials
+from bakeoff.pipeline.sweep.planning import INVALID, Plan
 
 FILE = "optimization_results.yaml"
 

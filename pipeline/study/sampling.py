@@ -14,13 +14,13 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import Trial
 
-from pipeline import building
-from pipeline.refusal import Refusal
-from pipeline.study.objectives import Objective
-from pipeline.study.opening import Question
-from pipeline.study.space import Dimension, Point, Space, word
-from pipeline.sweep.composing import Composer
-from pipeline.sweep.plugin import Command
+from bakeoff.pipeline import building
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.study.objectives import Objective
+from bakeoff.pipeline.study.opening import Question
+from bakeoff.pipeline.study.space import Dimension, Point, Space, word
+from bakeoff.pipeline.sweep.composing import Composer
+from bakeoff.pipeline.sweep.plugin import Command
 
 GRID = "optuna.samplers.GridSampler"
 TRUSTED = "optuna"

@@ -8,23 +8,23 @@ from typing import Any
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
-from pipeline import history
-from pipeline.history import HEARTBEAT_SECONDS
-from pipeline.pulse import Pulse
-from pipeline.refusal import Refusal
-from pipeline.study import results
-from pipeline.study.jobs import Jobs
-from pipeline.study.opening import LOST, Question, finished_trials, opened_study
-from pipeline.study.reading import read_space, words_of
-from pipeline.study.sampling import Tools
-from pipeline.study.space import Space
-from pipeline.study.trials import Trials
-from pipeline.sweep.bench import Bench
-from pipeline.sweep.display import Display
-from pipeline.sweep.engine import Course, refusals, staff
-from pipeline.sweep.jobs import FAILED, Outcome
-from pipeline.sweep.planning import Plan, Planner
-from pipeline.sweep.plugin import Command
+from bakeoff.pipeline import history
+from bakeoff.pipeline.history import HEARTBEAT_SECONDS
+from bakeoff.pipeline.pulse import Pulse
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.study import results
+from bakeoff.pipeline.study.jobs import Jobs
+from bakeoff.pipeline.study.opening import LOST, Question, finished_trials, opened_study
+from bakeoff.pipeline.study.reading import read_space, words_of
+from bakeoff.pipeline.study.sampling import Tools
+from bakeoff.pipeline.study.space import Space
+from bakeoff.pipeline.study.trials import Trials
+from bakeoff.pipeline.sweep.bench import Bench
+from bakeoff.pipeline.sweep.display import Display
+from bakeoff.pipeline.sweep.engine import Course, refusals, staff
+from bakeoff.pipeline.sweep.jobs import FAILED, Outcome
+from bakeoff.pipeline.sweep.planning import Plan, Planner
+from bakeoff.pipeline.sweep.plugin import Command
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def sweep(settings: Settings, context: HydraContext, task: Any, master: DictConf
     ----------
     settings : Settings
     context, task, master
-        As for `pipeline.sweep.plugin.sweep`.
+        As for `bakeoff.pipeline.sweep.plugin.sweep`.
 
     Raises
     ------

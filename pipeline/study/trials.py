@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from pipeline.refusal import Refusal
-from pipeline.study.objectives import Objective
-from pipeline.study.presence import Presence
-from pipeline.study.space import Point, Space
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.study.objectives import Objective
+from bakeoff.pipeline.study.presence import Presence
+from bakeoff.pipeline.study.space import Point, Space
 
 DONE = (TrialState.COMPLETE, TrialState.PRUNED)
 Found = tuple[str, Mapping[str, float]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline import history
-from pipeline.refusal import Refusal
-from pipeline.store import open_store
+from bakeoff.pipeline import history
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.store import open_store
 
 OWN = ("sweep", "tracking.uri", "tracking.experiment")
 

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline import history
-from pipeline.experiment import Experiment, Fold
-from pipeline.identity import config_hash
-from pipeline.job import Judge, Prepared, Resources, Result, execute, go_on, prepare, run_name
-from pipeline.refusal import Refusal
-from pipeline.report import mean_and_deviation, summary
-from pipeline.request import Request
-from pipeline.store import SQLITE, Store
-from pipeline.sweep.claims import Claims
-from pipeline.sweep.jobs import BUSY, FAILED, FINISHED, KILLED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
+from bakeoff.pipeline import history
+from bakeoff.pipeline.experiment import Experiment, Fold
+from bakeoff.pipeline.identity import config_hash
+from bakeoff.pipeline.job import Judge, Prepared, Resources, Result, execute, go_on, prepare, run_name
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.report import mean_and_deviation, summary
+from bakeoff.pipeline.request import Request
+from bakeoff.pipeline.store import SQLITE, Store
+from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.sweep.jobs import BUSY, FAILED, FINISHED, KILLED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
 
 PREPARED_BYTES = 1 << 26
 """So much memory may be taken by the splits of jobs that were checked and wait."""

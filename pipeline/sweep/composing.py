@@ -15,12 +15,12 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import DictConfig, open_dict
 
-from pipeline import config
-from pipeline.refusal import Refusal
-from pipeline.request import Request
-from pipeline.sweep import search
-from pipeline.sweep.jobs import Draft
-from pipeline.sweep.options import Options
+from bakeoff.pipeline import config
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.request import Request
+from bakeoff.pipeline.sweep import search
+from bakeoff.pipeline.sweep.jobs import Draft
+from bakeoff.pipeline.sweep.options import Options
 
 
 @dataclass

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pipeline.sweep.jobs import FINISHED, PRUNED, REFUSED, SKIPPED, Outcome
-from pipeline.sweep.planning import DONE, INVALID, TO_DO, TWICE, Plan
+from bakeoff.pipeline.sweep.jobs import FINISHED, PRUNED, REFUSED, SKIPPED, Outcome
+from bakeoff.pipeline.sweep.planning import DONE, INVALID, TO_DO, TWICE, Plan
 
 SHOWN = 40
 """Rows of a table of what went wrong; the store holds the others."""

@@ -10,12 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.sweep.bench import Bench
-from pipeline.sweep.display import Display
-from pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, Draft, Job, Outcome
-from pipeline.sweep.options import Options
-from pipeline.sweep.planning import DONE, INVALID, Plan, Planner
-from pipeline.sweep.workers import Workers
+from bakeoff.pipeline.sweep.bench import Bench
+from bakeoff.pipeline.sweep.display import Display
+from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, Draft, Job, Outcome
+from bakeoff.pipeline.sweep.options import Options
+from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
+from bakeoff.pipeline.sweep.workers import Workers
 
 PATIENCE_SECONDS = 0.5
 """Between two looks at a job that another process runs."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.refusal import Refusal
-from pipeline.request import Request
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.request import Request
 
 FINISHED, SKIPPED, PRUNED = "finished", "skipped", "pruned"
 FAILED, KILLED, REFUSED, BUSY = "failed", "killed", "refused", "busy"
@@ -50,7 +50,7 @@ class Job:
         Settled.
     request : Request
     seen : int
-        The count of its claim when the store was asked; see `pipeline.sweep.claims`.
+        The count of its claim when the store was asked; see `bakeoff.pipeline.sweep.claims`.
     """
 
     number: int

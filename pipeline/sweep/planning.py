@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline import history
-from pipeline.history import Durations
-from pipeline.refusal import Refusal
-from pipeline.store import Store
-from pipeline.sweep.bench import Bench
-from pipeline.sweep.jobs import Draft, Job
+from bakeoff.pipeline import history
+from bakeoff.pipeline.history import Durations
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.store import Store
+from bakeoff.pipeline.sweep.bench import Bench
+from bakeoff.pipeline.sweep.jobs import Draft, Job
 
 TO_DO, DONE, INVALID, TWICE = "to do", "done", "invalid", "twice"
 

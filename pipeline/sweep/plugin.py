@@ -15,11 +15,11 @@ from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from pipeline import config
-from pipeline.refusal import Refusal
-from pipeline.sweep.composing import Composer, expand, varying_keys
-from pipeline.sweep.jobs import KILLED, REFUSED, Job, Outcome
-from pipeline.sweep.options import Options
+from bakeoff.pipeline import config
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.sweep.composing import Composer, expand, varying_keys
+from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, Outcome
+from bakeoff.pipeline.sweep.options import Options
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
@@ -104,7 +104,7 @@ def sweep(params: Sequence[str], context: HydraContext, task: Any, master: DictC
     Refusal
         The sweep itself is written wrong; of single jobs the plan tells.
     """
-    from pipeline.sweep.engine import conduct
+    from bakeoff.pipeline.sweep.engine import conduct
 
     command = Command.read([*params, *task.arguments], context, master)
     jobs = expand(command.overrides, command.options, command.composer) if task.jobs is None else task.jobs
@@ -169,7 +169,7 @@ class RemoteWork:
 
     def __call__(self, composed: DictConfig) -> Outcome:
         """Run the job that Hydra composed there."""
-        from pipeline.sweep.bench import Bench
+        from bakeoff.pipeline.sweep.bench import Bench
 
         bench = Bench(self.resume, self.timeout)
         spec = config.settle(config.resolve(composed))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.store import quiet_mlflow
-from pipeline.sweep import workers as workers
-from pipeline.tracking import warm_up
+from bakeoff.pipeline.store import quiet_mlflow
+from bakeoff.pipeline.tracking import warm_up
 
 quiet_mlflow()
 warm_up()

@@ -4,8 +4,8 @@
 MLflow is imported when the first run starts, so that a refusal costs no time.
 """
 
-from pipeline.tracking.interface import Description, Figure, Run, Stopped, Tracker
-from pipeline.tracking.models import load_model, warm_up
-from pipeline.tracking.trackers import MLflowTracker, NoTracker
+from bakeoff.pipeline.tracking.interface import Description, Figure, Run, Stopped, Tracker
+from bakeoff.pipeline.tracking.models import load_model, warm_up
+from bakeoff.pipeline.tracking.trackers import MLflowTracker, NoTracker
 
 __all__ = ["Description", "Figure", "MLflowTracker", "NoTracker", "Run", "Stopped", "Tracker", "load_model", "warm_up"]

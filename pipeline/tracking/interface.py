@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pipeline.experiment import Experiment, Fold, Model
-from pipeline.store import Store
+from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.store import Store
 
 
 @dataclass(frozen=True)

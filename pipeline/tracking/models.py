@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from pipeline import artefact
-from pipeline.dataset import Dataset
-from pipeline.experiment import Model
-from pipeline.refusal import Refusal
-from pipeline.store import Store, open_store
-from pipeline.tracking.interface import Description
+from bakeoff.pipeline import artefact
+from bakeoff.pipeline.dataset import Dataset
+from bakeoff.pipeline.experiment import Model
+from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.store import Store, open_store
+from bakeoff.pipeline.tracking.interface import Description
 
 
 def log_model(store: Store, run_id: str, description: Description, dataset: Dataset, model: Model) -> None:

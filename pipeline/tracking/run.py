@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline import provenance, report
-from pipeline.experiment import Experiment, Fold, Model
-from pipeline.pulse import Pulse
-from pipeline.store import Store
-from pipeline.tracking.interface import Description, Figure
-from pipeline.tracking.models import artifact_folder, log_model
+from bakeoff.pipeline import provenance, report
+from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.pulse import Pulse
+from bakeoff.pipeline.store import Store
+from bakeoff.pipeline.tracking.interface import Description, Figure
+from bakeoff.pipeline.tracking.models import artifact_folder, log_model
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pipeline.experiment import Experiment, Fold, Model
-from pipeline.store import Store, exists, open_store, store_uri
-from pipeline.tracking.interface import Description, Figure, Stopped
-from pipeline.tracking.run import MLflowRun
+from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.store import Store, exists, open_store, store_uri
+from bakeoff.pipeline.tracking.interface import Description, Figure, Stopped
+from bakeoff.pipeline.tracking.run import MLflowRun
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Hydra looks for its plugins in this folder alone; what the sweeper does is in `pipeline.sweep.plugin`.
+"""Hydra looks for its plugins in this folder alone; what the sweeper does is in `bakeoff.pipeline.sweep.plugin`.
 
 Hydra runs this file before it is a module: annotations must not be postponed, for dataclasses would look them up there.
 """
@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 class SweeperConf:
     """What may be set under ``hydra.sweeper``: further overrides, as in Hydra's own sweeper."""
 
-    _target_: str = "hydra_plugins.bakeoff.PlanningSweeper"
+    _target_: str = "hydra_plugins.bakeoff_sweeper.PlanningSweeper"
     params: dict[str, str] | None = None
 
 
@@ -36,7 +36,7 @@ class PlanningSweeper(Sweeper):
 
     def sweep(self, arguments: list[str]) -> None:
         """Run a sweep; the task holds the arguments of its jobs, and is told what became of them."""
-        from pipeline.sweep.plugin import sweep
+        from bakeoff.pipeline.sweep.plugin import sweep
 
         sweep([f"{key}={value}" for key, value in self._params.items()], *self._given)
 

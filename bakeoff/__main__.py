@@ -1,0 +1,5 @@
+"""``python -m bakeoff`` is ``bakeoff``."""
+
+from bakeoff.pipeline.cli import main
+
+main()

@@ -1,5 +1,0 @@
-"""``python -m pipeline`` is ``bakeoff``."""
-
-from pipeline.cli import main
-
-main()
