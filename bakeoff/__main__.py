@@ -1,5 +1,5 @@
 """``python -m bakeoff`` is ``bakeoff``."""
 
-from bakeoff.pipeline.cli import main
+from bakeoff.pipeline.cli.main import main
 
 main()

@@ -112,7 +112,7 @@ def build(option: str) -> Any:
     """Return the estimator of conf/learner/OPTION.yaml."""
     from omegaconf import OmegaConf
 
-    from bakeoff.pipeline.building import build as instantiate
+    from bakeoff.pipeline.config.build import build as instantiate
 
     node = OmegaConf.to_container(OmegaConf.create({"seed": 0, "learner": OmegaConf.load(_conf(option))}), resolve=True)
     return instantiate(node["learner"], "learner", [])  # type: ignore[index, call-overload]

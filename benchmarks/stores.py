@@ -33,13 +33,13 @@ EXPERIMENT = "stores"
 def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     """Write runs to a store, together with other processes."""
     from bakeoff.learners import KNeighborsClassifier
-    from bakeoff.pipeline import scoring
-    from bakeoff.pipeline.dataset import bundled
     from bakeoff.pipeline.experiment import Experiment, final_model, run
-    from bakeoff.pipeline.pruning import NoPruning
-    from bakeoff.pipeline.splitting import KFold
+    from bakeoff.pipeline.stages import scoring
+    from bakeoff.pipeline.stages.dataset import bundled
+    from bakeoff.pipeline.stages.pruning import NoPruning
+    from bakeoff.pipeline.stages.splitting import KFold
+    from bakeoff.pipeline.stages.tuning import NoTuning
     from bakeoff.pipeline.tracking import Description, MLflowTracker
-    from bakeoff.pipeline.tuning import NoTuning
 
     dataset, learner = bundled("iris"), KNeighborsClassifier()
     metrics = scoring.choose_metrics(None, dataset.task, learner)
@@ -79,7 +79,7 @@ def measure(uri: str, runs: int, processes: int) -> tuple[float, int]:
 
 def count(uri: str) -> int:
     """Return the number of finished runs."""
-    from bakeoff.pipeline.store import open_store
+    from bakeoff.pipeline.tracking.store import open_store
 
     store = open_store(uri, EXPERIMENT)
     found: Any = None

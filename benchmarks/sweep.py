@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # they kill sweeps in the same way
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))  # they kill sweeps in the same way
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from killing import ROOT, start, until_done

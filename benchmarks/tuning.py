@@ -33,12 +33,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff import learners
-from bakeoff.pipeline.dataset import Dataset
 from bakeoff.pipeline.experiment import Experiment, axis_seed, fit, run
-from bakeoff.pipeline.pruning import NoPruning
-from bakeoff.pipeline.scoring import choose_metrics
-from bakeoff.pipeline.splitting import KFold, Split
-from bakeoff.pipeline.tuning import GridTuning, NoTuning
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.pruning import NoPruning
+from bakeoff.pipeline.stages.scoring import choose_metrics
+from bakeoff.pipeline.stages.splitting import KFold, Split
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 from benchmarks.measuring import Task
 from benchmarks.tables import machine, replace_part
 from benchmarks.tasks import bundled, made

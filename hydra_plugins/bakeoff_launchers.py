@@ -20,7 +20,7 @@ class ElsewhereLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Hand over all jobs; each is waited for when its value is asked for."""
-        from bakeoff.pipeline.launcher.parcel import pack
+        from bakeoff.pipeline.launcher.payload import pack
 
         return self.submit(pack(*self._given, job_overrides, initial_job_idx))
 

@@ -12,7 +12,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.errors import Refusal
 
 
 @dataclass

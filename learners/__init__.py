@@ -8,12 +8,12 @@ from sklearn.base import BaseEstimator
 
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.knn import KNeighborsClassifier, KNeighborsRegressor
-from bakeoff.learners.linear_regression import LinearRegression, Ridge
-from bakeoff.learners.logistic_regression import LogisticRegression
+from bakeoff.learners.linear.linear_regression import LinearRegression, Ridge
+from bakeoff.learners.linear.logistic_regression import LogisticRegression
+from bakeoff.learners.linear.perceptron import Perceptron
 from bakeoff.learners.majority import MajorityClassifier, MeanRegressor
 from bakeoff.learners.mlp import MLPClassifier, MLPRegressor
 from bakeoff.learners.naive_bayes import NaiveBayesClassifier
-from bakeoff.learners.perceptron import Perceptron
 from bakeoff.learners.random_forest import RandomForestClassifier, RandomForestRegressor
 from bakeoff.learners.svm import SVC
 

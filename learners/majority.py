@@ -17,8 +17,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import Tags
 
-from bakeoff.learners.base import ProbabilisticClassifier, Regressor, with_input_tags
-from bakeoff.learners.scaling import column_units
+from bakeoff.learners.base.estimator import ProbabilisticClassifier, Regressor, with_input_tags
+from bakeoff.learners.base.scaling import column_units
 
 
 class MajorityClassifier(ProbabilisticClassifier):

@@ -21,11 +21,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
-from bakeoff.pipeline.dataset import Dataset
-from bakeoff.pipeline.pruning import NoPruning, Pruning, PruningPath
-from bakeoff.pipeline.scoring import Metric, Outcome, coded, observe, score
-from bakeoff.pipeline.splitting import Split, Splitter, Target
-from bakeoff.pipeline.tuning import GridTuning, Material, NoTuning
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.pruning import NoPruning, Pruning, PruningPath
+from bakeoff.pipeline.stages.scoring import Metric, Outcome, coded, observe, score
+from bakeoff.pipeline.stages.splitting import Split, Splitter, Target
+from bakeoff.pipeline.stages.tuning import GridTuning, Material, NoTuning
 
 
 @dataclass(frozen=True)

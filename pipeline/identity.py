@@ -23,10 +23,10 @@ DECISIVE = ("preprocessing", "learner", "tuning", "pruning", "evaluation", "seed
 """Parts of the settled configuration that decide; the data stand for the dataset."""
 LOOP = (
     "bakeoff.pipeline.experiment",
-    "bakeoff.pipeline.scoring",
-    "bakeoff.pipeline.splitting",
-    "bakeoff.pipeline.tuning",
-    "bakeoff.pipeline.pruning",
+    "bakeoff.pipeline.stages.scoring",
+    "bakeoff.pipeline.stages.splitting",
+    "bakeoff.pipeline.stages.tuning",
+    "bakeoff.pipeline.stages.pruning",
 )
 """Modules through which every result goes."""
 OURS = ("bakeoff",)

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from bakeoff.pipeline import preflight, scoring
-from bakeoff.pipeline.building import build
-from bakeoff.pipeline.config import as_yaml, settle
-from bakeoff.pipeline.dataset import Dataset
+from bakeoff.pipeline import preflight
+from bakeoff.pipeline.config.build import build
+from bakeoff.pipeline.config.invocation import Request
+from bakeoff.pipeline.config.settle import as_yaml, settle
 from bakeoff.pipeline.experiment import Experiment, Fold, Model, final_model, run
 from bakeoff.pipeline.identity import config_hash
-from bakeoff.pipeline.request import Request
-from bakeoff.pipeline.splitting import Split
+from bakeoff.pipeline.stages import scoring
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.tracking import Description, Figure, Stopped, Tracker
 
 Judge = Callable[[Experiment, Sequence[Fold]], bool]

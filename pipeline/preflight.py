@@ -15,11 +15,11 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
 from bakeoff import learners
+from bakeoff.pipeline.errors import Refusal, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.pruning import METHODS, NoPruning
-from bakeoff.pipeline.refusal import Refusal, did_you_mean
-from bakeoff.pipeline.splitting import Split, TimeSeries
-from bakeoff.pipeline.tuning import GridTuning
+from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
+from bakeoff.pipeline.stages.splitting import Split, TimeSeries
+from bakeoff.pipeline.stages.tuning import GridTuning
 
 PROBE = 100
 """Rows on which preprocessing is tried where every column is numeric and full: its steps work, or they do not."""

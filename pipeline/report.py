@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
-from bakeoff.pipeline.pruning import PruningPath
-from bakeoff.pipeline.scoring import confusion
+from bakeoff.pipeline.stages.pruning import PruningPath
+from bakeoff.pipeline.stages.scoring import confusion
 
 
 def of_fold(fold: Fold) -> dict[str, float]:

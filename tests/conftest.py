@@ -14,7 +14,7 @@ import elsewhere
 import pytest
 from command import Bakeoff
 
-from bakeoff.pipeline.store import quiet_mlflow
+from bakeoff.pipeline.tracking.store import quiet_mlflow
 from benchmarks import mlflow_server
 
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does

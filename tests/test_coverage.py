@@ -16,7 +16,7 @@ PLACED = sorted(set(re.findall(r"\b(test_\w+\.py)::(test_\w+)\b(?!\*)", TABLE)))
 @pytest.fixture(scope="module")
 def there() -> set[str]:
     """Return the names of all tests and their files."""
-    files = list(TESTS.glob("test_*.py"))
+    files = list(TESTS.rglob("test_*.py"))
     names = {name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), flags=re.MULTILINE)}
     return names | {file.name for file in files} | {file.stem for file in files}
 
@@ -31,7 +31,7 @@ def test_what_the_table_names_exists(name: str, there: set[str]) -> None:
 
 @pytest.mark.parametrize(("file", "name"), PLACED)
 def test_what_the_table_names_stands_in_the_file_it_names(file: str, name: str) -> None:
-    assert re.search(rf"^def {name}\b", (TESTS / file).read_text(), flags=re.MULTILINE)
+    assert re.search(rf"^def {name}\b", next(TESTS.rglob(file)).read_text(), flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("number", sorted({*range(1, 25)} - {10}))

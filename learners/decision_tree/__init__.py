@@ -9,7 +9,7 @@ keeps rows sorted, ``block``, ``numeric``, ``everywhere``, ``squares``, ``counti
 from bakeoff.learners.decision_tree.classifier import DecisionTreeClassifier
 from bakeoff.learners.decision_tree.export import Drawing, draw, export_rules, export_text
 from bakeoff.learners.decision_tree.regressor import DecisionTreeRegressor
-from bakeoff.learners.decision_tree.tree import Tree
+from bakeoff.learners.trees.tree import Tree
 
 __all__ = [
     "DecisionTreeClassifier",

@@ -14,16 +14,16 @@ from sklearn.utils import Bunch, Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base import Learner, with_input_tags
-from bakeoff.learners.decision_tree import pruning
-from bakeoff.learners.decision_tree.criteria import Criterion
-from bakeoff.learners.decision_tree.front import Front
-from bakeoff.learners.decision_tree.growing import Growth, grow
-from bakeoff.learners.decision_tree.paths import beyond_leaves, smaller_trees
-from bakeoff.learners.decision_tree.sequence import Step
-from bakeoff.learners.decision_tree.targets import Target
-from bakeoff.learners.decision_tree.tree import Tree
-from bakeoff.learners.paths import checked_values
+from bakeoff.learners.base.estimator import Learner, with_input_tags
+from bakeoff.learners.base.paths import checked_values
+from bakeoff.learners.trees.criteria import Criterion
+from bakeoff.learners.trees.growing.grower import Growth, grow
+from bakeoff.learners.trees.pruning import methods as pruning
+from bakeoff.learners.trees.pruning.collapsible_tree import Step
+from bakeoff.learners.trees.pruning.nested_trees import beyond_leaves, smaller_trees
+from bakeoff.learners.trees.rows.frontier import Front
+from bakeoff.learners.trees.rows.target import Target
+from bakeoff.learners.trees.tree import Tree
 
 PruningMethod = Literal["best_first", "bottom_up", "pessimistic"]
 

@@ -19,13 +19,13 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
-from bakeoff.learners.base import ProbabilisticClassifier
+from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.decision_tree.base import TreeLearner
-from bakeoff.learners.decision_tree.criteria import CLASSIFICATION
-from bakeoff.learners.decision_tree.labels import Labels
-from bakeoff.learners.decision_tree.pruning import errors_at_nodes, pessimistic
-from bakeoff.learners.decision_tree.sequence import Step
-from bakeoff.learners.decision_tree.tree import Tree
+from bakeoff.learners.trees.criteria import CLASSIFICATION
+from bakeoff.learners.trees.pruning.collapsible_tree import Step
+from bakeoff.learners.trees.pruning.methods import errors_at_nodes, pessimistic
+from bakeoff.learners.trees.rows.class_target import Labels
+from bakeoff.learners.trees.tree import Tree
 
 
 class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):

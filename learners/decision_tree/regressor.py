@@ -19,12 +19,12 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
-from bakeoff.learners.base import Regressor
+from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.decision_tree.base import TreeLearner
-from bakeoff.learners.decision_tree.criteria import REGRESSION
-from bakeoff.learners.decision_tree.pruning import squares_at_nodes
-from bakeoff.learners.decision_tree.tree import Tree
-from bakeoff.learners.decision_tree.values import Values
+from bakeoff.learners.trees.criteria import REGRESSION
+from bakeoff.learners.trees.pruning.methods import squares_at_nodes
+from bakeoff.learners.trees.rows.numeric_target import Values
+from bakeoff.learners.trees.tree import Tree
 
 
 class DecisionTreeRegressor(Regressor, TreeLearner):

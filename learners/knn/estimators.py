@@ -21,9 +21,9 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
-from bakeoff.learners.base import ProbabilisticClassifier, Regressor, with_input_tags
+from bakeoff.learners.base.estimator import ProbabilisticClassifier, Regressor, with_input_tags
+from bakeoff.learners.knn.base import Neighbourhood
 from bakeoff.learners.knn.local_linear import local_linear
-from bakeoff.learners.knn.neighbourhood import Neighbourhood
 
 
 class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.neighbours import PADDING
+from bakeoff.learners.knn.search.ranking import PADDING
 
 
 def masses(rows: np.ndarray, distance: np.ndarray, weight: np.ndarray, k: float, *, whole_ties: bool) -> np.ndarray:

@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from bakeoff.learners.base import Learner
+from bakeoff.learners.base.estimator import Learner
+from bakeoff.learners.base.paths import checked_values
 from bakeoff.learners.mlp.network import ACTIVATIONS, Network, forward
 from bakeoff.learners.mlp.solvers import SGD, Adam, Solver
 from bakeoff.learners.mlp.training import DivergedError, History, Schedule, train
-from bakeoff.learners.paths import checked_values
 
 TILE = 128
 """Query rows are put through the network so many at a time, the last tile filled up: a matrix product of one fixed
@@ -132,7 +132,7 @@ class MultilayerPerceptron(Learner):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Train once for many numbers of passes: fewer passes are the first of more (see `bakeoff.learners.paths`)."""
+        """Train once for many numbers of passes: fewer passes are the first of more (see `learners.base.paths`)."""
         values = checked_values(self, parameter, values)
         if sample_weight is not None:
             raise TypeError(f"{type(self).__name__} takes no sample_weight; give None.")

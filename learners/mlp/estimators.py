@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.base import ProbabilisticClassifier, Regressor
+from bakeoff.learners.base.estimator import ProbabilisticClassifier, Regressor
 from bakeoff.learners.mlp.base import MultilayerPerceptron, Problem
 from bakeoff.learners.mlp.losses import sigmoid, softmax
 

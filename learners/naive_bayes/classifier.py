@@ -27,12 +27,12 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from bakeoff.learners.base import Classifier, with_input_tags
-from bakeoff.learners.columns import UNSEEN
+from bakeoff.learners.base.estimator import Classifier, with_input_tags
+from bakeoff.learners.base.nominal_columns import UNSEEN
+from bakeoff.learners.base.paths import require_path_parameter
 from bakeoff.learners.naive_bayes.gaussian import add_gaussian_evidence, fit_gaussians
 from bakeoff.learners.naive_bayes.nominal import add_value_evidence, count_values, fractions, log, smoothed_log
-from bakeoff.learners.naive_bayes.tiles import columns_of
-from bakeoff.learners.paths import require_path_parameter
+from bakeoff.learners.naive_bayes.row_tiles import columns_of
 
 
 class NaiveBayesClassifier(Classifier):
@@ -149,7 +149,7 @@ class NaiveBayesClassifier(Classifier):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Count once for many pseudo-counts (see `bakeoff.learners.paths`)."""
+        """Count once for many pseudo-counts (see `bakeoff.learners.base.paths`)."""
         require_path_parameter(self, parameter)
         counted = clone(self).set_params(alpha=values[0])
         counted._count(*counted._check_fit(X, y, sample_weight))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.naive_bayes.tiles import columns_first, tiles
+from bakeoff.learners.naive_bayes.row_tiles import columns_first, tiles
 
 
 class Gaussians(NamedTuple):

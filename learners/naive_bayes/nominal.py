@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.columns import UNSEEN
-from bakeoff.learners.naive_bayes.tiles import columns_first, tiles
+from bakeoff.learners.base.nominal_columns import UNSEEN
+from bakeoff.learners.naive_bayes.row_tiles import columns_first, tiles
 
 
 def count_values(

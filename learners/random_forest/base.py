@@ -28,17 +28,17 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base import Learner, with_input_tags
+from bakeoff.learners.base.estimator import Learner, with_input_tags
+from bakeoff.learners.base.paths import checked_values
 from bakeoff.learners.decision_tree.base import TreeLearner, cut_to_cost, features_to_draw, importances, rows_of
-from bakeoff.learners.decision_tree.criteria import Criterion
-from bakeoff.learners.decision_tree.growing import Growth
-from bakeoff.learners.decision_tree.targets import Target
-from bakeoff.learners.decision_tree.tree import Tree
-from bakeoff.learners.paths import checked_values
-from bakeoff.learners.random_forest.bag import OutOfBag, places_given
-from bakeoff.learners.random_forest.drawing import Pool, mass_of_tree, rows_to_draw
-from bakeoff.learners.random_forest.growing import Plan, grow_trees
-from bakeoff.learners.random_forest.walking import coded, woods
+from bakeoff.learners.random_forest.batch_grower import Plan, grow_trees
+from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree, rows_to_draw
+from bakeoff.learners.random_forest.out_of_bag import OutOfBag, places_given
+from bakeoff.learners.random_forest.predictor import coded, woods
+from bakeoff.learners.trees.criteria import Criterion
+from bakeoff.learners.trees.growing.grower import Growth
+from bakeoff.learners.trees.rows.target import Target
+from bakeoff.learners.trees.tree import Tree
 
 
 class Aim(NamedTuple):

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from bakeoff.learners.base import Regressor
-from bakeoff.learners.decision_tree.criteria import REGRESSION
-from bakeoff.learners.decision_tree.values import Values
-from bakeoff.learners.random_forest.bag import spread
+from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.random_forest.base import Aim, ForestLearner
-from bakeoff.learners.random_forest.drawing import Pool, mass_of_tree
+from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree
+from bakeoff.learners.random_forest.out_of_bag import spread
+from bakeoff.learners.trees.criteria import REGRESSION
+from bakeoff.learners.trees.rows.numeric_target import Values
 
 
 class RandomForestRegressor(Regressor, ForestLearner):

@@ -23,11 +23,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from bakeoff.learners.svm.binary_problems import counted_rows, fit_machines
 from bakeoff.learners.svm.decision import KernelClassifier
-from bakeoff.learners.svm.machine import Machine
-from bakeoff.learners.svm.pairs import binary_problems, compact
-from bakeoff.learners.svm.problems import counted_rows, fit_machines
-from bakeoff.learners.svm.space import training_space
+from bakeoff.learners.svm.hyperplane import Machine
+from bakeoff.learners.svm.kernel.training_space import training_space
+from bakeoff.learners.svm.one_vs_one import binary_problems, compact
 
 LARGEST = 1e200
 """The largest C that is not infinite, in the unit of length of the rows."""

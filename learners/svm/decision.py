@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.base import Classifier
-from bakeoff.learners.svm.kernels import Kernel
-from bakeoff.learners.svm.pairs import votes, votes_with_confidence
+from bakeoff.learners.base.estimator import Classifier
+from bakeoff.learners.svm.kernel.functions import Kernel
+from bakeoff.learners.svm.one_vs_one import votes, votes_with_confidence
 
 
 class KernelClassifier(Classifier):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters
-from bakeoff.pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 import numpy as np
 import pandas as pd
 
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, Picture, head, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
-from bakeoff.pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline import preflight
+from bakeoff.pipeline.errors import Refusal, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, Fold, Model, axis_seed, headline_score
-from bakeoff.pipeline.refusal import Refusal, did_you_mean
-from bakeoff.pipeline.splitting import Split
-from bakeoff.pipeline.tuning import NoTuning, fit_candidates, prepared
+from bakeoff.pipeline.stages.splitting import Split
+from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, prepared
 
 Parameters = Mapping[str, Any]
 """Of the run's pipeline, as its ``set_params`` takes them: ``learner__max_depth``, ``learner``, ``preprocessing``."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun
-from bakeoff.pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 import numpy as np
 import pandas as pd
 
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import INK, STYLE, Picture, head, inches, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
-from bakeoff.pipeline.refusal import Refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from bakeoff.pipeline.errors import Refusal, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, Picture, check_colours, head, key, scatter, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
-from bakeoff.pipeline.refusal import Refusal, did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.dataset import Dataset
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, Picture, check_colours, head, key, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
 from bakeoff.pipeline.figures.sketch import Sketch
-from bakeoff.pipeline.refusal import Refusal
-from bakeoff.pipeline.tuning import fit_candidates
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.tuning import fit_candidates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

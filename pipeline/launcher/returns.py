@@ -7,7 +7,7 @@ from typing import overload
 
 from hydra.core.utils import JobReturn
 
-from bakeoff.pipeline.launcher.parcel import lost
+from bakeoff.pipeline.launcher.payload import lost
 
 
 class Returns(Sequence[JobReturn]):

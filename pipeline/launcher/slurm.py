@@ -14,9 +14,9 @@ from typing import Any
 
 from hydra.core.utils import JobReturn
 
-from bakeoff.pipeline.launcher.parcel import Parcel
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.launcher.payload import Parcel
 from bakeoff.pipeline.launcher.returns import Returns
-from bakeoff.pipeline.refusal import Refusal
 
 PLAIN = (
     "timeout_min",

@@ -8,15 +8,15 @@ from typing import Any
 
 from optuna.trial import Trial
 
-from bakeoff.pipeline import history
-from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.report import mean_and_deviation
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import Point
 from bakeoff.pipeline.study.trials import Found, Trials
-from bakeoff.pipeline.sweep.bench import Bench
-from bakeoff.pipeline.sweep.composing import Composer
+from bakeoff.pipeline.sweep.compose import Composer
+from bakeoff.pipeline.sweep.job_runner import Bench
 from bakeoff.pipeline.sweep.jobs import FINISHED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
+from bakeoff.pipeline.tracking import history
 
 
 @dataclass

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bakeoff.pipeline.refusal import Refusal, did_you_mean
-from bakeoff.pipeline.scoring import DEFAULTS, metrics_of
+from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.stages.scoring import DEFAULTS, metrics_of
 
 Direction = Literal["minimize", "maximize"]
 SCORES = ("validation_", "train_")

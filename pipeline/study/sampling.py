@@ -14,12 +14,12 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import Trial
 
-from bakeoff.pipeline import building
-from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.config import build as building
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.study.objectives import Objective
-from bakeoff.pipeline.study.opening import Question
+from bakeoff.pipeline.study.open_study import Question
 from bakeoff.pipeline.study.space import Dimension, Point, Space, word
-from bakeoff.pipeline.sweep.composing import Composer
+from bakeoff.pipeline.sweep.compose import Composer
 from bakeoff.pipeline.sweep.plugin import Command
 
 GRID = "optuna.samplers.GridSampler"

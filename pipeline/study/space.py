@@ -12,7 +12,7 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import Trial
 
-from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.errors import Refusal
 
 Distribution: TypeAlias = CategoricalDistribution | FloatDistribution | IntDistribution
 Pick = Callable[["Dimension"], Any]

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
-from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.errors import Refusal
 
 DEFAULT = "outputs/optuna.db"
 SECONDS = 60

@@ -8,23 +8,23 @@ from typing import Any
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
-from bakeoff.pipeline import history
-from bakeoff.pipeline.history import HEARTBEAT_SECONDS
-from bakeoff.pipeline.pulse import Pulse
-from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.study import results
 from bakeoff.pipeline.study.jobs import Jobs
-from bakeoff.pipeline.study.opening import LOST, Question, finished_trials, opened_study
-from bakeoff.pipeline.study.reading import read_space, words_of
+from bakeoff.pipeline.study.open_study import LOST, Question, finished_trials, opened_study
+from bakeoff.pipeline.study.parse_space import read_space, words_of
 from bakeoff.pipeline.study.sampling import Tools
 from bakeoff.pipeline.study.space import Space
 from bakeoff.pipeline.study.trials import Trials
-from bakeoff.pipeline.sweep.bench import Bench
 from bakeoff.pipeline.sweep.display import Display
 from bakeoff.pipeline.sweep.engine import Course, refusals, staff
+from bakeoff.pipeline.sweep.job_runner import Bench
 from bakeoff.pipeline.sweep.jobs import FAILED, Outcome
 from bakeoff.pipeline.sweep.planning import Plan, Planner
 from bakeoff.pipeline.sweep.plugin import Command
+from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.heartbeat import Pulse
+from bakeoff.pipeline.tracking.history import HEARTBEAT_SECONDS
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.study.liveness import Presence
 from bakeoff.pipeline.study.objectives import Objective
-from bakeoff.pipeline.study.presence import Presence
 from bakeoff.pipeline.study.space import Point, Space
 
 DONE = (TrialState.COMPLETE, TrialState.PRUNED)

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.store import SQLITE
+from bakeoff.pipeline.tracking.store import SQLITE
 
 SLOTS = 2**20
 """Two jobs that share one, by the odds of hashing, merely wait for each other."""

@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from bakeoff.pipeline.sweep.bench import Bench
 from bakeoff.pipeline.sweep.display import Display
+from bakeoff.pipeline.sweep.job_runner import Bench
 from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, Draft, Job, Outcome
 from bakeoff.pipeline.sweep.options import Options
 from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.refusal import Refusal
-from bakeoff.pipeline.request import Request
+from bakeoff.pipeline.config.invocation import Request
+from bakeoff.pipeline.errors import Refusal
 
 FINISHED, SKIPPED, PRUNED = "finished", "skipped", "pruned"
 FAILED, KILLED, REFUSED, BUSY = "failed", "killed", "refused", "busy"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.pipeline.refusal import Refusal, did_you_mean
+from bakeoff.pipeline.errors import Refusal, did_you_mean
 
 SEARCHES = ("none", "zip", "grid", "random")
 

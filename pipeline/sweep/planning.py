@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline import history
-from bakeoff.pipeline.history import Durations
-from bakeoff.pipeline.refusal import Refusal
-from bakeoff.pipeline.store import Store
-from bakeoff.pipeline.sweep.bench import Bench
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.sweep.job_runner import Bench
 from bakeoff.pipeline.sweep.jobs import Draft, Job
+from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.history import Durations
+from bakeoff.pipeline.tracking.store import Store
 
 TO_DO, DONE, INVALID, TWICE = "to do", "done", "invalid", "twice"
 

@@ -15,9 +15,9 @@ from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from bakeoff.pipeline import config
-from bakeoff.pipeline.refusal import Refusal
-from bakeoff.pipeline.sweep.composing import Composer, expand, varying_keys
+from bakeoff.pipeline.config import settle as config
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.sweep.compose import Composer, expand, varying_keys
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, Outcome
 from bakeoff.pipeline.sweep.options import Options
 
@@ -169,7 +169,7 @@ class RemoteWork:
 
     def __call__(self, composed: DictConfig) -> Outcome:
         """Run the job that Hydra composed there."""
-        from bakeoff.pipeline.sweep.bench import Bench
+        from bakeoff.pipeline.sweep.job_runner import Bench
 
         bench = Bench(self.resume, self.timeout)
         spec = config.settle(config.resolve(composed))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.refusal import Refusal
+from bakeoff.pipeline.errors import Refusal
 
 Axis = tuple[str, list[str]]
 """A key and its overrides: ("seed", ["seed=1", "seed=2"])."""

@@ -16,9 +16,9 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Self
 
-from bakeoff.pipeline import history
-from bakeoff.pipeline.sweep.bench import Bench, killed
+from bakeoff.pipeline.sweep.job_runner import Bench, killed
 from bakeoff.pipeline.sweep.jobs import FINISHED, Job, Outcome, Standing
+from bakeoff.pipeline.tracking import history
 
 GRACE_SECONDS = 5.0
 """A job that outlives its time by so much is deaf to signals, and its process is killed."""
@@ -88,7 +88,7 @@ class Workers:
     def __enter__(self) -> Self:
         if self._count:
             self._context = multiprocessing.get_context("forkserver")
-            self._context.set_forkserver_preload(["bakeoff.pipeline.sweep.warm"])
+            self._context.set_forkserver_preload(["bakeoff.pipeline.sweep.worker_preload"])
             self._crew = [self._hire() for _ in range(self._count)]
         return self
 

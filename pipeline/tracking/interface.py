@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
-from bakeoff.pipeline.store import Store
+from bakeoff.pipeline.tracking.store import Store
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from bakeoff.pipeline import artefact
-from bakeoff.pipeline.dataset import Dataset
+from bakeoff.pipeline.errors import Refusal
 from bakeoff.pipeline.experiment import Model
-from bakeoff.pipeline.refusal import Refusal
-from bakeoff.pipeline.store import Store, open_store
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.tracking import model_file as artefact
 from bakeoff.pipeline.tracking.interface import Description
+from bakeoff.pipeline.tracking.store import Store, open_store
 
 
 def log_model(store: Store, run_id: str, description: Description, dataset: Dataset, model: Model) -> None:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bakeoff.pipeline import provenance, report
+from bakeoff.pipeline import report
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
-from bakeoff.pipeline.pulse import Pulse
-from bakeoff.pipeline.store import Store
+from bakeoff.pipeline.tracking import provenance
+from bakeoff.pipeline.tracking.heartbeat import Pulse
 from bakeoff.pipeline.tracking.interface import Description, Figure
 from bakeoff.pipeline.tracking.models import artifact_folder, log_model
+from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

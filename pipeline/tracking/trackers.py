@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
-from bakeoff.pipeline.store import Store, exists, open_store, store_uri
 from bakeoff.pipeline.tracking.interface import Description, Figure, Stopped
 from bakeoff.pipeline.tracking.run import MLflowRun
+from bakeoff.pipeline.tracking.store import Store, exists, open_store, store_uri
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Searches for the nearest rows, all of which find the same rows."""

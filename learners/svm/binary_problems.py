@@ -1,0 +1,66 @@
+"""The binary problems of one fit: which rows count, and the machine of each problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bakeoff.learners.svm.hard_margin import hard_margin
+from bakeoff.learners.svm.hyperplane import Machine
+from bakeoff.learners.svm.kernel.training_space import Space
+from bakeoff.learners.svm.soft_margin import DEAREST, soft_margin
+
+PRIMAL_ROWS = 3
+"""The linear primal is solved for the soft margin with at least so many rows for each feature."""
+
+HARD_COLUMNS = 1000
+"""Up to so many features, and however few the rows, it may have the word on the hard margin and dear slack."""
+
+Problem = tuple[np.ndarray, np.ndarray]
+"""The rows of a binary problem, the negative ones first, and their signs."""
+
+
+def fit_machines(space: Space, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int) -> list[Machine]:
+    """Find the hyperplane of every problem.
+
+    Parameters
+    ----------
+    space : Space
+        Of the n rows.
+    prices : ndarray of shape (n,)
+        C of each row; all infinite for the hard margin.
+    problems : list of (rows, signs)
+        As from `binary_problems`.
+    tol : float
+    max_iter : int
+        Steps for one problem; -1 as of `SVC`.
+    """
+    return [_fit_problem(space, prices, problem, tol, max_iter) for problem in problems]
+
+
+def _fit_problem(space: Space, prices: np.ndarray, problem: Problem, tol: float, max_iter: int) -> Machine:
+    members, signs = problem
+    everyone = members.size == prices.size and bool((np.diff(members) == 1).all())
+    gram = space.gram if everyone else space.gram.restricted(members)
+    hard = bool(np.isinf(prices[members]).any())
+    rows = None
+    if space.rows is not None:
+        d = space.rows.shape[1]
+        dear = d <= HARD_COLUMNS and float(prices[members].max()) > DEAREST
+        rows = space.rows[members] if members.size >= PRIMAL_ROWS * d or dear else None
+    steps = max(100_000, 100 * members.size) if max_iter == -1 else max_iter
+    if hard:
+        machine = hard_margin(gram, signs, tol, steps, rows)
+    else:
+        machine = soft_margin(gram, signs, prices[members], tol, steps, rows)
+    return machine.in_unit(space.length)
+
+
+def counted_rows(sample_weight: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions and weights of the ``count`` rows whose weight is not zero."""
+    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        return np.arange(count), np.ones(count)
+    kept = np.flatnonzero(weight > 0)
+    return kept, weight[kept]

@@ -1,0 +1,1 @@
+"""Solvers of the dual: one multiplier for each row."""

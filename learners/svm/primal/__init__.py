@@ -1,0 +1,1 @@
+"""Solvers of the linear primal: one weight for each feature."""

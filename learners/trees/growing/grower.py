@@ -1,0 +1,164 @@
+"""Growing: recursive splitting (Split(R, T) of the lectures), with the recursion turned into levels.
+
+All nodes of a level are split at once: the best cut of each, then the rows of each into its branches, then the next
+level; a node stays a leaf if it is pure, if a limit forbids to split it, or if no cut is left.  A front may hold the
+roots of several trees, which then grow side by side.
+
+Best-first growth (``max_leaf_nodes``) needs no other order: a node's split depends on its rows alone, so the best-first
+tree is the level-wise tree cut back to the splits that a heap would have made first.  After each level those that
+could not be among them any more are dropped, so no more is grown than is needed.
+
+Cost: O(n d log n) to sort, then O(n d c) per level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bakeoff.learners.trees.criteria import Criterion
+from bakeoff.learners.trees.growing.builder import Book, Level
+from bakeoff.learners.trees.rows.frontier import Front, Nodes
+from bakeoff.learners.trees.splitting.feature_block import Limits, Splits
+from bakeoff.learners.trees.splitting.splitter import best_splits, decide
+from bakeoff.learners.trees.tree import Tree
+
+KEPT = 4_000_000
+"""Bytes. When a block of this size is freed, C's allocator (glibc) begins to keep what is freed for the next array, up
+to twice as much.  Before that it gives larger arrays back to the system, and each of their pages costs a fault when it
+is asked for again: at every step of every level, which could take as long as all that is done with them."""
+
+
+@dataclass
+class Growth:
+    """When a node may be split, and what it may ask.
+
+    Attributes
+    ----------
+    min_weight_leaf : float
+        In the unit of the sample weights.
+    max_features : int
+        Features drawn for each node; all d of them, without drawing, if there is no generator.
+    generators : list of Generator
+        One for each tree.
+    subsets : list of ndarray of shape (max_features,)
+        Instead: the features, ascending, that each tree may ask.
+    """
+
+    criterion: Criterion
+    max_depth: float = np.inf
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_leaf_nodes: float = np.inf
+    max_features: int = 0
+    generators: list[np.random.Generator] = field(default_factory=list)
+    subsets: list[np.ndarray] = field(default_factory=list)
+    multiway: bool = True
+
+
+def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
+    """Grow a tree from every root of the front.
+
+    Parameters
+    ----------
+    front : Front
+        n rows; its m nodes are the roots.
+    n_values : ndarray of shape (d,)
+        The number of values of each nominal feature; 0 for a numeric one.
+    growth : Growth
+
+    Returns
+    -------
+    list of m Tree
+    """
+    np.empty(KEPT, dtype=np.uint8)  # freed at once
+    rows, node, roots = front.order[0].astype(np.intp), front.node_of_place, np.arange(front.rows_in_node.size)
+    level = Level(roots, roots, np.zeros_like(roots), front.target.content(rows, node, front.rows_in_node))
+    book = Book(n_values, front.target, level)
+    while to_split := np.count_nonzero(open_nodes := _may_split(level, growth, book.depth)):
+        branch = np.where(open_nodes, level.branch, -1).take(node)
+        if to_split < level.number.size:
+            on = (branch >= 0).nonzero()[0]
+            rows, branch, level = rows.take(on), branch.take(on), level.take(open_nodes.nonzero()[0])
+        front = front.descend(rows, branch, Nodes(level.content.places, level.tree, level.content.sums.T))
+        splits = _search(front, level, growth)
+        _reject(splits, front, level, growth, book)
+        decision = decide(front, splits, growth.criterion, _limits(front, growth), multiway=growth.multiway)
+        book.write_splits(level, splits, decision)
+        if np.isfinite(growth.max_leaf_nodes):
+            decision = decision.only(book.best_first(growth.max_leaf_nodes)[level.number], front.node_of_place)
+        if not decision.n_branches.any():
+            break
+        level, rows, node = book.write_children(front, level, decision)
+    return book.trees(growth.max_leaf_nodes)
+
+
+def _may_split(level: Level, growth: Growth, depth: int) -> np.ndarray:
+    if depth >= growth.max_depth:
+        return np.zeros(level.number.size, dtype=bool)
+    enough = level.content.rows >= max(growth.min_samples_split, 2 * growth.min_samples_leaf, 2)
+    enough &= ~level.content.pure
+    return enough & (level.content.weight >= 2 * growth.min_weight_leaf) if growth.min_weight_leaf > 0 else enough
+
+
+def _limits(front: Front, growth: Growth) -> Limits:
+    rows, weight = growth.min_samples_leaf, growth.min_weight_leaf * front.target.grain
+    return Limits(1, max(weight, rows if rows > 1 else 0)) if front.target.counted else Limits(rows, weight)
+
+
+def _search(front: Front, level: Level, growth: Growth) -> Splits:
+    """Find every node's best split; where none of the drawn features splits a node, draw more."""
+    limits, d, m = _limits(front, growth), front.columns.shape[0], level.number.size
+    if growth.subsets:
+        features = np.stack(growth.subsets)[level.tree].T
+        return best_splits(front, features, growth.criterion, limits, multiway=growth.multiway)
+    if not growth.generators:
+        return best_splits(front, np.arange(d)[:, None], growth.criterion, limits, multiway=growth.multiway)
+    drawn = _lots(level, growth, d)
+    splits = Splits.none(m)
+    pending = np.arange(m)
+    for first in range(0, d, growth.max_features):
+        here = front if pending.size == m else front.only(pending)
+        features = _next_features(drawn[pending], first, growth.max_features)
+        found = best_splits(here, features, growth.criterion, limits, multiway=growth.multiway)
+        splits.put(pending, found)
+        pending = np.flatnonzero(splits.feature < 0)
+        if pending.size == 0:
+            break
+    return splits
+
+
+def _lots(level: Level, growth: Growth, d: int) -> np.ndarray:
+    """Draw a number for each node and feature (m, d), every tree with its own generator: the lowest are looked at."""
+    by_tree = np.argsort(level.tree, kind="stable")
+    nodes = np.bincount(level.tree, minlength=len(growth.generators)).tolist()
+    lots = [g.random((m, d), np.float32) for g, m in zip(growth.generators, nodes, strict=True)]
+    drawn = np.empty((level.tree.size, d), dtype=np.float32)
+    drawn[by_tree] = np.concatenate(lots)
+    return drawn
+
+
+def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
+    """Return the features of the lowest lots (m, d) but ``first``, up to ``count`` of them, ascending: (b, m)."""
+    last = min(first + count, drawn.shape[1])
+    if first == 0 and last < drawn.shape[1]:
+        chosen = np.argpartition(drawn, last - 1, axis=1)[:, :last]
+    else:
+        chosen = np.argsort(drawn, axis=1)[:, first:last]
+    return np.ascontiguousarray(np.sort(chosen, axis=1).T)
+
+
+def _reject(splits: Splits, front: Front, level: Level, growth: Growth, book: Book) -> None:
+    """Undo splits that gain too little, and write gains in the unit of the impurity, times the node's weight."""
+    content = level.content
+    gain = np.where(splits.feature >= 0, splits.gain, 0.0)
+    gain *= growth.criterion.unit(front.weight)
+    gain *= content.unit
+    gain *= content.weight
+    splits.gain = gain
+    if growth.min_impurity_decrease > 0:  # a gain equal to the limit but for rounding is enough
+        fall = gain / book.root_weight[level.tree] + np.finfo(np.float64).eps
+        splits.feature[fall < growth.min_impurity_decrease] = -1

@@ -1,0 +1,1 @@
+"""Finding the best split of every node of a level."""

@@ -1,0 +1,44 @@
+"""A single run: one job with its scores on the screen."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from bakeoff.pipeline.cli.screen import Screen
+from bakeoff.pipeline.config.invocation import Request
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.job import Resources, execute, prepare
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, Outcome
+
+
+def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = False) -> Outcome:
+    """Run one job, show its scores, and turn whatever it raises into its outcome.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C or SIGTERM; the run ended KILLED.
+    """
+    name, screen, resources = " ".join(request.overrides) or "default", Screen(), Resources()
+    gc.freeze()  # what was imported is no garbage: looking through it once is a twentieth of a short run
+    try:
+        prepared = prepare(spec, request, resources)
+        tracker = resources.tracker(prepared.spec)
+        tracker.open()
+        gc.freeze()  # MLflow's part
+        screen.experiment(prepared.description.name, prepared.experiment)
+        result = execute(prepared, tracker, screen.watch)
+    except Refusal as refusal:
+        return Outcome(request.number, name, REFUSED, str(refusal))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if tracebacks:
+            traceback.print_exc()
+        return Outcome(request.number, name, FAILED, f"{type(error).__name__}: {error}")
+    screen.scores(result.experiment, result.folds, result.model)
+    screen.kept(result.run_id, tracker.store)
+    return Outcome(request.number, name, FINISHED, score=result.score, run_id=result.run_id)

@@ -1,0 +1,1 @@
+"""From YAML and the command line to the objects of an experiment."""

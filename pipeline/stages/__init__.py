@@ -1,0 +1,1 @@
+"""The stages of an experiment. None imports another; `bakeoff.pipeline.experiment` joins them."""

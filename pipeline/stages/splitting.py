@@ -1,0 +1,297 @@
+"""Splits: every way of evaluation is a generator of (train, validation, test) rows, so that there is one loop.
+
+scikit-learn's splitters choose the test rows; here a validation part is set aside from what they leave for training.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from sklearn import model_selection
+
+from bakeoff.pipeline.errors import Refusal
+
+
+@dataclass(frozen=True)
+class Split:
+    """Row numbers of the three parts; they never overlap.
+
+    Attributes
+    ----------
+    train, validation, test : ndarray of int
+        ``validation`` may be empty; ``test`` is empty only for the fit on all rows.
+    """
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a splitter may know of the rows: labels or values y (n,), whether they are classes, and groups (n,)."""
+
+    y: np.ndarray
+    is_classes: bool
+    groups: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splitter(ABC):
+    """Abstract: generate splits.
+
+    Parameters
+    ----------
+    validation : float
+        The fraction of all rows set aside, from the training rows of each split, for pruning or tuning.
+    stratify : bool
+        Keep each class's proportion in every part.
+    """
+
+    validation: float = 0.0
+    stratify: bool = True
+
+    keeps_groups: ClassVar[bool] = False
+    """Whether rows of one group stay in one part."""
+
+    def __post_init__(self) -> None:
+        require_fraction("validation", self.validation, zero=True)
+
+    @abstractmethod
+    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (rows for training and validation, rows for testing)."""
+
+    def splits(self, target: Target, seed: int) -> Iterator[Split]:
+        """Yield each split.
+
+        Parameters
+        ----------
+        target : Target
+            Of n rows.
+        seed : int
+            The same seed gives the same splits.
+
+        Raises
+        ------
+        Refusal
+            The rows do not suffice for the parts that are asked for, or their groups would be torn apart.
+        """
+        if target.groups is not None and not self.keeps_groups:
+            raise Refusal(
+                "dataset.groups is given, and this evaluation would tear groups apart; "
+                "use evaluation=group_kfold or holdout, or take dataset.groups out."
+            )
+        for rest, test in self.outer(target, seed):
+            train, validation = self._set_aside(rest, target, seed)
+            yield Split(train, validation, test)
+
+    def all_rows(self, target: Target, seed: int) -> Split | None:
+        """Return the split whose training part is everything but a validation part; None if no refit is due."""
+        train, validation = self._set_aside(np.arange(len(target.y)), target, seed)
+        return Split(train, validation, np.empty(0, dtype=np.intp))
+
+    def _set_aside(self, rest: np.ndarray, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Take the validation part from the rows that are not tested."""
+        if self.validation == 0:
+            return rest, np.empty(0, dtype=np.intp)
+        size = self._validation_size(len(target.y), len(rest))
+        return two_parts(rest, size, target, stratify=self.stratify, key="validation", seed=seed)
+
+    def _validation_size(self, whole: int, rest: int) -> int:
+        size = round(self.validation * whole)
+        if not 0 < size < rest:
+            raise Refusal(
+                f"evaluation.validation={self.validation} is {size} of {whole} rows, and {rest} remain "
+                "beside the test part; choose a fraction that leaves rows for both parts."
+            )
+        return size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holdout(Splitter):
+    """One split into three parts.
+
+    Parameters
+    ----------
+    test : float
+        The fraction of all rows that is tested.
+    """
+
+    test: float = 0.2
+    validation: float = 0.2
+
+    keeps_groups: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_fraction("test", self.test, zero=False)
+        if self.test + self.validation >= 1:
+            raise Refusal(
+                f"evaluation.test={self.test} and evaluation.validation={self.validation} leave no rows for training; "
+                "their sum must be below 1."
+            )
+
+    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the one split."""
+        rows = np.arange(len(target.y))
+        size = round(self.test * len(rows))
+        if not 0 < size < len(rows):
+            raise Refusal(f"evaluation.test={self.test} is {size} of {len(rows)} rows; both parts need rows.")
+        yield two_parts(rows, size, target, stratify=self.stratify, key="test", seed=seed)
+
+    def all_rows(self, target: Target, seed: int) -> Split | None:
+        """Return None: the run's model is the one that was scored."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KFold(Splitter):
+    """k-fold cross-validation: each row is tested once; repeated with fresh shuffles if asked.
+
+    Parameters
+    ----------
+    folds : int
+        k, at least 2.
+    repeats : int
+        How often, at least 1.
+    """
+
+    folds: int = 5
+    repeats: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_count("folds", self.folds, least=2)
+        require_count("repeats", self.repeats, least=1)
+
+    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield ``folds`` × ``repeats`` splits."""
+        stratified = self.stratify and target.is_classes
+        require_members(target, self.folds, stratified)
+        kind = model_selection.StratifiedKFold if stratified else model_selection.KFold
+        for repeat in range(self.repeats):
+            cut = kind(self.folds, shuffle=True, random_state=seed + repeat)
+            yield from cut.split(target.y, target.y)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupKFold(Splitter):
+    """k folds that never tear a group of rows apart."""
+
+    folds: int = 5
+
+    keeps_groups: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_count("folds", self.folds, least=2)
+
+    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield ``folds`` splits."""
+        if target.groups is None:
+            raise Refusal("evaluation=group_kfold needs groups; name their column with dataset.groups=COLUMN.")
+        if len(np.unique(target.groups)) < self.folds:
+            raise Refusal(
+                f"evaluation.folds={self.folds}, but there are {len(np.unique(target.groups))} groups; use fewer folds."
+            )
+        stratified = self.stratify and target.is_classes
+        require_members(target, self.folds, stratified)
+        kind = model_selection.StratifiedGroupKFold if stratified else model_selection.GroupKFold
+        yield from kind(self.folds, shuffle=True, random_state=seed).split(target.y, target.y, target.groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaveOneOut(Splitter):
+    """n splits: each row is tested by a model of all others."""
+
+    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield n splits."""
+        if len(target.y) < 2:
+            raise Refusal("evaluation=leave_one_out needs at least 2 rows.")
+        yield from model_selection.LeaveOneOut().split(target.y)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeSeries(Splitter):
+    """Rows in order of time: each split tests the rows that follow its training rows, and validates on the latest."""
+
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_count("folds", self.folds, least=2)
+
+    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield ``folds`` splits, earliest first."""
+        if len(target.y) <= self.folds:
+            raise Refusal(f"evaluation.folds={self.folds} needs more than {len(target.y)} rows; use fewer folds.")
+        yield from model_selection.TimeSeriesSplit(self.folds).split(target.y)
+
+    def _set_aside(self, rest: np.ndarray, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        size = self._validation_size(len(rest), len(rest)) if self.validation else 0
+        return rest[: len(rest) - size], rest[len(rest) - size :]
+
+
+def two_parts(
+    rows: np.ndarray, size: int, target: Target, *, stratify: bool, key: str, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shuffle rows and cut off ``size`` of them: whole groups where there are groups, else classes in proportion."""
+    if target.groups is not None:
+        return two_sets_of_groups(rows, size, target.groups[rows], key=key, seed=seed)
+    labels = target.y[rows] if stratify and target.is_classes else None
+    try:
+        first, second = model_selection.train_test_split(rows, test_size=size, stratify=labels, random_state=seed)
+    except ValueError as error:
+        counted = dict(zip(*np.unique(target.y[rows].astype(str), return_counts=True), strict=True))
+        rarest = str(min(counted, key=counted.__getitem__))
+        raise Refusal(
+            f"evaluation.{key} ({size} of {len(rows)} rows) cannot hold every class in proportion: there are "
+            f"{len(counted)}, and {rarest!r} has {counted[rarest]} of the rows. Change its size, or set "
+            "evaluation.stratify=false."
+        ) from error
+    return np.sort(first), np.sort(second)
+
+
+def two_sets_of_groups(
+    rows: np.ndarray, size: int, groups: np.ndarray, *, key: str, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shuffle groups and cut off about as many as hold ``size`` rows."""
+    cut = model_selection.GroupShuffleSplit(1, test_size=size / len(rows), random_state=seed)
+    try:
+        first, second = next(cut.split(rows, groups=groups))
+    except ValueError as error:
+        raise Refusal(
+            f"evaluation.{key} is {size} of {len(rows)} rows, but they form too few groups "
+            f"({len(np.unique(groups))}) to leave some for both parts; choose another fraction."
+        ) from error
+    return rows[first], rows[second]
+
+
+def require_members(target: Target, folds: int, stratified: bool) -> None:
+    """Refuse more folds than rows or, if each class is to be in each fold, than members of a class."""
+    if len(target.y) < folds:
+        raise Refusal(f"evaluation.folds={folds}, but there are {len(target.y)} rows; use fewer folds.")
+    if not stratified:
+        return
+    labels, counts = np.unique(target.y, return_counts=True)
+    fewest, label = counts.min(), str(labels[counts.argmin()])
+    if fewest < folds:
+        cure = f"has {fewest} rows; use at most {fewest} folds, or" if fewest > 1 else "has 1 row; drop it, or set"
+        raise Refusal(f"evaluation.folds={folds}, but class {label!r} {cure} evaluation.stratify=false.")
+
+
+def require_fraction(key: str, value: float, *, zero: bool) -> None:
+    """Refuse what is not a fraction in (0, 1), or [0, 1) where zero is allowed."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < 1 or (zero and value == 0)):
+        least = "at least 0" if zero else "above 0"
+        raise Refusal(f"evaluation.{key}={value!r} must be a fraction {least} and below 1.")
+
+
+def require_count(key: str, value: int, *, least: int) -> None:
+    """Refuse what is not a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise Refusal(f"evaluation.{key}={value!r} must be a whole number of at least {least}.")

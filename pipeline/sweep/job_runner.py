@@ -1,0 +1,208 @@
+"""A bench: where one process runs jobs, one after the other, and lets none of them harm the next."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from bakeoff.pipeline.config.invocation import Request
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.experiment import Experiment, Fold
+from bakeoff.pipeline.identity import config_hash
+from bakeoff.pipeline.job import Judge, Prepared, Resources, Result, execute, go_on, prepare, run_name
+from bakeoff.pipeline.report import mean_and_deviation, summary
+from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.sweep.jobs import BUSY, FAILED, FINISHED, KILLED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
+from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.store import SQLITE, Store
+
+PREPARED_BYTES = 1 << 26
+"""So much memory may be taken by the splits of jobs that were checked and wait."""
+
+
+class TimedOut(BaseException):
+    """A job took longer than it may; no ``except Exception`` of a learner can swallow it."""
+
+
+@dataclass
+class Bench:
+    """Where one process runs jobs.
+
+    Parameters
+    ----------
+    resume : bool
+        Leave out what another process finished meanwhile.
+    timeout : float or None
+        Seconds that a job may take.
+    tracebacks : bool
+        Print them.
+    began : callable
+        Is told when the time of a job begins.
+    judge : callable or None
+        Says of a job's standing after each fold whether to go on.
+    """
+
+    resume: bool = True
+    timeout: float | None = None
+    tracebacks: bool = False
+    began: Callable[[], None] = lambda: None
+    judge: Callable[[Standing], bool] | None = None
+    resources: Resources = field(default_factory=Resources)
+    _claims: dict[str, Claims] = field(default_factory=dict)
+    _prepared: dict[int, tuple[Job, Prepared]] = field(default_factory=dict)
+    _room: int = PREPARED_BYTES
+
+    def claims(self, store: Store) -> Claims:
+        """Return the claims on a store's jobs."""
+        if store.uri not in self._claims:
+            self._claims[store.uri] = Claims.beside(store.uri)
+        return self._claims[store.uri]
+
+    def identify(self, number: int, spec: Mapping[str, Any], request: Request, asked: bool = True) -> Job:
+        """Return the job of a settled configuration; for its hash the data must be read.
+
+        Parameters
+        ----------
+        number : int
+        spec : mapping
+        request : Request
+        asked : bool
+            Whether the store will be asked, after this, for what is done.
+
+        Raises
+        ------
+        Refusal
+        """
+        dataset = self.resources.dataset(spec)
+        store = self.resources.tracker(spec).find() if asked else None
+        key = config_hash(spec, dataset.digest())
+        name = run_name({**request.choices, "dataset": dataset.name}, spec, request.varying)
+        seen = -1 if not asked else 0 if store is None else self.claims(store).count(key)
+        return Job(number, name, key, spec, request, seen)
+
+    def check(self, job: Job) -> None:
+        """Prepare a job; what small jobs need is kept until they run.
+
+        Raises
+        ------
+        Refusal
+        """
+        prepared = prepare(job.spec, job.request, self.resources)
+        size = sum(part.nbytes for split in prepared.splits for part in (split.train, split.validation, split.test))
+        if size <= self._room:
+            self._room -= size
+            self._prepared[job.number] = job, prepared
+
+    def _prepare(self, job: Job) -> Prepared:
+        of, prepared = self._prepared.pop(job.number, (None, None))
+        return prepared if prepared and of is job else prepare(job.spec, job.request, self.resources)
+
+    def run(self, job: Job) -> Outcome:
+        """Run a job, unless it is done or runs elsewhere.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C or SIGTERM; the run ended KILLED.
+        """
+        try:
+            tracker = self.resources.tracker(job.spec)
+            tracker.open()
+        except Refusal as refusal:
+            return Outcome(job.number, job.name, REFUSED, str(refusal))
+        if tracker.store is None or not self.resume:
+            return self._attempt(job)
+        with self.claims(tracker.store).hold(job.hash) as count:
+            if count is None:
+                return Outcome(job.number, job.name, BUSY, "another process runs it")
+            done = self._done_meanwhile(job, count, tracker.store)
+            return done or self._attempt(job)
+
+    def _done_meanwhile(self, job: Job, count: int, store: Store) -> Outcome | None:
+        """Ask the store again if anybody may have run the job since it was asked."""
+        if store.uri.startswith(SQLITE) and count == job.seen and count % 2 == 0:
+            return None
+        run_id = history.finished(store, [job.hash]).get(job.hash)
+        if run_id is not None:
+            return Outcome(job.number, job.name, SKIPPED, run_id=run_id)
+        if history.running_elsewhere(store, job.hash):
+            return Outcome(job.number, job.name, BUSY, "another process runs it")
+        return None
+
+    def _attempt(self, job: Job) -> Outcome:
+        """Run a job, and turn whatever it raises into its outcome."""
+        self.began()
+        try:
+            with _limited(self.timeout):
+                result = execute(self._prepare(job), self.resources.tracker(job.spec), _unwatched, self._judge_of(job))
+        except Refusal as refusal:
+            return Outcome(job.number, job.name, REFUSED, str(refusal))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit, MemoryError and RecursionError too
+            if self.tracebacks:
+                traceback.print_exc()
+            return Outcome(job.number, job.name, FAILED, f"{type(error).__name__}: {error}")
+        return outcome_of(job, result)
+
+    def _judge_of(self, job: Job) -> Judge:
+        """Return who is asked after each fold of a job."""
+        ask = self.judge
+        if ask is None:
+            return go_on
+
+        def judge(experiment: Experiment, folds: Sequence[Fold]) -> bool:
+            return ask(Standing(job.number, len(folds), summary(experiment, folds)))
+
+        return judge
+
+
+def outcome_of(job: Job, result: Result) -> Outcome:
+    """Return what is told of a job that ran."""
+    headline, metrics = result.experiment.headline, summary(result.experiment, result.folds)
+    return Outcome(
+        job.number,
+        job.name,
+        PRUNED if result.pruned else FINISHED,
+        reason=result.pruned,
+        headline=f"test_{headline}",
+        value=mean_and_deviation(metrics, f"test_{headline}"),
+        score=result.score,
+        more_is_better=result.experiment.metrics[headline].more_is_better,
+        seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
+        run_id=result.run_id,
+        metrics=metrics,
+        warnings=tuple(dict.fromkeys(warning for fold in result.folds for warning in fold.model.warnings)),
+    )
+
+
+def killed(job: Job, reason: str) -> Outcome:
+    """Return the outcome of a job whose process was killed."""
+    return Outcome(job.number, job.name, KILLED, reason)
+
+
+def _unwatched(folds: Iterator[Fold], total: int, title: str) -> Iterator[Fold]:
+    return folds
+
+
+@contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Raise TimedOut in this thread after some time; None: never."""
+    if seconds is None:
+        yield
+        return
+
+    def over(number: int, frame: Any) -> None:
+        raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

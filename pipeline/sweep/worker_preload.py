@@ -1,0 +1,9 @@
+"""What every worker needs, imported once by the process that they are forked from."""
+
+from __future__ import annotations
+
+from bakeoff.pipeline.tracking import warm_up
+from bakeoff.pipeline.tracking.store import quiet_mlflow
+
+quiet_mlflow()
+warm_up()

@@ -1,0 +1,151 @@
+"""The lectures' experiments: each runs by its name, keeps its figures, and shows the numbers that the lecture shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import Bakeoff
+from omegaconf import OmegaConf
+
+from bakeoff.pipeline.config.options import CONF, options
+from bakeoff.pipeline.stages.dataset import Dataset, lecture_table
+from bakeoff.pipeline.tracking import load_model
+
+EXPERIMENTS = sorted(set(options("experiment")) - {"none"})
+EVERYTHING = "experiment=glob(*,exclude=none)"
+LECTURES = CONF.parent / "docs" / "lectures.md"
+
+
+def store(bakeoff: Bakeoff) -> str:
+    return f"sqlite:///{bakeoff.folder}/outputs/mlflow.db"
+
+
+def run_of(bakeoff: Bakeoff, *words: str) -> Any:
+    """Run an experiment and return its run's model."""
+    answer = bakeoff(*words)
+    assert answer.status == 0, answer.err
+    return load_model("latest", store(bakeoff), "bakeoff")[0]
+
+
+def rows(dataset: Dataset, *cells: list[str]) -> pd.DataFrame:
+    """Return query rows with the columns and domains of a dataset."""
+    table = pd.DataFrame(cells, columns=dataset.X.columns)
+    return table.astype(dataset.X.dtypes.to_dict())
+
+
+def test_all_experiments_run_in_one_sweep_and_leave_their_figures_as_pictures(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", EVERYTHING, "tracking.models=false")
+    assert answer.status == 0, answer.err
+    runs = {run.data.params["experiment"]: run for run in bakeoff.runs()}
+    assert sorted(runs) == EXPERIMENTS
+    for name, run in runs.items():
+        assert run.info.run_name.startswith(name)
+        artifacts = [file.path for file in bakeoff.client().list_artifacts(run.info.run_id)]
+        pictures = [file for file in artifacts if file.endswith(".png")]
+        assert pictures, name
+        for picture in pictures:
+            file = Path(bakeoff.client().download_artifacts(run.info.run_id, picture))
+            assert file.read_bytes().startswith(b"\x89PNG"), name
+            assert file.stat().st_size > 3000, name
+            assert (LECTURES.parent / "figures" / f"{name}-{picture}").exists(), "run make figures"
+    # What decides a run differs, so that a sweep which skips what is finished runs each of them.
+    assert len({run.data.tags["config_hash"] for run in runs.values()}) == len(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_experiment_says_in_a_sentence_what_it_shows(name: str) -> None:
+    assert len(options("experiment")[name].split()) > 5
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_experiment_has_its_place_in_the_lectures_page(name: str) -> None:
+    page = LECTURES.read_text()
+    assert f"$ bakeoff experiment={name}" in page
+    shown = [line.split("](")[1].rstrip(")") for line in page.splitlines() if line.startswith(f"![{name}")]
+    assert shown
+    for file in shown:
+        assert 0 < (LECTURES.parent / file).stat().st_size < 60_000
+
+
+@pytest.mark.parametrize(("k", "colour"), [(1, "Red"), (3, "Blue")])
+def test_the_colours_query_is_red_at_1_and_blue_at_3(bakeoff: Bakeoff, k: int, colour: str) -> None:
+    model = run_of(bakeoff, "experiment=knn_colours", "figures=[]", f"learner.n_neighbors={k}")
+    assert model.predict(pd.DataFrame({"x1": [1.0], "x2": [2.0]})).tolist() == [colour]
+
+
+def test_the_mortgage_model_has_the_tables_of_the_lecture_and_its_posterior(bakeoff: Bakeoff) -> None:
+    model = run_of(bakeoff, "experiment=mortgage", "figures=[]")
+    table = [np.exp(log_prob) for log_prob in model[-1].feature_log_prob_]
+    approve, reject = 0, 1
+    assert table[0][:, 1] == pytest.approx([5 / 7, 3 / 7])  # job = true
+    assert table[1][:, 1] == pytest.approx([4 / 7, 5 / 7])  # deposit = low
+    assert table[2][approve] == pytest.approx([1 / 8, 3 / 8, 4 / 8])  # children, couple, single
+    assert table[2][reject] == pytest.approx([3 / 8, 3 / 8, 2 / 8])
+    assert model[-1].class_prior_ == pytest.approx([6 / 12, 6 / 12])
+    client = rows(lecture_table("mortgage", "decision"), ["true", "high", "children"])
+    assert np.exp(model[-1].predict_joint_log_proba(client)) == pytest.approx(np.array([[15 / 784, 18 / 784]]))
+    assert model.predict_proba(client) == pytest.approx(np.array([[5 / 11, 6 / 11]]))
+
+
+def test_without_smoothing_the_mortgage_model_has_plain_fractions_and_an_impossible_approval(bakeoff: Bakeoff) -> None:
+    model = run_of(bakeoff, "experiment=mortgage", "learner.alpha=0", "figures=[]")
+    table = [np.exp(log_prob) for log_prob in model[-1].feature_log_prob_]
+    assert table[0][:, 1] == pytest.approx([4 / 5, 2 / 5])
+    assert table[2] == pytest.approx(np.array([[0, 2 / 5, 3 / 5], [2 / 5, 2 / 5, 1 / 5]]))
+    client = rows(lecture_table("mortgage", "decision"), ["true", "high", "children"])
+    assert np.exp(model[-1].predict_joint_log_proba(client)) == pytest.approx(np.array([[0, 0.016]]))
+
+
+NEW_ARTICLES = (["known", "new", "short", "work"], ["unknown", "new", "short", "work"])
+
+
+def test_the_reading_tree_asks_for_length_alone_and_reads_both_new_articles(bakeoff: Bakeoff) -> None:
+    model = run_of(bakeoff, "experiment=reading_tree", "figures=[]")
+    assert model[-1].tree_.n_leaves == 2
+    assert model[-1].feature_names_in_[model[-1].tree_.feature[0]] == "length"
+    assert model.predict(rows(lecture_table("reading", "action"), *NEW_ARTICLES)).tolist() == ["reads", "reads"]
+
+
+@pytest.mark.parametrize(("smooth_prior", "expected"), [("true", [0.8200, 0.9011]), ("false", [0.7915, 0.8836])])
+def test_the_reading_probabilities_are_those_of_the_lecture(
+    bakeoff: Bakeoff, smooth_prior: str, expected: list[float]
+) -> None:
+    model = run_of(bakeoff, "experiment=reading_bayes", f"learner.smooth_prior={smooth_prior}", "figures=[]")
+    reads = model.predict_proba(rows(lecture_table("reading", "action"), *NEW_ARTICLES))[:, 0]
+    assert reads == pytest.approx(expected, abs=5e-5)
+
+
+def test_gain_ratio_asks_first_what_information_gain_asks_second(bakeoff: Bakeoff) -> None:
+    learner = run_of(bakeoff, "experiment=gain_ratio", "figures=[]")[-1]
+    assert learner.feature_names_in_[learner.tree_.feature[0]] == "first"
+
+
+def typed() -> list[str]:
+    """Return every command of the page that runs something, in blocks and within sentences."""
+    page = LECTURES.read_text()
+    return re.findall(r"^\$ bakeoff (.*)$", page, re.MULTILINE) + re.findall(r"`bakeoff ([^`\n]*=[^`\n]*)`", page)
+
+
+def test_every_command_of_the_page_passes_what_is_checked_before_a_run(bakeoff: Bakeoff) -> None:
+    plain = {f"experiment={name}" for name in EXPERIMENTS} | {f"-m '{EVERYTHING}'"}  # these run above
+    assert plain < set(typed())
+    for command in set(typed()) - plain:
+        words = [word for word in shlex.split(command) if word != "-m"]
+        answer = bakeoff("plan", "-m", *words)
+        assert answer.status == 0, f"{command}\n{answer.err}"
+        assert "to run" in answer.out
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_changes_no_key_of_its_dataset_so_that_another_can_be_named(name: str) -> None:
+    assert "dataset" not in OmegaConf.load(CONF / "experiment" / f"{name}.yaml")
+
+
+def test_the_page_tells_how_to_run_everything_at_once() -> None:
+    assert f"$ bakeoff -m '{EVERYTHING}'" in LECTURES.read_text()

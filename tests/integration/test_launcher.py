@@ -1,0 +1,110 @@
+"""What launchers share, and what they refuse; no engine is needed here."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from command import Bakeoff
+from hydra.core.utils import JobReturn, JobStatus
+
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.launcher.payload import Place
+from bakeoff.pipeline.launcher.returns import Returns
+from bakeoff.pipeline.sweep.plugin import RemoteWork
+from bakeoff.pipeline.tracking.store import create_sqlite
+
+SWEEP = ("-m", "learner=knn,majority", "dataset=iris")
+
+
+def done() -> JobReturn:
+    returned = JobReturn()
+    returned.return_value, returned.status = 0.5, JobStatus.COMPLETED
+    return returned
+
+
+def dies() -> JobReturn:
+    raise ChildProcessError("killed")
+
+
+def interrupts() -> JobReturn:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("engine", "package", "extra"), [("ray", "ray", "ray"), ("submitit_slurm", "submitit", "slurm")]
+)
+def test_an_engine_that_is_not_installed_is_refused_with_the_cure(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, engine: str, package: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    answer = bakeoff(*SWEEP, f"hydra/launcher={engine}")
+    assert answer.status == 2
+    assert answer.err.startswith(f"refused: hydra/launcher={engine} needs")
+    assert answer.err.endswith(f'pip install "bakeoff[{extra}]".\n')
+    assert len(answer.err.splitlines()) == 1
+
+
+def test_a_machine_that_cannot_submit_is_refused(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("submitit", reason='no submitit: pip install "bakeoff[slurm]"')
+    monkeypatch.setenv("PATH", "")
+    answer = bakeoff(*SWEEP, "hydra/launcher=submitit_slurm")
+    assert answer.status == 2
+    assert "there is no sbatch on this machine" in answer.err
+
+
+def test_a_job_that_does_not_come_back_costs_itself_alone() -> None:
+    returned = Returns([done, dies, done], cancel=lambda: None)
+    assert [each.status.name for each in returned] == ["COMPLETED", "FAILED", "COMPLETED"]
+    with pytest.raises(ChildProcessError, match="killed"):
+        _ = returned[1].return_value
+
+
+def test_each_job_is_waited_for_once_and_when_asked() -> None:
+    asked: list[int] = []
+
+    def waiting(number: int) -> Callable[[], JobReturn]:
+        return lambda: (asked.append(number), done())[1]
+
+    returned = Returns([waiting(0), waiting(1), waiting(2)], cancel=lambda: None)
+    assert (len(returned), asked) == (3, [])
+    assert returned[-1].return_value == 0.5
+    assert [each.return_value for each in returned[1:]] == [0.5, 0.5]
+    assert asked == [2, 1]
+    with pytest.raises(IndexError):
+        _ = returned[3]
+
+
+def test_whoever_stops_waiting_ends_the_jobs() -> None:
+    ended: list[bool] = []
+    with pytest.raises(KeyboardInterrupt):
+        list(Returns([done, interrupts, done], cancel=lambda: ended.append(True)))
+    assert ended == [True]
+
+
+def test_a_file_of_another_machine_is_no_store_here() -> None:
+    Place.here().require_reach("sqlite:////tmp/mlflow.db")
+    with pytest.raises(Refusal, match="start a server that both reach"):
+        Place("far-away", "/tmp", None).require_reach("sqlite:////tmp/mlflow.db")
+
+
+def test_looking_at_a_store_again_takes_no_lock_from_whoever_writes_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE runs (run_uuid)")
+        create_sqlite(path)
+        another = f"import sqlite3; sqlite3.connect({str(path)!r}).execute('SELECT * FROM runs').fetchall()"
+        subprocess.run([sys.executable, "-c", another], check=True)  # as it ends, it removes the log if it is alone
+        assert (tmp_path / "mlflow.db-wal").exists()
+
+
+def test_the_task_goes_by_pickle() -> None:
+    work = RemoteWork(resume=True, timeout=60.0, varying=("learner",))
+    assert pickle.loads(pickle.dumps(work)) == work

@@ -1,0 +1,608 @@
+"""Studies, run as a person runs them, on real SQLite files and a real PostgreSQL server."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shlex
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Answer, Bakeoff
+from conftest import no_postgres
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+from sqlalchemy.pool import NullPool
+
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.study.objectives import Objective, choose_objectives
+from benchmarks import mlflow_server
+
+optuna = pytest.importorskip("optuna", reason='no Optuna: pip install "bakeoff[optuna]"')
+space = pytest.importorskip("bakeoff.pipeline.study.space")
+
+DOCS = Path(__file__).parents[2] / "docs" / "optuna.md"
+STUDY = ("-m", "hydra/sweeper=optuna", "dataset=iris", "tracking=none")
+KEPT = ("-m", "hydra/sweeper=optuna", "dataset=iris", "tracking.models=false")
+FOLDS = ("evaluation=kfold", "evaluation.validation=0.2")
+NEIGHBOURS = ("learner=knn", "learner.n_neighbors=range(1,30)")
+THRESHOLD = "hydra.sweeper.pruner._target_=optuna.pruners.ThresholdPruner"
+GRID = "hydra/sweeper/sampler=grid"
+
+
+def study(bakeoff: Bakeoff, name: str | None = None, url: str | None = None) -> Any:
+    """Load the folder's study, or the named one, without keeping connections open."""
+    url = url or f"sqlite:///{bakeoff.folder}/outputs/optuna.db"
+    storage = optuna.storages.RDBStorage(url, engine_kwargs={"poolclass": NullPool})
+    return optuna.load_study(study_name=name, storage=storage)  # of no name: the only study
+
+
+def either(other: str) -> tuple[str, ...]:
+    """Return the words of a study that takes another class and the majority once each."""
+    return (
+        GRID,
+        "learner=majority",
+        "trust=[failing]",
+        f"learner._target_=choice({other},bakeoff.learners.MajorityClassifier)",
+    )
+
+
+def states(bakeoff: Bakeoff) -> list[str]:
+    return [trial.state.name for trial in study(bakeoff).trials]
+
+
+def results(bakeoff: Bakeoff) -> dict[str, Any]:
+    """Read the results of the latest sweep."""
+    files = (bakeoff.folder / "outputs" / "sweeps").glob("*/optimization_results.yaml")
+    found = OmegaConf.to_container(OmegaConf.load(max(files)))
+    assert isinstance(found, dict)
+    return {str(key): value for key, value in found.items()}
+
+
+def search(bakeoff: Bakeoff, *words: str, n_trials: int = 2) -> Answer:
+    return bakeoff(*STUDY, f"hydra.sweeper.n_trials={n_trials}", *words)
+
+
+# What is found
+
+
+def test_the_better_of_two_learners_is_found_printed_and_written(bakeoff: Bakeoff) -> None:
+    answer = search(bakeoff, "learner=majority,knn", GRID)
+    assert (answer.status, answer.err) == (0, "")
+    found = results(bakeoff)
+    assert found["best_params"] == {"learner": "knn"}
+    assert found["best_value"] == study(bakeoff).best_value > 0.8
+    assert "maximize validation_accuracy" in answer.out
+    assert "Best parameters: learner=knn" in answer.out
+    assert "bakeoff dataset=iris tracking=none learner=knn" in answer.out
+
+
+def test_the_choice_is_made_by_validation_rows_and_the_test_score_is_recorded(bakeoff: Bakeoff) -> None:
+    bakeoff("-m", "hydra/sweeper=optuna", "dataset=iris", "learner=majority,knn", GRID, "hydra.sweeper.n_trials=2")
+    best = study(bakeoff).best_trial
+    run = bakeoff.client().get_run(best.user_attrs["run"]["run_id"])
+    assert run.data.metrics["validation_accuracy"] == best.value
+    assert best.user_attrs["run"]["recorded"] == {"test_accuracy": run.data.metrics["test_accuracy"]}
+    assert run.info.run_name == "knn iris"
+    assert results(bakeoff)["run_id"] == run.info.run_id
+
+
+def test_an_error_is_minimized(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(
+        *STUDY, "dataset=diabetes", "learner=ridge", "learner.alpha=tag(log,interval(0.001,1000000))",
+        "evaluation.metrics=[rmse]", "hydra.sweeper.n_trials=3",
+    )  # fmt: skip
+    assert "minimize validation_rmse" in answer.out
+    assert results(bakeoff)["best_value"] == min(trial.value for trial in study(bakeoff).trials)
+
+
+def test_the_same_seed_makes_the_same_study(bakeoff: Bakeoff) -> None:
+    for name in ("a", "b"):
+        search(bakeoff, *NEIGHBOURS, f"hydra.sweeper.study_name={name}", n_trials=3)
+    assert [t.params for t in study(bakeoff, "a").trials] == [t.params for t in study(bakeoff, "b").trials]
+
+
+def test_two_objectives_give_every_trial_that_no_other_beats(bakeoff: Bakeoff) -> None:
+    answer = search(
+        bakeoff, "learner=majority,knn", GRID, "hydra.sweeper.objectives=[validation_accuracy,time/predict]"
+    )
+    assert answer.status == 0
+    found = results(bakeoff)["solutions"]
+    assert {"learner": "knn"} in [solution["params"] for solution in found]
+    assert all(len(solution["values"]) == 2 for solution in found)
+    assert [direction.name for direction in study(bakeoff).directions] == ["MAXIMIZE", "MINIMIZE"]
+
+
+def test_each_learner_is_searched_in_its_own_space(bakeoff: Bakeoff) -> None:
+    words = ["learner=knn,perceptron,majority", "search=grid", "hydra/sweeper/sampler=random"]
+    assert search(bakeoff, *words, "preprocessing=standardize", n_trials=9).status == 0
+    names = {trial.params["learner"]: {*trial.params} - {"learner"} for trial in study(bakeoff).trials}
+    assert names["majority"] == set()
+    assert names["knn"] == {"knn.n_neighbors", "knn.weights", "knn.metric"}
+    assert all(name.startswith("perceptron.") for name in names["perceptron"])
+    assert all(key.startswith("learner") for key in results(bakeoff)["best_params"])
+
+
+def test_what_is_given_is_no_longer_part_of_the_learners_own_space(bakeoff: Bakeoff) -> None:
+    words = ["learner=knn", "search=grid", "learner.metric=euclidean", "learner.n_neighbors=range(1,3)"]
+    assert search(bakeoff, *words, n_trials=1).status == 0
+    assert set(study(bakeoff).trials[0].params) == {"learner.n_neighbors", "knn.weights"}
+
+
+def test_params_of_the_configuration_are_searched_and_the_command_line_overrules_them(bakeoff: Bakeoff) -> None:
+    params = "+hydra.sweeper.params={learner:knn,learner.n_neighbors:'range(1,9)',learner.weights:'choice(uniform)'}"
+    assert search(bakeoff, params, "learner.n_neighbors=int(interval(20,21))", n_trials=1).status == 0
+    assert study(bakeoff).trials[0].params["learner.n_neighbors"] in (20, 21)
+    assert results(bakeoff)["best_params"]["learner.weights"] == "uniform"
+
+
+def test_names_of_runs_begin_with_what_the_study_chose(bakeoff: Bakeoff) -> None:
+    params = "+hydra.sweeper.params.learner.n_neighbors='int(interval(7,7))'"
+    assert "n_neighbors=7 knn iris" in search(bakeoff, "learner=knn", params, n_trials=1).out
+
+
+# What goes on
+
+
+def test_the_same_command_continues_up_to_n_trials(bakeoff: Bakeoff) -> None:
+    search(bakeoff, *NEIGHBOURS, n_trials=2)
+    assert "2 of 5 trials are finished" in search(bakeoff, *NEIGHBOURS, n_trials=5).out
+    assert states(bakeoff) == ["COMPLETE"] * 5
+    assert len({str(trial.params) for trial in study(bakeoff).trials}) > 2
+    assert search(bakeoff, *NEIGHBOURS, n_trials=5).status == 0
+    assert len(states(bakeoff)) == 5
+
+
+def test_another_space_or_other_data_are_another_study(bakeoff: Bakeoff) -> None:
+    for dataset, k in (("iris", "1,2"), ("iris", "1,3"), ("wine", "1,2")):
+        search(bakeoff, "learner=knn", f"dataset={dataset}", f"learner.n_neighbors={k}", n_trials=1)
+    with closing(sqlite3.connect(bakeoff.folder / "outputs" / "optuna.db")) as database:
+        assert database.execute("SELECT count(*) FROM studies").fetchone() == (3,)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["learner=knn", "dataset=wine", "learner.n_neighbors=1,2"], "was made with fixed"),
+        (["learner=knn", "learner.n_neighbors=1,3"], "was made with another space"),
+        (["learner=knn", "learner.n_neighbors=1,2", "hydra.sweeper.direction=minimize"], "was made with objectives"),
+    ],
+)
+def test_a_named_study_is_not_mixed_with_something_else(bakeoff: Bakeoff, words: list[str], said: str) -> None:
+    search(bakeoff, "learner=knn", "learner.n_neighbors=1,2", "hydra.sweeper.study_name=mine", n_trials=1)
+    answer = search(bakeoff, *words, "hydra.sweeper.study_name=mine")
+    assert answer.status == 2
+    assert said in answer.err
+    assert "give another study_name" in answer.err.lower()
+
+
+def test_trials_of_a_process_that_died_are_told_failed_and_made_up_for(bakeoff: Bakeoff) -> None:
+    search(bakeoff, *NEIGHBOURS, n_trials=1)
+    here, now, dead = socket.gethostname(), time.time(), 2**22 + 1
+    shared = study(bakeoff)
+    for name, seen in (
+        (f"{here} {dead}", now),
+        ("elsewhere 1", now),
+        ("elsewhere 2", now - 1000),
+        ("elsewhere 3", None),
+    ):
+        shared.set_user_attr(f"process {name}", seen and [seen, seen])
+        shared.ask().set_user_attr("job", {"process": name})
+    shared.ask()  # its process may have died before it said whose it is; but one elsewhere lives
+    search(bakeoff, *NEIGHBOURS, n_trials=4)
+    assert states(bakeoff) == ["COMPLETE", "FAIL", "RUNNING", "FAIL", "FAIL", "RUNNING", "COMPLETE"]
+    study(bakeoff).set_user_attr("process elsewhere 1", None)
+    search(bakeoff, *NEIGHBOURS, n_trials=3)
+    assert Counter(states(bakeoff)) == {"COMPLETE": 3, "FAIL": 5}
+
+
+def test_an_interrupted_trial_is_told_failed_and_finished_ones_are_kept(bakeoff: Bakeoff) -> None:
+    assert search(bakeoff, *either("failing.Interrupting")).status == 130
+    assert states(bakeoff) in (["COMPLETE", "FAIL"], ["FAIL"])
+    assert study(bakeoff).trials[-1].user_attrs["error"] == "interrupted"
+
+
+def start(bakeoff: Bakeoff, *words: str) -> subprocess.Popen[bytes]:
+    """Give a command in a process of its own."""
+    path = os.pathsep.join([str(Path(__file__).parents[1] / "support"), os.environ.get("PYTHONPATH", "")])
+    said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
+    command = [sys.executable, "-m", "bakeoff", *words]
+    return subprocess.Popen(command, cwd=bakeoff.folder, env=environment, start_new_session=True, **said)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_that_is_killed_goes_on_where_it_was(bakeoff: Bakeoff, workers: int) -> None:
+    slow = ("learner=majority", "trust=[failing]", "learner._target_=failing.Slow", "seed=range(0,999)")
+    words = [*KEPT, *slow, "hydra.sweeper.n_trials=14", f"workers={workers}"]
+    killed = start(bakeoff, *words)
+    while killed.poll() is None and finished_runs(bakeoff) < 3:
+        time.sleep(0.1)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    assert 2 <= states(bakeoff).count("COMPLETE") < 14
+    assert bakeoff(*words).status == 0
+    after = Counter(states(bakeoff))
+    assert (after["COMPLETE"], after["RUNNING"]) == (14, 0)
+    hashes = [run.data.tags["config_hash"] for run in bakeoff.runs() if run.info.status == "FINISHED"]
+    assert len(hashes) == len(set(hashes))
+    assert {run.info.status for run in bakeoff.runs()} <= {"FINISHED", "KILLED"}
+
+
+def finished_runs(bakeoff: Bakeoff) -> int:
+    """Return how many runs of the folder's store are finished, without opening it as MLflow does."""
+    if not (bakeoff.folder / "outputs" / "mlflow.db").exists():
+        return 0
+    with closing(sqlite3.connect(bakeoff.folder / "outputs" / "mlflow.db")) as database:
+        return int(database.execute("SELECT count(*) FROM runs WHERE status = 'FINISHED'").fetchone()[0])
+
+
+def test_a_lost_trial_whose_job_finished_takes_its_scores_from_the_store(bakeoff: Bakeoff) -> None:
+    words = (*KEPT, *NEIGHBOURS)
+    bakeoff(*words, "hydra.sweeper.n_trials=1")
+    (told,) = study(bakeoff).trials
+    lost = study(bakeoff).ask(fixed_distributions=told.distributions)
+    lost.set_user_attr("job", {**told.user_attrs["job"], "process": f"{socket.gethostname()} {2**22 + 1}"})
+    assert bakeoff(*words, "hydra.sweeper.n_trials=2").status == 0
+    assert [(trial.state.name, trial.value) for trial in study(bakeoff).trials] == [("COMPLETE", told.value)] * 2
+    assert len(bakeoff.runs()) == 1
+
+
+def test_what_a_sweep_has_finished_is_not_run_again(bakeoff: Bakeoff) -> None:
+    bakeoff("-m", "dataset=iris", "tracking.models=false", "learner=knn", "learner.n_neighbors=1,2,3")
+    words = (*KEPT, GRID, "learner=knn", "learner.n_neighbors=1,2,3,4")
+    answer = bakeoff(*words)
+    assert (answer.status, len(bakeoff.runs())) == (0, 4)
+    assert answer.out.count("done already: validation_accuracy") == 3
+    stored = {run.info.run_id: run.data.metrics["validation_accuracy"] for run in bakeoff.runs()}
+    assert {trial.user_attrs["run"]["run_id"]: trial.value for trial in study(bakeoff).trials} == stored
+    assert {run.data.tags.get("study") for run in bakeoff.runs()} == {None, study(bakeoff).study_name}
+
+
+def test_two_processes_share_a_study_and_make_no_trial_too_many(bakeoff: Bakeoff) -> None:
+    in_two_processes(bakeoff, "hydra.sweeper.n_trials=8")
+    assert states(bakeoff).count("COMPLETE") == 8
+    assert not {"RUNNING", "WAITING"} & {*states(bakeoff)}
+
+
+@pytest.fixture
+def postgresql(open_folder: Path) -> Iterator[str]:
+    """Start a server with an empty database, and return its URL."""
+    if reason := no_postgres():
+        pytest.skip(reason)
+    with mlflow_server.running_postgres(open_folder / "studies") as uri:
+        yield uri
+
+
+def test_machines_share_a_study_on_a_server(bakeoff: Bakeoff, postgresql: str) -> None:
+    in_two_processes(
+        bakeoff, "hydra.sweeper.n_trials=6", "hydra.sweeper.storage='${oc.env:STORAGE}'", storage=postgresql
+    )
+    trials = study(bakeoff, url=postgresql).trials
+    assert sum(trial.state.name == "COMPLETE" for trial in trials) == 6
+    assert len({trial.user_attrs["job"]["process"] for trial in trials if "job" in trial.user_attrs}) == 2
+    assert not (bakeoff.folder / "outputs" / "optuna.db").exists()
+    secret = postgresql.split(":")[2].split("@")[0]
+    written = [file for file in bakeoff.folder.rglob("*") if file.is_file()]
+    assert written
+    assert not [file for file in written if secret.encode() in file.read_bytes()]
+
+
+def in_two_processes(bakeoff: Bakeoff, *words: str, storage: str = "") -> None:
+    """Give the same command twice at once, as two machines would; both end well."""
+    bakeoff.patch.setenv("STORAGE", storage)
+    both = [start(bakeoff, *STUDY, *NEIGHBOURS, *words) for _ in range(2)]
+    told = [process.communicate(timeout=120)[0].decode() for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+
+
+# Side by side
+
+
+def test_workers_share_the_trials_of_one_command(bakeoff: Bakeoff) -> None:
+    slow = ("learner=majority", "trust=[failing]", "learner._target_=failing.Slow", "seed=range(0,99)")
+    answer = bakeoff(*KEPT, *slow, "hydra.sweeper.n_trials=8", "workers=2")
+    assert (answer.status, states(bakeoff)) == (0, ["COMPLETE"] * 8)
+    assert len({run.data.tags["pid"] for run in bakeoff.runs()}) == 2
+
+
+def test_a_worker_that_is_killed_costs_its_one_trial(bakeoff: Bakeoff) -> None:
+    deadly = ("learner=majority", "trust=[failing]", "learner._target_=failing.Raising", GRID)
+    answer = bakeoff(*KEPT, *deadly, "+learner.what=nothing,SIGKILL,SystemExit", "hydra.sweeper.n_jobs=2")
+    assert answer.status == 1
+    assert Counter(states(bakeoff)) == {"COMPLETE": 1, "FAIL": 2}
+    errors = {trial.user_attrs["error"] for trial in study(bakeoff).trials if trial.state.name == "FAIL"}
+    assert errors == {"its process ended by signal SIGKILL", "SystemExit: "}
+    assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 1, "KILLED": 1, "FAILED": 1}
+
+
+def test_another_launcher_gets_the_jobs_and_gives_back_their_scores(bakeoff: Bakeoff) -> None:
+    import launching
+
+    launching.register()
+    elsewhere = ("hydra/launcher=pickling", "hydra.sweeper.n_jobs=2")
+    assert bakeoff(*KEPT, *either("failing.Failing"), *elsewhere).status == 1
+    assert Counter(states(bakeoff)) == {"COMPLETE": 1, "FAIL": 1}
+    assert {run.data.tags["study"] for run in bakeoff.runs()} == {study(bakeoff).study_name}
+    refused = search(bakeoff, "learner=knn,svm", "hydra/sweeper/pruner=median", *elsewhere)
+    assert "stops jobs of this machine only" in refused.err
+
+
+# What goes wrong, and what is stopped
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_failing_trial_is_told_failed_and_the_study_goes_on(bakeoff: Bakeoff, n_jobs: int) -> None:
+    answer = search(bakeoff, *either("failing.Failing"), f"hydra.sweeper.n_jobs={n_jobs}")
+    assert answer.status == 1
+    assert "RuntimeError: the cure is unknown" in answer.err
+    assert sorted(states(bakeoff)) == ["COMPLETE", "FAIL"]
+    (failed,) = study(bakeoff).get_trials(states=[optuna.trial.TrialState.FAIL])
+    assert failed.user_attrs["error"] == "RuntimeError: the cure is unknown"
+    assert results(bakeoff)["best_params"] == {"learner._target_": "bakeoff.learners.MajorityClassifier"}
+
+
+def test_a_trial_that_takes_too_long_is_told_failed(bakeoff: Bakeoff) -> None:
+    assert search(bakeoff, *either("failing.Sleeping"), "timeout=3").status == 1
+    (failed,) = study(bakeoff).get_trials(states=[optuna.trial.TrialState.FAIL])
+    assert failed.user_attrs["error"] == "TimedOut: the job took longer than timeout=3 seconds"
+
+
+@pytest.mark.parametrize("word", ["on_error=stop", "hydra.sweeper.max_failure_rate=0.5"])
+def test_a_study_ends_when_too_much_fails(bakeoff: Bakeoff, word: str) -> None:
+    words = ("learner=majority", "trust=[failing]", "learner._target_=failing.Failing", "seed=range(0,99)")
+    assert search(bakeoff, *words, word, n_trials=5).status == 1
+    assert states(bakeoff) == ["FAIL"]
+
+
+def test_a_study_does_not_start_where_an_edge_of_its_space_cannot_work(bakeoff: Bakeoff) -> None:
+    words = ("learner=knn", "learner.n_neighbors=range(60,120)")
+    answer = search(bakeoff, *words)
+    assert answer.status == 2
+    assert "1 of 2 jobs cannot work" in answer.err
+    assert "use at most" in answer.err
+    assert not (bakeoff.folder / "outputs").exists()
+    assert search(bakeoff, *words, "on_invalid=skip", n_trials=8).status in (0, 1)
+    assert "COMPLETE" in states(bakeoff)
+
+
+def test_a_plan_shows_the_space_and_runs_nothing(bakeoff: Bakeoff) -> None:
+    words = ("plan", *STUDY, "learner=knn,svm", "search=grid", "seed=range(1,3)")
+    answer = bakeoff(*words)
+    assert answer.status == 0
+    assert "0 of 20 trials are finished" in answer.out
+    assert re.search(r"svm.gamma +scale, 0.01, 0.1, 1.0", answer.out)
+    assert re.search(r"seed +1 to 3", answer.out)
+    assert "cannot work" in answer.out
+    assert not (bakeoff.folder / "outputs").exists()
+
+
+PRUNED = (*KEPT[:-1], "learner=majority,knn", GRID, *FOLDS, THRESHOLD, "+hydra.sweeper.pruner.lower=0.6")
+
+
+@pytest.mark.parametrize("word", ["workers=1", "workers=2", "timeout=60"])
+def test_a_trial_is_pruned_after_the_first_fold_and_its_run_is_killed(bakeoff: Bakeoff, word: str) -> None:
+    answer = bakeoff(*PRUNED, word)
+    assert (answer.status, answer.err) == (0, "")
+    assert re.search(r"majority iris +pruned +after 1 of 5 folds", answer.out)
+    assert sorted(states(bakeoff)) == ["COMPLETE", "PRUNED"]
+    runs = {run.info.run_name: run for run in bakeoff.runs()}
+    assert runs["knn iris"].info.status == "FINISHED"
+    pruned = runs["majority iris"]
+    assert (pruned.info.status, pruned.data.tags["pruned"]) == ("KILLED", "after 1 of 5 folds")
+    assert pruned.data.metrics["validation_accuracy"] < 0.6
+    assert "learner:" in bakeoff.artifact(pruned, "config.yaml")
+
+
+def test_a_pruned_run_is_neither_finished_nor_failed(bakeoff: Bakeoff) -> None:
+    bakeoff(*PRUNED)
+    assert "nothing failed" in bakeoff("rerun", "--failed").out
+    assert bakeoff("-m", "dataset=iris", "learner=majority", *FOLDS).status == 0
+    assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 2, "KILLED": 1}
+
+
+def test_a_job_that_was_pruned_in_the_study_is_not_run_again_by_it(bakeoff: Bakeoff) -> None:
+    again = [word for word in PRUNED if word != GRID] + ["hydra/sweeper/sampler=random", "hydra.sweeper.n_trials=12"]
+    assert bakeoff(*again).status == 0
+    counts = Counter(states(bakeoff))
+    assert counts["PRUNED"] > 1
+    assert counts["COMPLETE"] > 1
+    assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 1, "KILLED": 1}
+    reported = [trial.intermediate_values for trial in study(bakeoff).trials if trial.state.name == "PRUNED"]
+    assert all(values == reported[0] for values in reported)
+
+
+def test_folds_are_reported_and_a_trial_that_ends_well_is_not_pruned_at_its_last_fold(bakeoff: Bakeoff) -> None:
+    pruner = [THRESHOLD, "+hydra.sweeper.pruner.lower=2", "+hydra.sweeper.pruner.n_warmup_steps=3"]
+    words = [*FOLDS, "evaluation.folds=3", "learner=knn", "learner.n_neighbors=1,2"]
+    search(bakeoff, *words, *pruner, n_trials=1)
+    (trial,) = study(bakeoff).trials
+    assert trial.state.name == "COMPLETE"
+    assert sorted(trial.intermediate_values) == [1, 2, 3]
+    assert trial.intermediate_values[3] == trial.value
+
+
+REFUSALS = {
+    "nothing to search": (["learner=knn"], "there is nothing to search"),
+    "a search over data": (["dataset=iris,wine"], "run a study for each"),
+    "a search over a space": (["learner=knn", "space.n_neighbors=1,2"], "search learner.n_neighbors"),
+    "jobs that are drawn otherwise": (["learner=knn,svm", "search=random"], "set search=grid"),
+    "an option that does not exist": (["learner=knn,smv"], "Did you mean 'svm'?"),
+    "a key that does not exist": (["learner=knn", "learner.k=1,2"], "learner.k is not a key"),
+    "a value that does not exist": (["learner=knn", "learner.weights=uniform,distant"], "'distant'"),
+    "no validation rows": (["learner=knn,svm", "evaluation=kfold"], "set evaluation.validation=0.2"),
+    "pruning on the same rows": (["learner=knn,decision_tree"], "set pruning=none"),
+    "tuning on the same rows": (["learner=knn,svm", "tuning=grid"], "set tuning=none"),
+    "a test score": (
+        ["learner=knn,svm", "hydra.sweeper.objectives=[test_accuracy]"], "name validation_accuracy"
+    ),
+    "an unknown objective": (
+        ["learner=knn,svm", "hydra.sweeper.objectives=[validation_acuracy]"], "Did you mean 'validation_accuracy'?"
+    ),
+    "a metric that is not computed": (
+        ["learner=knn,svm", "hydra.sweeper.objectives=[validation_balanced_accuracy]"],
+        "Add balanced_accuracy to evaluation.metrics",
+    ),
+    "a direction that is none": (["learner=knn,svm", "hydra.sweeper.direction=up"], "must be minimize or maximize"),
+    "directions that do not fit": (
+        ["learner=knn,svm", "hydra.sweeper.direction=[minimize,maximize]"], "give one for each"
+    ),
+    "no trials": (["learner=knn,svm", "hydra.sweeper.n_trials=0"], "n_trials=0 must be a whole number from 1"),
+    "a rate that is none": (["learner=knn,svm", "hydra.sweeper.max_failure_rate=2"], "must lie between 0 and 1"),
+    "a sampler that does not exist": (
+        ["learner=knn,svm", "hydra.sweeper.sampler._target_=optuna.samplers.TPESampel"], "Did you mean 'TPESampler'?"
+    ),
+    "a seed that is none": (["learner=knn,svm", "hydra.sweeper.sampler.seed=x"], "must be a whole number, or null"),
+    "a grid without an end": (["learner=svm", "learner.C=interval(1,2)", GRID], "has no end of values"),
+    "a grid for each learner": (["learner=knn,svm", "search=grid", GRID], "leave out hydra/sweeper=optuna"),
+    "a pruner for two objectives": (
+        ["learner=knn,svm", "hydra/sweeper/pruner=median",
+         "hydra.sweeper.objectives=[validation_accuracy,time/fit]"], "name one objective"
+    ),
+    "a function of an unknown package": (
+        ["learner=knn", "hydra.sweeper.custom_search_space=os.getcwd"], "outside the trusted packages"
+    ),
+    "a folder as storage": (["learner=knn,svm", "hydra.sweeper.storage=."], "is a folder"),
+    "a storage that is none": (["learner=knn,svm", "hydra.sweeper.storage=no.db"], "no.db' cannot be used"),
+    "a server that is not there": (
+        ["learner=knn,svm", "hydra.sweeper.storage=postgresql+none://me:secret@localhost/x"], "psycopg"
+    ),
+    "a logarithm of zero": (["learner=svm", "learner.C=tag(log,interval(0,1))"], "learner.C=tag(log,interval(0,1)): "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_refused_with_a_sentence_before_anything_ran(bakeoff: Bakeoff, words: list[str], sentence: str) -> None:
+    Path(bakeoff.folder / "no.db").write_text("this is not a database" * 100)
+    answer = search(bakeoff, *words)
+    assert (answer.status, answer.out) == (2, "")
+    assert sentence in answer.err
+    assert "Traceback" not in answer.err
+    assert "secret" not in answer.err
+    assert not (bakeoff.folder / "outputs").exists()
+
+
+# The keys of hydra-optuna-sweeper
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random", "nsgaii", "cmaes", "grid"])
+def test_each_sampler_draws(bakeoff: Bakeoff, sampler: str) -> None:
+    words = (
+        "learner=svm",
+        "learner.C=range(1,9)",
+        "learner.gamma=range(0.25,1.0,step=0.25)",
+        f"hydra/sweeper/sampler={sampler}",
+    )
+    assert search(bakeoff, *words, n_trials=4).status == 0
+    assert states(bakeoff) == ["COMPLETE"] * 4
+
+
+def test_a_grid_ends_when_there_is_nothing_left(bakeoff: Bakeoff) -> None:
+    words = ("learner=knn", "learner.n_neighbors=range(1,3)", "learner.weights=uniform,distance", GRID)
+    search(bakeoff, *words, n_trials=4)
+    assert search(bakeoff, *words, n_trials=20).status == 0
+    assert len({str(trial.params) for trial in study(bakeoff).trials}) == 6
+    assert len(states(bakeoff)) <= 7
+
+
+def test_a_function_of_ones_own_chooses_further_keys(bakeoff: Bakeoff) -> None:
+    text = "def more(config, trial):\n    if config.learner._target_.endswith('SVC'):\n"
+    (bakeoff.folder / "studied.py").write_text(text + "        trial.suggest_float('learner.C', 0.5, 0.75)\n")
+    bakeoff.patch.syspath_prepend(str(bakeoff.folder))
+    words = ("learner=knn,svm", "trust=[studied]", "hydra.sweeper.custom_search_space=studied.more")
+    assert search(bakeoff, *words, "hydra/sweeper/sampler=random", n_trials=6).status == 0
+    found = {trial.params["learner"]: trial.params.get("learner.C") for trial in study(bakeoff).trials}
+    assert found["knn"] is None
+    assert 0.5 <= found["svm"] <= 0.75
+    assert {"learner", "learner.C"} in [{*trial.user_attrs["job"]["params"]} for trial in study(bakeoff).trials]
+
+
+# The grammar
+
+
+@pytest.mark.parametrize(
+    ("override", "distribution"),
+    [
+        ("x=interval(1,5)", optuna.distributions.FloatDistribution(1, 5)),
+        ("x=int(interval(1,5))", optuna.distributions.IntDistribution(1, 5)),
+        ("x=tag(log,interval(1,5))", optuna.distributions.FloatDistribution(1, 5, log=True)),
+        ("x=tag(log,int(interval(1,5)))", optuna.distributions.IntDistribution(1, 5, log=True)),
+        ("x=range(1,3)", optuna.distributions.IntDistribution(1, 3)),
+        ("x=range(0,10,step=5)", optuna.distributions.IntDistribution(0, 10, step=5)),
+        ("x=range(0.5,5.5,step=1)", optuna.distributions.FloatDistribution(0.5, 5.5, step=1)),
+        ("x=choice(1,2.5,a)", optuna.distributions.CategoricalDistribution((1, 2.5, "a"))),
+        ("x='b c',null", optuna.distributions.CategoricalDistribution(("b c", None))),
+        ("x=[20],[50,50]", optuna.distributions.CategoricalDistribution(("[20]", "[50,50]"))),
+    ],
+)
+def test_overrides_are_read_as_the_plugin_of_hydra_reads_them(override: str, distribution: Any) -> None:
+    dimension = space.read(OverridesParser.create().parse_override(override))
+    assert dimension.distribution == distribution
+
+
+@pytest.mark.parametrize("value", [None, True, 1, 1e-9, "scale", "null", "1", "a b'c\"", [50, 50], ["a"], float("inf")])
+def test_a_value_of_a_space_comes_back_from_its_override(value: Any) -> None:
+    dimension = space.choice("x", "x", [value])
+    assert OverridesParser.create().parse_override(dimension.override(*dimension.edges)).value() == value
+
+
+def test_a_space_may_be_written_in_the_grammar_of_overrides() -> None:
+    parse = OverridesParser.create().parse_override
+    ((dimension,),) = space.branch_of("svm", {"C": "tag(log,interval(0.1,10))"}, [], parse).grids
+    assert (dimension.key, dimension.name) == ("learner.C", "svm.C")
+    assert dimension.distribution.log
+    with pytest.raises(Refusal, match=r"space.C=3 must be a list of values"):
+        space.branch_of("svm", {"C": 3}, [], parse)
+
+
+def test_a_space_of_several_grids_is_one_choice_more() -> None:
+    parse = OverridesParser.create().parse_override
+    branch = space.branch_of("svm", [{"kernel": ["linear"]}, {"C": [1, 2], "gamma": [3]}], ["learner.gamma"], parse)
+    everything = space.Space(("learner=svm",), (), lambda overrides: branch)
+    assert list(everything.all_dimensions()) == ["svm.grid", "svm.0.kernel", "svm.1.C"]
+    assert {point.overrides[1:] for point in everything.edges()} == {
+        ('learner.kernel="linear"',),
+        ("learner.C=1",),
+        ("learner.C=2",),
+    }
+
+
+def test_edges_hold_each_option_each_value_and_both_ends() -> None:
+    parse = OverridesParser.create().parse_override
+    learner, seed = (space.read(parse(word)) for word in ("learner=knn,svm", "seed=range(1,9)"))
+    both = (dataclasses.replace(learner, is_group=True), seed)
+    own = {
+        "learner=knn": space.branch_of("knn", {"weights": ["a", "b", "c"]}, [], parse),
+        "learner=svm": space.Branch(),
+    }
+    points = [point.values for point in space.Space((), both, lambda overrides: own[overrides[0]]).edges()]
+    assert points == [
+        *({"learner": "knn", "seed": 1, "learner.weights": each} for each in "abc"),
+        {"learner": "svm", "seed": 1},
+        {"learner": "knn", "seed": 9, "learner.weights": "a"},
+    ]
+
+
+def test_directions_are_the_metrics_own() -> None:
+    names = ["validation_accuracy", "train_error", "time/fit", "pruning/leaves_after"]
+    chosen = choose_objectives(names, None, "classification", None)
+    assert [objective.direction for objective in chosen] == ["maximize", "minimize", "minimize", "minimize"]
+    assert choose_objectives(None, "minimize", "regression", ["mae"]) == (Objective("validation_mae", "minimize"),)
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\$ bakeoff (.*)$", DOCS.read_text(), flags=re.MULTILINE))
+def test_every_command_of_the_docs_runs(bakeoff: Bakeoff, line: str) -> None:
+    answer = bakeoff(*shlex.split(line), "hydra.sweeper.n_trials=2", "tracking=none")
+    assert (answer.status, answer.err) == (0, "")
+    assert "2 trials are finished" in answer.out

@@ -1,0 +1,104 @@
+"""The package is installed as users install it: one import name that carries everything, beside their own files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+import bakeoff.learners  # noqa: F401 - so that this file alone has modules to look at
+
+ROOT = Path(__file__).parents[2]
+OURS = ("bakeoff", "pipeline", "learners", "hydra_plugins")
+BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel, built from this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, "-c", BUILD, str(folder)], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of packages that holds the wheel and nothing of this checkout."""
+    folder = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(folder)]
+    subprocess.run([*pip, str(wheel)], check=True, capture_output=True, timeout=120)
+    return folder
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """Return a user's folder whose files have the names of the folders of this repository, and fail when imported."""
+    (tmp_path / "pipeline.py").write_text("raise ImportError('pipeline.py of the user was imported')\n")
+    for folder in ("learners", "conf"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text(f"raise ImportError('{folder} of the user was imported')\n")
+    return tmp_path
+
+
+def run(installed: Path, own: Path, *words: str) -> str:
+    """Run Python in the user's folder with the installed wheel and without this checkout; return its output."""
+    environment = {**os.environ, "PYTHONPATH": f"{own}{os.pathsep}{installed}"}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    command = [sys.executable, "-W", "ignore", *words]
+    ended = subprocess.run(command, cwd=own, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_the_wheel_carries_every_file_under_one_import_name(wheel: Path) -> None:
+    carried = set(ZipFile(wheel).namelist())
+    for folder, pattern in (("conf", "*.yaml"), ("pipeline", "*.py"), ("pipeline", "*.csv"), ("learners", "*.py")):
+        files = {f"bakeoff/{file.relative_to(ROOT)}" for file in (ROOT / folder).rglob(pattern)}
+        assert files
+        assert files <= carried
+    plugins = {str(file.relative_to(ROOT)) for file in (ROOT / "hydra_plugins").glob("*.py")}
+    assert plugins <= carried
+    assert "bakeoff/py.typed" in carried
+    assert {name.split("/")[0] for name in carried} - {"bakeoff", "hydra_plugins"} == {
+        name.split("/")[0] for name in carried if ".dist-info/" in name
+    }
+
+
+def test_a_saved_model_loads_beside_a_users_own_pipeline_learners_and_conf(installed: Path, own: Path) -> None:
+    run(installed, own, "-m", "bakeoff", "dataset=iris", "learner=knn", "evaluation=kfold")
+    (own / "new.csv").write_text(
+        "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm)\n5,3.4,1.5,.2\n"
+    )
+    run(installed, own, "-m", "bakeoff", "predict", "latest", "new.csv", "output=answers.csv")
+    assert "setosa" in (own / "answers.csv").read_text()
+    load = (
+        "import mlflow, bakeoff; mlflow.set_tracking_uri('sqlite:///outputs/mlflow.db');"
+        "experiment = mlflow.get_experiment_by_name('bakeoff').experiment_id;"
+        "[found] = mlflow.search_logged_models([experiment], output_format='list');"
+        "print(mlflow.sklearn.load_model(found.model_uri)[-1].__class__.__module__, bakeoff.__file__)"
+    )
+    module, file = run(installed, own, "-c", load).split()
+    assert module.startswith("bakeoff.learners.")
+    assert Path(file).is_relative_to(installed)
+
+
+def test_no_module_is_loaded_under_two_names() -> None:
+    sources = {file.resolve() for folder in OURS for file in (ROOT / folder).rglob("*.py")}
+    loaded: dict[Path, list[str]] = {}
+    for name, module in sys.modules.items():
+        file = Path(getattr(module, "__file__", None) or os.devnull).resolve()
+        if file in sources:
+            loaded.setdefault(file, []).append(name)
+    assert any(name.startswith("bakeoff.learners") for names in loaded.values() for name in names)
+    assert {file: names for file, names in loaded.items() if len(names) > 1} == {}
+
+
+def test_tested_versions_are_names_and_versions_only() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert all(line.startswith("#") or line.count("==") == 1 for line in lines)
+    assert not any("/" in line or "@" in line for line in lines)

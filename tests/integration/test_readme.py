@@ -1,0 +1,68 @@
+"""Every command of the README runs, in the order in which a newcomer types them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from command import Bakeoff
+
+from bakeoff.pipeline.config.options import options
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def blocks(language: str) -> list[str]:
+    """Return the code blocks of a language."""
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(), flags=re.DOTALL)
+
+
+def commands() -> list[str]:
+    """Return what is typed after a dollar sign."""
+    return [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+
+
+def write_named_files(folder: Path) -> None:
+    """Write the files that the README shows, under the names in their first lines."""
+    for text in blocks("python") + blocks("yaml"):
+        file = folder / text.splitlines()[0].lstrip("# ")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (folder / "mine" / "__init__.py").touch()
+    rows = [f"{18 + 7 * i % 60},{['north', 'south', 'east'][i % 3]},{'yes' if i % 4 else 'no'}" for i in range(60)]
+    (folder / "my.csv").write_text("\n".join(["age,region,bought", *rows]) + "\n")
+    (folder / "new.csv").write_text("age,region\n33,north\n70,west\n")
+
+
+def test_every_command_of_the_readme_runs(bakeoff: Bakeoff) -> None:
+    write_named_files(bakeoff.folder)
+    bakeoff.patch.syspath_prepend(str(bakeoff.folder))
+    typed = [shlex.split(line) for line in commands()]
+    for words in typed:
+        if words[0] == "bakeoff":
+            answer = bakeoff(*words[1:])
+            assert answer.status == 0, f"{' '.join(words)}\n{answer.err}"
+    assert (bakeoff.folder / "answers.csv").read_text().startswith("prediction,probability_no")
+
+
+def test_one_command_runs_every_classifier_and_another_every_regressor(bakeoff: Bakeoff) -> None:
+    learners, planned = set(options("learner")), []
+    for dataset in ("wine", "diabetes"):
+        line = next(line for line in commands() if "learner=glob" in line and f"dataset={dataset}" in line)
+        plan = bakeoff("plan", *shlex.split(line)[1:])
+        assert plan.status == 0  # so none of the other kind is among them: that is refused
+        planned += [word for word in plan.out.split() if word in learners]
+    assert sorted(planned) == sorted(learners)
+
+
+def test_make_commands_pass_on_overrides_that_are_tested_here() -> None:
+    made = [line for line in commands() if line.startswith("make")]
+    assert made == ["make run", 'make run ARGS="dataset=wine learner=knn"']
+
+
+@pytest.mark.parametrize("text", blocks("text"))
+def test_what_the_readme_shows_is_what_is_said(bakeoff: Bakeoff, text: str) -> None:
+    command, said = text.strip().split("\n", 1)
+    assert bakeoff(*shlex.split(command)[2:]).err.strip() == said

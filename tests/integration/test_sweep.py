@@ -1,0 +1,315 @@
+"""Sweeps: every job is checked before the first runs, each runs once, and a failing one costs nothing but itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Answer, Bakeoff
+
+from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.store import open_store
+
+IRIS = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
+TRUST = ("learner=majority", "dataset=iris", "trust=[failing]", "tracking.models=false")
+RAISING = ("-m", *TRUST, "learner._target_=failing.Raising")
+
+
+def states(bakeoff: Bakeoff) -> dict[str, int]:
+    """Return how many runs ended how."""
+    return dict(Counter(run.info.status for run in bakeoff.runs()))
+
+
+# Identity and resume
+
+
+def test_the_same_command_runs_only_what_is_not_finished(bakeoff: Bakeoff) -> None:
+    assert bakeoff(*IRIS, "seed=range(3)").status == 0
+    answer = bakeoff(*IRIS, "seed=range(4)")
+    assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 4})
+    assert "4 jobs: 1 to run, 3 done already" in answer.out
+
+
+def test_resume_false_runs_all(bakeoff: Bakeoff) -> None:
+    for _ in range(2):
+        assert bakeoff(*IRIS, "seed=0,1", "resume=false").status == 0
+    assert states(bakeoff) == {"FINISHED": 4}
+
+
+def test_a_job_that_is_given_twice_runs_once(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(*IRIS, "seed=1,1,2")
+    assert "2 to run, 1 given twice" in answer.out
+    assert states(bakeoff) == {"FINISHED": 2}
+
+
+def test_failed_and_killed_jobs_run_again(bakeoff: Bakeoff) -> None:
+    command = ("-m", *TRUST, "learner._target_=failing.Mended", "seed=0,1")
+    assert bakeoff(*command).status == 1
+    Path("mended").touch()
+    assert bakeoff(*command).status == 0
+    assert states(bakeoff) == {"FAILED": 2, "FINISHED": 2}
+
+
+def test_a_run_whose_process_is_gone_ends_killed_and_runs_again(bakeoff: Bakeoff) -> None:
+    bakeoff(*IRIS, "seed=0,1")
+    lost, living = (run.info.run_id for run in bakeoff.runs())
+    client = bakeoff.client()
+    for run_id, pid in ((lost, 2**22 + 1), (living, os.getpid())):
+        client.update_run(run_id, "RUNNING")
+        client.set_tag(run_id, "pid", str(pid))
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")
+    assert history.end_orphans(store) == [lost]
+    assert client.get_run(lost).info.status == "KILLED"
+    assert client.get_run(living).info.status == "RUNNING"
+
+
+def test_a_silent_run_of_another_machine_is_taken_for_dead_after_a_while(bakeoff: Bakeoff) -> None:
+    bakeoff(*IRIS, "seed=0,1")
+    silent, alive = (run.info.run_id for run in bakeoff.runs())
+    client = bakeoff.client()
+    for run_id, heartbeat in ((silent, "1000"), (alive, "99999999999")):
+        client.update_run(run_id, "RUNNING")
+        client.set_tag(run_id, "host", "elsewhere")
+        client.set_tag(run_id, "heartbeat", heartbeat)
+    assert history.end_orphans(open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")) == [silent]
+
+
+def test_a_claim_changes_its_count_when_it_is_taken_and_given_back(tmp_path: Path) -> None:
+    claims = Claims.beside(f"sqlite:///{tmp_path}/mlflow.db")
+    assert claims.count("ab" * 8) == 0
+    with claims.hold("ab" * 8) as found:
+        assert (found, claims.count("ab" * 8)) == (0, 1)
+    assert claims.count("ab" * 8) == 2
+    with pytest.raises(RuntimeError), claims.hold("ab" * 8):
+        raise RuntimeError
+    assert claims.count("ab" * 8) == 3  # odd: it did not come to its end
+
+
+# Checked before the first one runs
+
+
+def test_a_sweep_with_an_invalid_job_starts_nothing(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", "dataset=iris,cars", "learner=majority,mean")
+    assert answer.status == 2
+    assert "2 of 4 jobs cannot work, so none was started" in answer.err
+    assert "MajorityClassifier is no regressor" in answer.err
+    assert not (bakeoff.folder / "outputs").exists()
+
+
+def test_the_others_run_where_invalid_ones_are_to_be_skipped(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", "dataset=iris,cars", "learner=majority", "on_invalid=skip")
+    assert (answer.status, states(bakeoff)) == (1, {"FINISHED": 1})
+
+
+def test_a_key_of_one_learner_is_checked_against_each(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("plan", "-m", "learner=knn,majority", "learner.n_neighbours=3,5", "dataset=iris")
+    assert answer.status == 2
+    assert answer.out.count("Did you mean 'n_neighbors'?") == 2
+
+
+REFUSALS = {
+    "workers=0": "workers=0 must be a whole number from 1",
+    "workers=two": "workers: Value 'two'",
+    "timeout=-1": "timeout=-1.0 must be a positive number",
+    "on_error=stop_after:x": "must be continue, stop, or stop_after:N",
+    "on_invalid=ignore": "on_invalid='ignore'",
+    "search=gird": "Did you mean 'grid'?",
+    "resume=true,false": "resume",
+}
+
+
+@pytest.mark.parametrize(("word", "sentence"), REFUSALS.items(), ids=REFUSALS.keys())
+def test_a_wrong_key_of_the_sweep_is_refused(bakeoff: Bakeoff, word: str, sentence: str) -> None:
+    answer = bakeoff(*IRIS, "seed=1,2", word)
+    assert answer.status == 2
+    assert sentence in answer.err
+    assert not (bakeoff.folder / "outputs").exists()
+
+
+def test_keys_of_sweeps_want_a_sweep(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("dataset=iris", "workers=2")
+    assert (answer.status, "workers is a key of sweeps; add -m" in answer.err) == (2, True)
+
+
+# The plan
+
+
+@pytest.mark.parametrize("words", [("plan", *IRIS), (*IRIS, "dry_run=true")], ids=["plan", "dry_run"])
+def test_a_plan_shows_all_jobs_and_runs_none(bakeoff: Bakeoff, words: tuple[str, ...]) -> None:
+    answer = bakeoff(*words, "seed=1,2,1")
+    assert answer.status == 0
+    assert "3 jobs: 2 to run, 1 given twice" in answer.out
+    assert not (bakeoff.folder / "outputs").exists()
+
+
+def test_a_plan_tells_what_is_done_and_how_long_the_rest_may_take(bakeoff: Bakeoff) -> None:
+    bakeoff(*IRIS, "seed=1,2")
+    out = bakeoff("plan", *IRIS, "seed=1,2,3", "learner=majority,knn").out
+    assert "6 jobs: 4 to run, 2 done already" in out
+    assert "of which the store knows nothing" in out
+    assert states(bakeoff) == {"FINISHED": 2}
+
+
+# One failing job
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_whatever_is_raised_is_recorded_and_the_others_run(bakeoff: Bakeoff, workers: int) -> None:
+    answer = bakeoff(*RAISING, "+learner.what=SystemExit,MemoryError,RecursionError,nothing", f"workers={workers}")
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 3, "FINISHED": 1})
+    told = {run.data.tags["error_type"] for run in bakeoff.runs() if run.info.status == "FAILED"}
+    assert told == {"SystemExit", "MemoryError", "RecursionError"}
+    assert "3 of 4 jobs did not finish" in answer.err
+
+
+@pytest.mark.parametrize(("on_error", "failed"), [("stop", 1), ("stop_after:2", 2), ("continue", 3)])
+def test_a_sweep_ends_after_as_many_failures_as_allowed(bakeoff: Bakeoff, on_error: str, failed: int) -> None:
+    answer = bakeoff(*RAISING, "+learner.what=SystemExit,MemoryError,RecursionError", f"on_error={on_error}")
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": failed})
+
+
+def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
+    targets = "learner._target_=failing.Sleeping,bakeoff.learners.MajorityClassifier"
+    answer = bakeoff("-m", *TRUST, targets, "timeout=3")
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1, "FINISHED": 1})
+    assert "the job took longer than timeout=3 seconds" in answer.err
+
+
+def test_a_job_that_hears_no_signal_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
+    answer = bakeoff("-m", *TRUST, "learner._target_=failing.Deaf", "timeout=3")
+    assert (answer.status, states(bakeoff)) == (1, {"KILLED": 1})
+    assert "took longer than timeout=3" in answer.err
+
+
+def test_rerun_runs_just_what_failed(bakeoff: Bakeoff) -> None:
+    targets = "learner._target_=failing.Mended,bakeoff.learners.MajorityClassifier"
+    assert bakeoff("-m", *TRUST, targets).status == 1
+    assert bakeoff("rerun", "--failed").status == 1
+    Path("mended").touch()
+    assert bakeoff("rerun", "--failed").status == 0
+    assert states(bakeoff) == {"FAILED": 2, "FINISHED": 2}
+    assert "nothing failed" in bakeoff("rerun", "--failed").out
+    assert bakeoff("rerun").status == 2
+
+
+# Workers
+
+
+def scores(bakeoff: Bakeoff, but: Collection[str] = ()) -> dict[str, dict[str, float]]:
+    """Return all scores by hash, times and the runs of the given ids left out."""
+    return {
+        run.data.tags["config_hash"]: {k: v for k, v in run.data.metrics.items() if "time/" not in k}
+        for run in bakeoff.runs()
+        if run.info.run_id not in but
+    }
+
+
+def test_workers_give_the_same_bits(bakeoff: Bakeoff) -> None:
+    command = ("-m", "dataset=iris,wine", "learner=knn,decision_tree,logistic_regression", "evaluation=kfold")
+    assert bakeoff(*command, "tracking.models=false").status == 0
+    serial = scores(bakeoff)
+    before = {run.info.run_id for run in bakeoff.runs()}
+    assert bakeoff(*command, "tracking.models=false", "workers=2", "resume=false").status == 0
+    assert len(serial) == 6
+    assert scores(bakeoff, but=before) == serial
+
+
+def test_a_worker_that_is_killed_costs_its_one_job(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(*RAISING, "+learner.what=nothing,SIGKILL", "seed=0,1", "workers=2")
+    assert (answer.status, states(bakeoff)) == (1, {"KILLED": 2, "FINISHED": 2})
+    assert "its process ended by signal SIGKILL" in answer.err
+    killed = next(run for run in bakeoff.runs() if run.info.status == "KILLED")
+    assert "SIGKILL" in killed.data.tags["error"]
+
+
+# Spaces
+
+
+def names(answer: Answer) -> list[str]:
+    """Return the names of jobs, in order, as the plan shows them."""
+    return re.findall(r"^#\d+ +(.*?)  ", answer.out, flags=re.MULTILINE)
+
+
+def test_each_learner_has_its_own_grid(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("plan", "-m", "learner=knn,logistic_regression,majority", "search=grid", "dataset=iris")
+    shown = Counter(name.split()[0] for name in names(answer))
+    assert shown["knn"] == 48
+    assert shown["logistic_regression"] > 1
+    assert shown["majority"] == 1
+
+
+def test_random_points_are_seeded_and_the_same_for_every_dataset(bakeoff: Bakeoff) -> None:
+    command = ("plan", "-m", "learner=knn", "dataset=iris,wine", "search=random", "search.n=5")
+    once = names(bakeoff(*command))
+    assert once == names(bakeoff(*command))
+    assert once != names(bakeoff(*command, "search.seed=1"))
+    assert [name.removesuffix(" iris") for name in once[:5]] == [name.removesuffix(" wine") for name in once[5:]]
+
+
+def test_a_space_may_be_given_on_the_command_line(bakeoff: Bakeoff) -> None:
+    narrow = ("space.n_neighbors=[1,3]", "space.weights=[uniform]", "space.metric=[euclidean]")
+    answer = bakeoff("-m", "learner=knn", "dataset=iris", "search=grid", *narrow, "tracking.models=false")
+    assert answer.status == 0
+    assert {run.data.params["learner.n_neighbors"] for run in bakeoff.runs()} == {"1", "3"}
+
+
+def test_zip_pairs_values(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("plan", "-m", "dataset=iris,wine", "learner=majority", "seed=1,2", "search=zip")
+    assert names(answer) == ["seed=1 majority iris", "seed=2 majority wine"]
+    assert "has 3" in bakeoff("plan", "-m", "dataset=iris,wine", "seed=1,2,3", "search=zip").err
+
+
+def test_every_combination_is_the_default_and_the_last_key_is_fastest(bakeoff: Bakeoff) -> None:
+    assert len(names(bakeoff("plan", "-m", "dataset=iris,wine", "learner=majority", "seed=1,2"))) == 4
+
+
+def test_what_varies_may_stand_in_the_configuration(bakeoff: Bakeoff) -> None:
+    own = bakeoff.folder / "mine" / "experiment"
+    own.mkdir(parents=True)
+    text = "# @package _global_\nworkers: 1\nhydra:\n  sweeper:\n    params:\n      seed: 1,2,3\n"
+    (own / "three.yaml").write_text(text)
+    answer = bakeoff("plan", "-m", "--config-dir", "mine", "experiment=three", "learner=majority", "dataset=iris")
+    assert "3 jobs: 3 to run" in answer.out, answer
+
+
+def test_another_launcher_gets_the_jobs_and_gives_back_their_outcomes(bakeoff: Bakeoff) -> None:
+    import launching
+
+    launching.register()
+    launcher = "hydra/launcher=pickling"
+    answer = bakeoff(*RAISING, "+learner.what=SystemExit,nothing", "seed=0,1", launcher)
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 2, "FINISHED": 2}), answer
+    assert "2 of 4 jobs did not finish" in answer.err
+
+
+def test_the_folder_of_a_sweep_says_what_was_asked(bakeoff: Bakeoff) -> None:
+    bakeoff(*IRIS, "seed=0,1")
+    (written,) = bakeoff.folder.glob("outputs/sweeps/*/multirun.yaml")
+    assert "seed=0,1" in written.read_text()
+
+
+def test_an_interrupted_sweep_ends_its_run_killed(bakeoff: Bakeoff) -> None:
+    targets = "learner._target_=bakeoff.learners.MajorityClassifier,failing.Interrupting"
+    answer = bakeoff("-m", *TRUST, targets)
+    assert (answer.status, states(bakeoff)) == (130, {"FINISHED": 1, "KILLED": 1})
+
+
+def test_a_sweep_that_is_all_done_says_so(bakeoff: Bakeoff) -> None:
+    for _ in range(2):
+        answer: Any = bakeoff(*IRIS, "seed=0")
+    assert (answer.status, "0 to run, 1 done already" in answer.out) == (0, True)
+
+
+def test_without_optuna_the_refusal_says_what_to_install(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    answer = bakeoff("-m", "hydra/sweeper=optuna", "learner=knn,svm")
+    assert answer.status == 2
+    assert 'pip install "bakeoff[optuna]"' in answer.err

@@ -1,0 +1,303 @@
+"""Decision trees: the lectures' numbers, the rule of splitting, limits of growth, and input of every kind."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.decision_tree import draw, export_rules, export_text
+from bakeoff.learners.trees.criteria import entropy, gain_ratio, gini, information, information_gain, misclassification
+
+FIRST_SPLIT = [[4, 0], [5, 11]]  # 20 points, 11 against 9: 4 pure ones, and 16
+SECOND_SPLIT = [[8, 3], [1, 8]]
+
+
+def test_w8_equality_goes_right_in_the_lectures_tree() -> None:
+    # Cuts half-way at x2 = 3 and x1 = 5.
+    X = [[1.0, 2.0], [9.0, 2.0], [4.0, 4.0], [6.0, 4.0], [1.0, 1.0], [9.0, 1.0]]
+    tree = DecisionTreeClassifier().fit(X, ["Blue", "Blue", "Blue", "Red", "Blue", "Blue"])
+    assert tree.predict([[5.0, 3.0]]) == ["Red"]
+    assert tree.predict([[5.0, 2.999]]) == ["Blue"]
+    assert tree.predict([[4.999, 3.0]]) == ["Blue"]
+
+
+def test_w9_costs_of_the_split_of_three_and_seven() -> None:
+    branches = np.array([[2, 1], [3, 4]])
+    rows = branches.sum(axis=1)
+    natural = entropy(branches) * np.log(2)
+    assert natural == pytest.approx([0.636514, 0.682908], abs=1e-6)
+    assert rows @ natural == pytest.approx(6.689899, abs=1e-6)
+    assert rows @ entropy(branches) == pytest.approx(9.651484, abs=1e-6)
+    assert rows @ gini(branches) == pytest.approx(4.761905, abs=1e-6)
+    assert rows @ misclassification(branches) == pytest.approx(4)
+
+
+def test_w11_to_w15_information_and_entropy_in_bits() -> None:
+    assert information(1 / 4) == 2
+    assert information([0.97, 0.01]) == pytest.approx([0.0439, 6.6439], abs=5e-5)
+    assert entropy([0.97, 0.01, 0.01, 0.01]) == pytest.approx(0.2419, abs=5e-5)
+    assert entropy([11, 9]) == pytest.approx(0.99277, abs=5e-6)
+
+
+def test_w16_w17_gain_and_gain_ratio_of_the_two_splits() -> None:
+    assert entropy(FIRST_SPLIT) == pytest.approx([0, 0.89604], abs=5e-6)
+    assert entropy(SECOND_SPLIT) == pytest.approx([0.84535, 0.50326], abs=5e-6)
+    assert information_gain(FIRST_SPLIT) == pytest.approx(0.27594, abs=5e-6)
+    assert information_gain(SECOND_SPLIT) == pytest.approx(0.30137, abs=5e-6)
+    assert gain_ratio(FIRST_SPLIT) == pytest.approx(0.38223, abs=5e-6)
+    assert gain_ratio(SECOND_SPLIT) == pytest.approx(0.30356, abs=5e-6)
+
+
+@pytest.mark.parametrize(("criterion", "feature"), [("entropy", 1), ("gain_ratio", 0), ("gini", 1)])
+@pytest.mark.parametrize("nominal", [None, [0, 1]])
+def test_w18_the_criterion_decides_between_the_two_splits(criterion: str, feature: int, nominal: list[int]) -> None:
+    y = np.array([0] * 9 + [1] * 11)
+    first = np.array([0] * 4 + [1] * 16)
+    second = np.array([0] * 8 + [1] + [0] * 3 + [1] * 8)
+    tree = DecisionTreeClassifier(criterion=criterion, max_depth=1, categorical_features=nominal)
+    tree.fit(np.column_stack([first, second]), y)
+    assert tree.tree_.feature[0] == feature
+    shares = tree.tree_.weighted_n_node_samples[1:] / 20
+    measure = gini if criterion == "gini" else entropy
+    chosen = [FIRST_SPLIT, SECOND_SPLIT][feature]
+    assert shares @ tree.tree_.impurity[1:] == pytest.approx(np.sum(chosen, axis=1) / 20 @ measure(chosen))
+
+
+def test_the_second_splits_weighted_gini_is_the_smaller() -> None:
+    costs = [np.sum(split, axis=1) / 20 @ gini(split) for split in (FIRST_SPLIT, SECOND_SPLIT)]
+    assert costs == pytest.approx([0.34375, 0.30707], abs=5e-6)
+
+
+small_tables = arrays(np.int64, st.tuples(st.integers(2, 12), st.just(3)), elements=st.integers(0, 4))
+
+
+def _first_of_the_best_cuts(X: np.ndarray, y: np.ndarray) -> tuple[Fraction, int, float] | None:
+    """Least n1 Q1 + n2 Q2 in exact arithmetic; of equals the lowest feature, then the lowest threshold."""
+
+    def cost(part: np.ndarray) -> Fraction:
+        counts = np.bincount(part)
+        return Fraction(len(part)) - Fraction(int(counts @ counts), len(part))
+
+    found = []
+    for j in range(X.shape[1]):
+        values = np.unique(X[:, j])
+        for low, high in pairwise(values):
+            left = X[:, j] < high
+            found.append((cost(y[left]) + cost(y[~left]), j, (low + high) / 2))
+    return min(found, default=None)
+
+
+@settings(deadline=None, max_examples=80)
+@given(small_tables, st.data())
+def test_the_root_takes_the_first_of_the_best_cuts(X: np.ndarray, data: st.DataObject) -> None:
+    y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))
+    tree = DecisionTreeClassifier(max_depth=1).fit(X, y).tree_
+    best = _first_of_the_best_cuts(X, y)
+    if best is None or len(np.unique(y)) == 1:
+        assert tree.node_count == 1
+    else:
+        assert (tree.feature[0], tree.threshold[0]) == best[1:]
+
+
+@settings(deadline=None, max_examples=60)
+@given(small_tables, st.data(), st.sampled_from(["gini", "entropy", "gain_ratio", "misclassification"]))
+def test_probabilities_sum_to_one_and_training_rows_are_learnt(
+    X: np.ndarray, data: st.DataObject, criterion: str
+) -> None:
+    y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))
+    nominal = data.draw(st.sampled_from([None, [0], [0, 1, 2]]))
+    tree = DecisionTreeClassifier(criterion=criterion, categorical_features=nominal).fit(X, y)
+    probability = tree.predict_proba(X)
+    assert probability.sum(axis=1) == pytest.approx(1)
+    alike = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    for group in np.unique(alike):  # grown out, a leaf holds rows that no question tells apart
+        counts = np.bincount(y[alike == group], minlength=3)[tree.classes_]
+        assert probability[alike == group] == pytest.approx(np.tile(counts / counts.sum(), (sum(alike == group), 1)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(small_tables, st.data(), st.booleans())
+def test_weight_two_equals_the_row_twice(X: np.ndarray, data: st.DataObject, regression: bool) -> None:
+    n = X.shape[0]
+    y = data.draw(arrays(np.int64, n, elements=st.integers(0, 2)))
+    weight = data.draw(arrays(np.int64, n, elements=st.integers(0, 3)).filter(np.any))
+    nominal = data.draw(st.sampled_from([None, [2]]))
+    learner = DecisionTreeRegressor if regression else DecisionTreeClassifier
+    weighted = learner(categorical_features=nominal).fit(X, y, sample_weight=weight)
+    repeated = learner(categorical_features=nominal).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    for name in ("feature", "threshold", "first_child", "depth", "weighted_n_node_samples"):
+        np.testing.assert_array_equal(getattr(weighted.tree_, name), getattr(repeated.tree_, name))
+    np.testing.assert_allclose(weighted.tree_.value, repeated.tree_.value, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(small_tables, st.data(), st.booleans())
+def test_the_order_of_rows_does_not_matter(X: np.ndarray, data: st.DataObject, regression: bool) -> None:
+    y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))
+    shuffle = np.array(data.draw(st.permutations(range(X.shape[0]))))
+    learner = DecisionTreeRegressor if regression else DecisionTreeClassifier
+    one, other = learner().fit(X, y), learner().fit(X[shuffle], y[shuffle])
+    np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-12)
+
+
+def test_a_zero_gain_split_is_made_when_it_leads_on() -> None:
+    X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    assert DecisionTreeClassifier().fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "holds"),
+    [
+        ({"max_depth": 3}, lambda tree, n: tree.max_depth == 3),
+        ({"min_samples_split": 40}, lambda tree, n: tree.n_node_samples[~tree.is_leaf].min() >= 40),
+        ({"min_samples_leaf": 7}, lambda tree, n: tree.n_node_samples.min() >= 7),
+        ({"min_samples_leaf": 0.05}, lambda tree, n: tree.n_node_samples.min() >= 0.05 * n),
+        ({"min_weight_fraction_leaf": 0.1}, lambda tree, n: tree.weighted_n_node_samples.min() >= 0.1 * n),
+        ({"max_leaf_nodes": 6}, lambda tree, n: tree.n_leaves == 6),
+    ],
+)
+def test_every_limit_of_growth_holds(limit: dict[str, float], holds: Callable[..., bool]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    for learner in (DecisionTreeClassifier, DecisionTreeRegressor):
+        tree = learner(**limit).fit(X, y).tree_
+        assert tree.node_count > 1
+        assert holds(tree, 200)
+
+
+def test_min_impurity_decrease_is_weighted_by_the_nodes_share() -> None:
+    X, y = [[0], [1], [2], [3]], [0, 0, 1, 0]
+    # Root: Gini 3/8, after the first cut 1/2 · 1/2, a fall of 1/8; below: half the rows, a fall of 1/2, weighted 1/4.
+    assert DecisionTreeClassifier(min_impurity_decrease=0.125).fit(X, y).get_n_leaves() == 3
+    assert DecisionTreeClassifier(min_impurity_decrease=0.126).fit(X, y).get_n_leaves() == 1
+
+
+def test_drawn_features_depend_on_the_seed_alone() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(100, 6)), rng.integers(0, 3, 100)
+    trees = [DecisionTreeClassifier(max_features=2, random_state=seed).fit(X, y) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(trees[0].tree_.threshold, trees[1].tree_.threshold)
+    assert trees[0].tree_.feature.tolist() != trees[2].tree_.feature.tolist()
+    assert all(tree.score(X, y) == 1 for tree in trees)
+
+
+def test_drawing_goes_on_where_the_drawn_feature_is_constant() -> None:
+    X = np.zeros((20, 5))
+    X[:, 3] = np.arange(20)
+    y = np.arange(20) % 2
+    assert DecisionTreeClassifier(max_features=1, random_state=0).fit(X, y).score(X, y) == 1
+
+
+def test_thresholds_separate_neighbouring_and_far_floats() -> None:
+    for low, high in [(1.0, np.nextafter(1.0, 2.0)), (0.0, 5e-324), (-1.7e308, 1.7e308), (1e150, 1.1e150)]:
+        tree = DecisionTreeClassifier().fit([[low], [high]], [0, 1])
+        assert tree.predict([[low], [high]]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-5, 1.0, 1e150])
+def test_the_scale_of_targets_and_features_changes_nothing(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    plain, scaled = DecisionTreeRegressor().fit(X, y), DecisionTreeRegressor().fit(X * scale, y * scale)
+    assert plain.tree_.feature.tolist() == scaled.tree_.feature.tolist()
+    np.testing.assert_array_equal(scaled.predict(X * scale), y * scale)
+
+
+def test_a_large_offset_of_targets_does_not_hide_them() -> None:
+    X = np.arange(40.0)[:, None]
+    y = 1e9 + (np.arange(40) % 5) * 1e-3
+    np.testing.assert_array_equal(DecisionTreeRegressor().fit(X, y).predict(X), y)
+
+
+@pytest.mark.parametrize("learner", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_nothing_to_learn_gives_one_leaf(learner: type) -> None:
+    for X, y in [([[1.0, 2.0]], [3]), ([[1.0]] * 4, [0, 1, 1, 1]), ([[1.0], [2.0]], [5, 5])]:
+        tree = learner().fit(X, y)
+        assert tree.get_n_leaves() == 1
+        assert tree.feature_importances_.tolist() == [0.0] * len(X[0])
+    majority_or_mean = 1 if learner is DecisionTreeClassifier else 0.75
+    assert learner().fit([[1.0]] * 4, [0, 1, 1, 1]).predict([[9.0]])[0] == majority_or_mean
+
+
+def test_bad_parameters_and_infinite_cells_are_refused() -> None:
+    with pytest.raises(ValueError, match="criterion"):
+        DecisionTreeClassifier(criterion="x").fit([[1]], [1])
+    with pytest.raises(ValueError, match="min_samples_leaf"):
+        DecisionTreeRegressor(min_samples_leaf=0).fit([[1]], [1])
+    with pytest.raises(ValueError, match="infinity"):
+        DecisionTreeRegressor().fit([[np.inf]], [1])
+    with pytest.raises(ValueError, match="1e\\+152"):
+        DecisionTreeRegressor().fit([[0], [1]], [0, 1e200])
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [np.asfortranarray, lambda X: X.astype(np.float32), lambda X: X.astype(int), lambda X: X > 2, np.ndarray.tolist],
+)
+def test_input_of_every_layout_is_taken_and_left_alone(convert: Callable[[np.ndarray], object]) -> None:
+    X, y = np.random.default_rng(0).integers(0, 6, (50, 3)).astype(float), np.arange(50) % 3
+    table = convert(X)
+    if isinstance(table, np.ndarray):
+        table.setflags(write=False)
+    tree = DecisionTreeClassifier().fit(table, y)
+    same = DecisionTreeClassifier().fit(np.asarray(table, dtype=float).copy(), y)
+    np.testing.assert_array_equal(tree.tree_.threshold, same.tree_.threshold)
+
+
+def test_prediction_of_a_row_does_not_depend_on_the_others() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), rng.normal(size=300)
+    tree = DecisionTreeRegressor().fit(X, y)
+    query = rng.normal(size=(20_000, 4))
+    np.testing.assert_array_equal(tree.predict(query)[[5, 9000, 19_999]], tree.predict(query[[5, 9000, 19_999]]))
+
+
+def test_decision_path_leads_from_the_root_to_the_leaf() -> None:
+    X, y = np.arange(8.0)[:, None], [0, 0, 1, 1, 0, 0, 1, 1]
+    tree = DecisionTreeClassifier().fit(X, y)
+    path = tree.decision_path(X)
+    assert path[:, 0].all()
+    assert path[np.arange(8), tree.apply(X)].all()
+    np.testing.assert_array_equal(path.sum(axis=1) - 1, tree.tree_.depth[tree.apply(X)])
+
+
+def test_text_rules_and_drawing_say_the_same() -> None:
+    X, y = [[1.0, 2.0], [4.0, 4.0], [6.0, 4.0]], ["Blue", "Blue", "Red"]
+    tree = DecisionTreeClassifier().fit(X, y)
+    assert export_text(tree) == "|-- x1 < 5.00 → Blue (2 rows)\n|-- x1 >= 5.00 → Red (1 row)\n"
+    assert export_rules(tree, feature_names=["a", "b"]) == [
+        "if a < 5.00 then Blue (2 rows)",
+        "if a >= 5.00 then Red (1 row)",
+    ]
+    drawing = draw(tree)
+    assert drawing.labels == ["x1 < 5.00?", "Blue (2 rows)", "Red (1 row)"]
+    assert drawing.x.tolist() == [0.5, 0, 1]
+    assert drawing.y.tolist() == [0, -1, -1]
+    assert drawing.edges == [(0, 1, "x1 < 5.00"), (0, 2, "x1 >= 5.00")]
+    with pytest.raises(ValueError, match="1 names"):
+        export_text(tree, feature_names=["a"])
+    assert export_text(DecisionTreeClassifier().fit([[1]], [7])) == " → 7 (1 row)\n".strip(" ")
+
+
+def test_small_thresholds_and_means_keep_their_digits() -> None:
+    tree = DecisionTreeRegressor().fit([[1e-4], [2e-4]], [0.00123456, 20.0])
+    assert export_text(tree) == "|-- x1 < 0.00015 → 0.00123 (1 row)\n|-- x1 >= 0.00015 → 20.00 (1 row)\n"
+
+
+def test_a_question_about_missing_cells_is_drawn_in_words() -> None:
+    tree = DecisionTreeClassifier().fit([[np.nan], [np.nan], [1.0]], [0, 0, 1])
+    assert draw(tree).labels[0] == "x1 missing?"
+
+
+def test_nodes_without_a_cut_and_targets_near_zero_are_no_cause_for_warnings() -> None:
+    X, y = [[0.0], [0.0], [1.0], [2.0]], np.array([0.0, 1.0, 2.0, 2.0]) * 1e-200
+    tree = DecisionTreeRegressor().fit(X, y)
+    np.testing.assert_array_equal(tree.predict([[0.0], [1.5], [3.0]]), np.array([0.5, 2.0, 2.0]) * 1e-200)

@@ -1,0 +1,161 @@
+"""Decision trees on nominal columns and missing cells."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.decision_tree import export_text
+from bakeoff.learners.trees.criteria import information_gain
+
+READING = pd.DataFrame(
+    {
+        "Author": ["known", "unknown", "unknown", "known", "known", "known"],
+        "Thread": ["new", "new", "old", "old", "new", "old"],
+        "Length": ["long", "short", "long", "long", "short", "long"],
+        "Where": ["home", "work", "work", "home", "home", "work"],
+    }
+).astype("category")
+ACTION = np.array(["skips", "reads", "skips", "skips", "reads", "skips"])
+
+
+def test_w23_gains_of_the_reading_table_and_its_tree() -> None:
+    gains = {name: information_gain(pd.crosstab(READING[name], ACTION)) for name in READING}
+    assert gains["Length"] == pytest.approx(0.9183, abs=5e-5)
+    assert gains["Thread"] == pytest.approx(0.4591, abs=5e-5)
+    assert gains["Author"] == pytest.approx(0.0441, abs=5e-5)
+    assert gains["Where"] == pytest.approx(0, abs=1e-12)
+    tree = DecisionTreeClassifier(criterion="entropy").fit(READING, ACTION)
+    assert export_text(tree) == "|-- Length = long → skips (4 rows)\n|-- Length = short → reads (2 rows)\n"
+    new = pd.DataFrame(
+        {"Author": ["known", "unknown"], "Thread": ["new"] * 2, "Length": ["short"] * 2, "Where": ["work"] * 2}
+    )
+    assert tree.predict(new).tolist() == ["reads", "reads"]
+
+
+def _table(n: int, values: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, values, (n, 3)).astype(float)
+    return X, ((X[:, 0] * 2 + X[:, 1]) % 3 + (rng.random(n) < 0.1)).astype(int) % 3
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
+@pytest.mark.parametrize("values", [3, 9])
+def test_multiway_asks_a_feature_once_on_a_path_and_has_a_branch_for_each_value(criterion: str, values: int) -> None:
+    X, y = _table(300, values)
+    tree = DecisionTreeClassifier(criterion=criterion, categorical_features=[0, 1, 2]).fit(X, y).tree_
+    assert tree.max_depth <= 3
+    assert tree.n_children[0] == values
+    parent = tree.parent
+    for node in range(1, tree.node_count):
+        above = parent[node]
+        while above >= 0:
+            assert tree.feature[above] != tree.feature[node]
+            above = parent[above]
+
+
+def test_multiway_gain_is_the_information_gain() -> None:
+    X, y = _table(200, 5)
+    tree = DecisionTreeClassifier(criterion="entropy", max_depth=1, categorical_features=[0, 1, 2]).fit(X, y).tree_
+    gains = [information_gain(pd.crosstab(X[:, j], y)) for j in range(3)]
+    fall = tree.impurity[0] - tree.weighted_n_node_samples[1:] @ tree.impurity[1:] / 200
+    assert fall == pytest.approx(max(gains))
+    assert tree.feature[0] == np.argmax(gains)
+
+
+def test_an_unseen_value_and_an_empty_branch_get_the_nodes_majority() -> None:
+    X = pd.DataFrame({"c": pd.Categorical(["a", "a", "b", "b", "b"], categories=["a", "b", "empty"])})
+    for nominal_splits in ("multiway", "binary"):
+        tree = DecisionTreeClassifier(nominal_splits=nominal_splits).fit(X, [0, 0, 1, 1, 1])
+        query = pd.DataFrame({"c": ["a", "b", "empty", "never seen", None]})
+        assert tree.predict(query).tolist() == [0, 1, 1, 1, 1]
+        assert tree.predict_proba(query)[2:] == pytest.approx(np.array([[0.4, 0.6]] * 3))
+
+
+def test_binary_grouping_finds_the_best_of_all_groupings_for_two_classes_and_for_targets() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 6, 80)
+    for learner, y in (
+        (DecisionTreeClassifier, rng.integers(0, 2, 80)),
+        (DecisionTreeRegressor, rng.normal(size=80)),
+    ):
+        tree = learner(max_depth=1, nominal_splits="binary", categorical_features=[0]).fit(X[:, None], y).tree_
+        within = []
+        for group in range(1, 63):
+            left = (group >> X) & 1 == 1
+            within.append(sum(np.sum((part - part.mean()) ** 2) for part in (y[left], y[~left])))
+        labels = tree.apply(X[:, None].astype(float))
+        found = sum(np.sum((y[labels == leaf] - y[labels == leaf].mean()) ** 2) for leaf in (1, 2))
+        assert found == pytest.approx(min(within))
+
+
+def test_binary_grouping_learns_more_than_two_classes() -> None:
+    X, y = _table(300, 6)
+    tree = DecisionTreeClassifier(nominal_splits="binary", categorical_features=[0, 1, 2]).fit(X, y)
+    assert np.all(tree.tree_.n_children[~tree.tree_.is_leaf] == 2)
+    full = DecisionTreeClassifier(categorical_features=[0, 1, 2]).fit(X, y)
+    assert tree.score(X, y) == full.score(X, y)
+
+
+def test_limits_hold_for_branches_of_values() -> None:
+    X, y = _table(300, 9)
+    for nominal_splits in ("multiway", "binary"):
+        tree = DecisionTreeClassifier(
+            categorical_features=[0, 1, 2], min_samples_leaf=12, nominal_splits=nominal_splits
+        ).fit(X, y)
+        assert tree.tree_.n_node_samples.min() >= 12
+
+
+def test_max_leaf_nodes_counts_all_branches() -> None:
+    X, y = _table(300, 4)
+    for most in (3, 4, 8, 12):
+        leaves = DecisionTreeClassifier(categorical_features=[0, 1, 2], max_leaf_nodes=most).fit(X, y).get_n_leaves()
+        assert leaves <= most
+        assert leaves == 1 + 3 * ((most - 1) // 3)
+
+
+def test_mixed_columns_and_strings_pass_as_they_are() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"colour": rng.choice(["red", "green", "blue"], 120), "size": rng.normal(size=120)})
+    y = np.where((X["colour"] == "red") ^ (X["size"] > 0), "yes", "no")
+    tree = DecisionTreeClassifier(categorical_features=["colour"]).fit(X, y)
+    assert tree.score(X, y) == 1
+    drawn = DecisionTreeClassifier(categorical_features=["colour"], max_features=1, random_state=0).fit(X, y)
+    assert drawn.score(X, y) == 1
+
+
+def test_a_missing_number_goes_to_the_side_that_was_better() -> None:
+    for missing_like, wanted in ((0.0, [0, 0, 1]), (5.0, [1, 0, 1])):
+        x = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0], [np.nan], [np.nan]])
+        y = [0, 0, 0, 1, 1, 1, *([0, 0] if missing_like == 0.0 else [1, 1])]
+        tree = DecisionTreeClassifier().fit(x, y)
+        assert tree.get_n_leaves() == 2
+        assert tree.predict([[np.nan], [0.5], [6.5]]).tolist() == wanted
+
+
+def test_missing_itself_can_be_the_question() -> None:
+    x = np.array([[0.0], [1.0], [2.0], [np.nan], [np.nan]])
+    tree = DecisionTreeClassifier().fit(x, [0, 0, 0, 1, 1])
+    assert export_text(tree) == "|-- x1 is known → 0 (3 rows)\n|-- x1 is missing → 1 (2 rows)\n"
+    assert tree.predict([[1e300], [np.nan]]).tolist() == [0, 1]
+
+
+def test_without_missing_cells_in_training_they_go_to_the_fuller_side() -> None:
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0], [9.0]], [0, 0, 0, 1])
+    assert tree.predict([[np.nan]]).tolist() == [0]
+    tree = DecisionTreeRegressor().fit([[0.0], [7.0], [8.0], [9.0]], [0, 1, 1, 1])
+    assert tree.predict([[np.nan]]).tolist() == [1]
+
+
+def test_a_missing_value_of_a_nominal_feature_is_a_value() -> None:
+    X = pd.DataFrame({"c": pd.Categorical(["a", "b", None, None])})
+    for nominal_splits in ("multiway", "binary"):
+        tree = DecisionTreeClassifier(nominal_splits=nominal_splits).fit(X, [0, 0, 1, 1])
+        assert tree.predict(X).tolist() == [0, 0, 1, 1]
+        assert "missing" in export_text(tree)
+
+
+def test_a_wholly_missing_column_is_never_asked() -> None:
+    X = np.column_stack([np.full(10, np.nan), np.arange(10)])
+    tree = DecisionTreeClassifier().fit(X, np.arange(10) // 5)
+    assert set(tree.tree_.feature) == {1, -1}

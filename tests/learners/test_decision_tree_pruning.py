@@ -1,0 +1,167 @@
+"""Pruning of trees: the two methods of the lectures against their literal text, cost-complexity, pessimism."""
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
+from sklearn.tree import DecisionTreeRegressor as ScikitLearnRegressor
+
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.trees.pruning.methods import pessimistic_extra
+
+
+def _score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
+    wrong = learner.predict(X) - y
+    return -float(np.mean(wrong**2)) if isinstance(learner, DecisionTreeRegressor) else float(np.mean(wrong == 0))
+
+
+def _without(learner: Any, node: int) -> Any:
+    smaller = deepcopy(learner)
+    smaller.tree_.collapse(np.array([node]))
+    return smaller
+
+
+def _bottom_up_by_the_text(learner: Any, X: np.ndarray, y: np.ndarray) -> Any:
+    changed = True
+    while changed:
+        changed = False
+        tree = learner.tree_
+        for node in reversed(np.flatnonzero(~tree.is_leaf).tolist()):
+            if all(tree.is_leaf[child] for child in tree.children(node)):
+                smaller = _without(learner, node)
+                if _score(smaller, X, y) > _score(learner, X, y) + 1e-10:
+                    learner, changed = smaller, True
+                    break
+    return learner
+
+
+def _best_first_by_the_text(learner: Any, X: np.ndarray, y: np.ndarray) -> Any:
+    while True:
+        inner = np.flatnonzero(~learner.tree_.is_leaf)
+        removals = [_without(learner, node) for node in inner.tolist()]
+        scores = np.array([_score(smaller, X, y) for smaller in removals])
+        if scores.size == 0 or scores.max() < _score(learner, X, y) - 1e-10:
+            return learner
+        learner = removals[int(np.flatnonzero(scores >= scores.max() - 1e-10)[0])]
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10_000), st.sampled_from(["best_first", "bottom_up"]), st.booleans(), st.booleans())
+def test_pruning_does_what_the_lecture_says(seed: int, method: str, regression: bool, nominal: bool) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (40, 3)).astype(float)
+    y = (X[:, 0] > 2) ^ (rng.random(40) < 0.3)
+    y = y + rng.normal(size=40) if regression else y.astype(int)
+    learner = DecisionTreeRegressor if regression else DecisionTreeClassifier
+    full = learner(categorical_features=[0, 1] if nominal else None).fit(X[:20], y[:20])
+    by_the_text = _best_first_by_the_text if method == "best_first" else _bottom_up_by_the_text
+    wanted = by_the_text(full, X[20:], y[20:])
+    pruned = deepcopy(full).prune(X[20:], y[20:], method=method)
+    np.testing.assert_array_equal(pruned.tree_.feature, wanted.tree_.feature)
+    np.testing.assert_array_equal(pruned.predict(X), wanted.predict(X))
+    path = pruned.pruning_path_
+    assert path["score"][0] == pytest.approx(_score(full, X[20:], y[20:]))
+    assert path["score"][-1] == pytest.approx(_score(pruned, X[20:], y[20:]))
+    assert (path["leaves"][0], path["leaves"][-1]) == (full.get_n_leaves(), pruned.get_n_leaves())
+    assert (path["depth"][0], path["depth"][-1]) == (full.get_depth(), pruned.get_depth())
+    assert np.all(np.diff(path["leaves"]) < 0)
+    assert np.all(np.diff(path["score"]) >= -1e-10)  # never below the unpruned
+    if method == "bottom_up":
+        assert np.all(np.diff(path["score"]) > 0)
+
+
+def test_the_two_methods_differ_on_data_made_for_it() -> None:
+    # Below x = 4 the truth is 0, but training says 0 1 0 1.  The deepest cut neither helps nor harms the validation
+    # rows; the whole subtree does harm.  Bottom-up stops at the equal step below, best-first takes the subtree at once.
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0], [8.0], [9.0]])
+    y = np.array([0, 1, 0, 0, 0, 1, 1, 1, 1, 1])
+    validation = np.array([[1.0], [9.0], [9.0]])
+    truth = np.array([0, 1, 1])
+    trees = {}
+    for method in ("bottom_up", "best_first"):
+        trees[method] = DecisionTreeClassifier().fit(X, y).prune(validation, truth, method=method)
+    assert trees["bottom_up"].get_n_leaves() > trees["best_first"].get_n_leaves() == 2
+    assert trees["best_first"].score(validation, truth) == 1
+
+
+def test_an_equal_score_prunes_best_first_and_not_bottom_up() -> None:
+    X, y = np.arange(8.0)[:, None], np.array([0, 0, 1, 1, 0, 0, 1, 1])
+    elsewhere = np.array([[-1.0], [9.0]])
+    assert DecisionTreeClassifier().fit(X, y).prune(elsewhere, [0, 1], method="bottom_up").get_n_leaves() == 4
+    assert DecisionTreeClassifier().fit(X, y).prune(elsewhere, [0, 1], method="best_first").get_n_leaves() == 2
+
+
+def test_validation_weights_count_as_repeated_rows() -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(120, 2)), rng.integers(0, 2, 120)
+    weight = rng.integers(0, 4, 60)
+    one = DecisionTreeClassifier().fit(X[:60], y[:60]).prune(X[60:], y[60:], sample_weight=weight)
+    two = DecisionTreeClassifier().fit(X[:60], y[:60])
+    two.prune(np.repeat(X[60:], weight, axis=0), np.repeat(y[60:], weight))
+    for name, values in one.pruning_path_.items():
+        np.testing.assert_allclose(values, two.pruning_path_[name], err_msg=name)
+
+
+def test_a_validation_class_unknown_to_the_tree_is_an_error_wherever_it_stands() -> None:
+    tree = DecisionTreeClassifier().fit([["0"], ["1"]], ["a", "b"])
+    tree.prune([["0"], ["1"], ["1"]], ["a", "b", "zebra"])
+    assert tree.get_n_leaves() == 2
+    assert tree.pruning_path_["score"].tolist() == pytest.approx([2 / 3])
+
+
+def test_the_new_leaf_predicts_the_majority_of_its_training_rows() -> None:
+    X, y = np.arange(9.0)[:, None], np.array([1, 1, 1, 1, 1, 0, 0, 0, 0])
+    tree = DecisionTreeClassifier().fit(X, y).prune(X, np.ones(9, dtype=int))
+    assert tree.get_n_leaves() == 1
+    assert tree.predict_proba([[0.0]]) == pytest.approx(np.array([[4 / 9, 5 / 9]]))
+
+
+def test_cost_complexity_path_and_pruning_are_scikit_learns() -> None:
+    cases = [
+        (DecisionTreeClassifier, ScikitLearnClassifier, *load_breast_cancer(return_X_y=True)),
+        (DecisionTreeRegressor, ScikitLearnRegressor, *load_diabetes(return_X_y=True)),
+    ]
+    for ours, theirs, X, y in cases:
+        X = X[:200].astype(np.float32).astype(np.float64)
+        path = ours().cost_complexity_pruning_path(X, y[:200])
+        wanted = theirs(random_state=0).cost_complexity_pruning_path(X, y[:200])
+        np.testing.assert_allclose(path.ccp_alphas[-5:], wanted.ccp_alphas[-5:])
+        np.testing.assert_allclose(path.impurities[-5:], wanted.impurities[-5:])
+        alpha = float(wanted.ccp_alphas[-4:-2].mean())
+        leaves = theirs(ccp_alpha=alpha, random_state=0).fit(X, y[:200]).get_n_leaves()
+        assert ours(ccp_alpha=alpha).fit(X, y[:200]).get_n_leaves() == leaves
+
+
+def test_pessimistic_estimates_are_quinlans() -> None:
+    # C4.5 (1993), section 4.2: U_25%(0, 6) = .206, U_25%(0, 9) = .143, U_25%(0, 1) = .750, U_25%(1, 16) = .157.
+    n, errors = np.array([6.0, 9.0, 1.0, 16.0]), np.array([0.0, 0.0, 0.0, 1.0])
+    assert (errors + pessimistic_extra(n, errors, 0.25)) / n == pytest.approx([0.206, 0.143, 0.750, 0.157], abs=0.012)
+
+
+def test_pessimistic_pruning_removes_more_at_lower_confidence_and_takes_no_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = ((X[:, 0] > 0) ^ (rng.random(300) < 0.2)).astype(int)
+    leaves = [DecisionTreeClassifier().fit(X, y).get_n_leaves()]
+    for confidence in (0.5, 0.25, 0.01):
+        tree = DecisionTreeClassifier().fit(X, y).prune(method="pessimistic", confidence=confidence)
+        leaves.append(tree.get_n_leaves())
+    assert leaves == sorted(leaves, reverse=True)
+    assert 2 <= leaves[-1] < leaves[0]
+
+
+def test_pruning_refuses_what_it_cannot_do() -> None:
+    tree = DecisionTreeClassifier().fit([[0], [1]], [0, 1])
+    with pytest.raises(ValueError, match="method"):
+        tree.prune([[0]], [0], method="random")
+    with pytest.raises(ValueError, match="give X and y"):
+        tree.prune()
+    with pytest.raises(ValueError, match="confidence"):
+        tree.prune(method="pessimistic", confidence=0)
+    with pytest.raises(ValueError, match="regressor"):
+        DecisionTreeRegressor().fit([[0], [1]], [0, 1]).prune(method="pessimistic")

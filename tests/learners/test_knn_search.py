@@ -1,0 +1,251 @@
+"""The searches of k nearest neighbours: all give what brute force gives, and what scikit-learn gives."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import skops.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.neighbors import NearestNeighbors
+
+from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
+from bakeoff.learners.knn.metric import minkowski as metrics
+from bakeoff.learners.knn.metric.from_parameters import learn_space
+from bakeoff.learners.knn.metric.minkowski import NormSpace
+from bakeoff.learners.knn.search.brute_force import BruteForce, ScoreFilter
+from bakeoff.learners.knn.search.kd_tree import KDTree
+from bakeoff.learners.knn.search.matching_columns import NominalSearch
+from bakeoff.learners.knn.search.ranking import near_columns, nearest_columns
+from bakeoff.learners.knn.search.scipy_kd_tree import SciPyTree
+
+LOADERS = [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
+
+
+def p_space(p: float, e: int) -> NormSpace:
+    return NormSpace(p, np.arange(e), np.zeros(e, dtype=bool), np.ones(e), np.ones(e))
+
+
+def by_definition(Q: np.ndarray, T: np.ndarray, p: float, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each query the rows as near as the k-th, by distance and row: coordinates as columns."""
+    table = p_space(p, T.shape[0]).table(Q, T, missing=False)
+    order = np.argsort(table, axis=1, kind="stable")
+    ranked = np.take_along_axis(table, order, axis=1)
+    return [(o[d <= d[k - 1]], d[d <= d[k - 1]]) for o, d in zip(order, ranked, strict=True)]
+
+
+def untied(distance: np.ndarray) -> np.ndarray:
+    """Of which queries no two neighbours, nor the last and the next, are at one distance up to rounding."""
+    return (np.diff(distance, axis=1) > 1e-12 * distance[:, 1:]).all(axis=1)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 400),
+    e=st.integers(1, 5),
+    p=st.sampled_from([1.0, 2.0, 3.5, np.inf]),
+    levels=st.sampled_from([1, 2, 5, 0]),
+    whole_ties=st.booleans(),
+    data=st.data(),
+)
+def test_every_search_finds_what_the_definition_says(
+    seed: int, n: int, e: int, p: float, levels: int, whole_ties: bool, data: Any
+) -> None:
+    rng = np.random.default_rng(seed)
+    k = data.draw(st.integers(1, min(n, 20)))
+
+    def rows(m: int) -> np.ndarray:
+        return rng.normal(size=(e, m)) if levels == 0 else rng.integers(0, levels, (e, m)).astype(float)
+
+    T, Q, space = rows(n), rows(7), p_space(p, e)
+    expected = by_definition(Q, T, p, k)
+    for search in (BruteForce(space, T), KDTree(space, T, 5), SciPyTree(space, T, 5)):
+        found, distance = search.nearest(Q, k, whole_ties=whole_ties)
+        for i, (row, near) in enumerate(expected):
+            size = row.size if whole_ties else k
+            np.testing.assert_array_equal(found[i, :size], row[:size])
+            np.testing.assert_array_equal(distance[i, :size], near[:size])
+            assert (found[i, size:] == -1).all()
+
+
+@settings(deadline=None, max_examples=100)
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 5), n=st.integers(1, 300), data=st.data())
+def test_near_columns_keeps_all_that_may_be_near(seed: int, m: int, n: int, data: Any) -> None:
+    rng = np.random.default_rng(seed)
+    k = data.draw(st.integers(1, n))
+    exact = rng.integers(0, 40, (m, n)).astype(float)
+    error = rng.uniform(0, 2, m)
+    scores = exact + rng.uniform(-1, 1, (m, n)) * error[:, None]
+    kept = set(zip(*(part.tolist() for part in near_columns(scores, k, 2 * error)), strict=True))
+    near = exact <= np.partition(exact, k - 1, axis=1)[:, k - 1 : k]
+    assert kept >= set(zip(*(part.tolist() for part in np.nonzero(near)), strict=True))
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
+def test_scores_err_by_less_than_their_bound(shift: float, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    T = (rng.standard_cauchy(size=(30, 500)) + shift) * scale
+    Q = (rng.standard_cauchy(size=(30, 40)) + shift) * scale
+    scores = ScoreFilter(T)
+    assert scores.far.size < 10
+    z, q = ((A.T - scores.centre) / scores.radius for A in (T[:, scores.near], Q))
+    exact = (z**2).sum(axis=1) - 2 * q @ z.T
+    left = np.hstack([-2 * q, np.ones((40, 1))]).astype(np.float32)
+    bound = 1.1 * 38 * 2.0**-24 * (2 * np.linalg.norm(q, axis=1) + 1)
+    assert (np.abs(left @ scores.right - exact) <= bound[:, None] / 2).all()
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree"])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+@pytest.mark.parametrize("loader", LOADERS)
+def test_neighbours_are_scikit_learns(loader: Any, metric: str, algorithm: str) -> None:
+    X, y = loader(return_X_y=True)
+    train, query = X[::2], X[1::2][:200]
+    k = 8
+    model = KNeighborsRegressor(metric=metric, algorithm=algorithm).fit(train, y[::2].astype(float))
+    distance, index = model.kneighbors(query, k)
+    theirs, their_index = (
+        NearestNeighbors(n_neighbors=k + 1, metric=metric, algorithm="kd_tree").fit(train).kneighbors(query)
+    )
+    np.testing.assert_allclose(distance, theirs[:, :k], rtol=1e-13)
+    clear = untied(theirs)
+    np.testing.assert_array_equal(index[clear], their_index[clear, :k])
+    assert clear.mean() > 0.5 or loader is load_iris or metric != "euclidean"  # iris is all tenths
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 3, 40])
+def test_minkowski_neighbours_are_scikit_learns(p: float) -> None:
+    X, y = load_wine(return_X_y=True)
+    distance, index = KNeighborsClassifier(6, p=p).fit(X, y).kneighbors(X + 0.1)
+    theirs, their_index = NearestNeighbors(n_neighbors=7, p=p).fit(X).kneighbors(X + 0.1)
+    np.testing.assert_allclose(distance, theirs[:, :6], rtol=1e-9)
+    np.testing.assert_array_equal(index[untied(theirs)], their_index[untied(theirs), :6])
+
+
+@pytest.mark.parametrize(("n", "d", "far"), [(3000, 2, 0.0), (3000, 30, 0.0), (3000, 30, 1e9), (2000, 8, 1e-9)])
+def test_larger_tables_agree_between_searches(n: int, d: int, far: float) -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(n, d)) + far, np.arange(float(n))
+    X[::7] = X[1]  # many equal rows
+    Q = np.vstack([X[:60], rng.normal(size=(60, d)) + far, np.full((1, d), 1e9)])
+    models = [KNeighborsRegressor(5, algorithm=algorithm).fit(X, y) for algorithm in ("auto", "brute", "kd_tree")]
+    first, *others = [model.kneighbors(Q) for model in models]
+    for other in others:
+        np.testing.assert_array_equal(first[0], other[0])
+        np.testing.assert_array_equal(first[1], other[1])
+
+
+@pytest.mark.parametrize("loader", [load_iris, load_digits])
+def test_wholly_tied_votes_agree_between_searches(loader: Any) -> None:
+    X, y = loader(return_X_y=True)
+    X = np.round(X[:600])
+    models = [KNeighborsClassifier(5, ties="all", algorithm=a).fit(X, y[:600]) for a in ("auto", "brute", "kd_tree")]
+    first, *others = [model.predict_proba(X[:100]) for model in models]
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
+def test_tree_nodes_hold_their_rows_in_their_boxes() -> None:
+    T = np.random.default_rng(0).normal(size=(3, 500))
+    tree = KDTree(p_space(2.0, 3), T, leaf_size=10)
+    assert sorted(tree.order.tolist()) == list(range(500))
+    for start, stop, child, low, high in zip(tree.start, tree.stop, tree.child, tree.low.T, tree.high.T, strict=True):
+        points = T[:, tree.order[start:stop]]
+        np.testing.assert_array_equal(low, points.min(axis=1))
+        np.testing.assert_array_equal(high, points.max(axis=1))
+        if child:
+            assert (tree.start[child], tree.stop[child + 1]) == (start, stop)
+            assert tree.stop[child] == tree.start[child + 1]
+        else:
+            assert stop - start <= 10
+
+
+@pytest.mark.parametrize("parameters", [{"algorithm": "auto"}, {"algorithm": "kd_tree"}, {"metric": "gower"}])
+def test_a_saved_model_predicts_the_same(parameters: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    X, y, Q = rng.normal(size=(900, 3)), rng.integers(0, 2, 900), rng.normal(size=(50, 3))
+    model = KNeighborsClassifier(**parameters).fit(X, y)
+    before = model.predict_proba(Q)
+    stored = skops.io.dumps(model)
+    loaded = skops.io.loads(stored, trusted=skops.io.get_untrusted_types(data=stored))
+    for copy in (loaded, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(copy.predict_proba(Q), before)
+
+
+@pytest.mark.parametrize("parameters", [{"metric": "hamming"}, {"metric": max}])
+def test_the_tree_refuses_what_it_cannot_divide(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="algorithm='kd_tree' takes numeric columns and a p-norm"):
+        KNeighborsClassifier(1, algorithm="kd_tree", **parameters).fit([[0], [1]], [0, 1])
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 200), levels=st.integers(1, 30), data=st.data())
+def test_nearest_columns_are_sorted_and_hold_the_first_k(seed: int, n: int, levels: int, data: Any) -> None:
+    k = data.draw(st.integers(1, n))
+    distances = np.random.default_rng(seed).integers(0, levels, (4, n)).astype(float)
+    for whole_ties in (False, True):
+        query, column = nearest_columns(distances, k, whole_ties=whole_ties)
+        assert (np.diff(query * n + column) > 0).all()
+        for i in range(4):
+            order = np.argsort(distances[i], kind="stable")
+            last = distances[i][order[k - 1]]
+            wanted = np.flatnonzero(distances[i] <= last) if whole_ties else order[:k]
+            assert set(wanted.tolist()) <= set(column[query == i].tolist())
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 300),
+    e=st.integers(1, 6),
+    values=st.integers(1, 6),
+    metric=st.sampled_from(["euclidean", "manhattan", "hamming", "gower"]),
+    whole_ties=st.booleans(),
+    data=st.data(),
+)
+def test_counted_agreement_finds_what_comparing_finds(
+    seed: int, n: int, e: int, values: int, metric: str, whole_ties: bool, data: Any
+) -> None:
+    rng = np.random.default_rng(seed)
+    k = data.draw(st.integers(1, min(n, 20)))
+    T = rng.integers(0, values, (e, n)).astype(float)
+    Q = rng.integers(-1, values + 2, (e, 9)).astype(float)  # with values that no training row has
+    Q[0, ::4] += 0.5
+    space = learn_space(T, np.ones(e, dtype=bool), metric, 2, None, np.full(e, 0.3) if seed % 2 else None)
+    counting = NominalSearch.over(space, T)
+    assert isinstance(counting, NominalSearch)
+    for found, expected in zip(
+        counting.nearest(Q, k, whole_ties=whole_ties), BruteForce(space, T).nearest(Q, k, whole_ties=whole_ties),
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_agreement_is_not_counted_where_it_is_no_whole_number_of_columns() -> None:
+    T, nominal = np.zeros((3, 50)), np.ones(3, dtype=bool)
+    weighted = learn_space(T, nominal, "euclidean", 2, None, [1.0, 2.0, 1.0])
+    equal = learn_space(T, nominal, "euclidean", 2, None, None)
+    largest = learn_space(T, nominal, "chebyshev", 2, None, None)
+    mixed = learn_space(T, np.array([True, False, True]), "euclidean", 2, None, None)
+    holes = np.where(np.arange(50) == 7, np.nan, T)
+    assert isinstance(NominalSearch.over(equal, T), NominalSearch)
+    for space, rows in ((weighted, T), (largest, T), (mixed, T), (equal, holes), (equal, T + 0.5), (equal, T - 1)):
+        assert not isinstance(NominalSearch.over(space, rows), NominalSearch)
+    missing = np.array([[0.0], [np.nan], [0.0]])  # is left out of the distance
+    np.testing.assert_array_equal(NominalSearch.over(equal, T).nearest(missing, 2, whole_ties=False)[1], [[0.0, 0.0]])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 20, 21, 22, 401])
+def test_a_pair_has_the_same_distance_however_many_are_asked_for(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(size)
+    T, Q = rng.normal(size=(7, 400)), rng.normal(size=(7, 30))
+    query, row = rng.integers(30, size=size), rng.integers(400, size=size)
+    space = p_space(2.0, 7)
+    expected = space.table(Q, T, missing=False)[query, row]
+    np.testing.assert_array_equal(space.pairs(Q, query, T, row, missing=False), expected)
+    monkeypatch.setattr(metrics, "PAIR_CELLS", 70)  # ten pairs at once
+    np.testing.assert_array_equal(space.pairs(Q, query, T, row, missing=False), expected)

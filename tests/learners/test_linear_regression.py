@@ -1,0 +1,204 @@
+"""Linear and ridge regression: the least squares, in every unit, with every kind of column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn.linear_model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes
+
+from bakeoff.learners import LinearRegression, Ridge
+from bakeoff.learners.linear.least_squares import least_squares
+
+RNG = np.random.default_rng(0)
+LEARNERS = [LinearRegression(), Ridge(alpha=0.7)]
+
+
+def made(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a table whose columns have means, targets with noise, and row weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * rng.uniform(0.1, 10, d) + rng.normal(size=d)
+    return X, X @ rng.normal(size=d) + rng.normal(size=n) + 5, rng.uniform(0.1, 3, n)
+
+
+def test_a_line_through_three_points_by_hand() -> None:
+    model = LinearRegression().fit([[0], [1], [2]], [1, 2, 2])
+    assert model.coef_ == pytest.approx([0.5])
+    assert model.intercept_ == pytest.approx(7 / 6)
+
+
+def test_ridge_by_hand_divides_by_the_squares_plus_alpha() -> None:
+    model = Ridge(alpha=3).fit([[-1], [0], [1]], [-2, 0, 2])
+    assert model.coef_ == pytest.approx([4 / 5])
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize(("n", "d"), [(200, 7), (30, 30), (20, 50), (1, 3)])
+def test_the_coefficients_are_scikit_learns(n: int, d: int, weighted: bool, fit_intercept: bool) -> None:
+    X, y, weight = made(n, d)
+    sample_weight = weight if weighted else None
+    for ours, theirs in [
+        (LinearRegression(fit_intercept), sklearn.linear_model.LinearRegression(fit_intercept=fit_intercept)),
+        (Ridge(2.5, fit_intercept), sklearn.linear_model.Ridge(2.5, fit_intercept=fit_intercept)),
+    ]:
+        ours.fit(X, y, sample_weight)
+        theirs.fit(X, y, sample_weight)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8, atol=1e-8)
+        assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-8)
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-2, 1.0, 1e3])
+def test_ridge_is_scikit_learns_on_diabetes(alpha: float) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    theirs = sklearn.linear_model.Ridge(alpha, solver="svd").fit(X, y)
+    np.testing.assert_allclose(Ridge(alpha).fit(X, y).coef_, theirs.coef_, rtol=1e-7, atol=1e-7)
+
+
+def test_ridge_without_penalty_is_linear_regression() -> None:
+    X, y, _ = made(50, 4)
+    np.testing.assert_array_equal(Ridge(alpha=0).fit(X, y).coef_, LinearRegression().fit(X, y).coef_)
+
+
+def test_of_many_solutions_the_shortest_is_taken() -> None:
+    X, y, _ = made(40, 3)
+    twice = np.column_stack([X, X[:, 0]])
+    once, shared = LinearRegression().fit(X, y), LinearRegression().fit(twice, y)
+    assert shared.coef_[[0, 3]] == pytest.approx([once.coef_[0] / 2] * 2)
+    np.testing.assert_allclose(shared.predict(twice), once.predict(X))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e300, -3.0])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_constant_column_has_weight_zero(learner: LinearRegression | Ridge, value: float) -> None:
+    X, y, weight = made(33, 2)
+    without = learner.fit(X, y, weight).coef_
+    np.testing.assert_allclose(learner.fit(np.column_stack([X, np.full(33, value)]), y, weight).coef_, [*without, 0])
+
+
+@pytest.mark.parametrize("column_scale", [1e-150, 1e-9, 1.0, 1e9, 1e150])
+@pytest.mark.parametrize("target_scale", [1e-150, 1.0, 1e150])
+def test_units_change_the_coefficients_and_nothing_else(column_scale: float, target_scale: float) -> None:
+    X, y, _ = made(60, 3)
+    plain = LinearRegression().fit(X, y)
+    scale = np.array([column_scale, 1.0, 1.0])
+    scaled = LinearRegression().fit(X * scale, y * target_scale)
+    np.testing.assert_allclose(scaled.coef_, plain.coef_ / scale * target_scale, rtol=1e-9)
+    np.testing.assert_allclose(scaled.predict(X * scale), plain.predict(X) * target_scale, rtol=1e-9)
+
+
+def test_a_weight_beyond_floats_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match=r"too large for a float.*rescale"):
+        LinearRegression().fit([[1e-200], [2e-200]], [1e200, 3e200])
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_ridge_in_absurd_units_is_the_limit_of_its_formula(scale: float) -> None:
+    X, y, _ = made(60, 3)
+    expected = np.zeros(3) if scale < 1 else LinearRegression().fit(X, y).coef_ / scale
+    np.testing.assert_allclose(Ridge().fit(X * scale, y).coef_, expected, rtol=1e-9, atol=1e-140 * (scale < 1))
+
+
+@pytest.mark.parametrize(("n", "d"), [(20, 3), (3, 20)])
+@pytest.mark.parametrize(("factor", "alpha"), [(1e-300, 1.0), (1e-300, 1e300), (1.0, 1e300), (1e-150, 1e150)])
+def test_a_penalty_out_of_reach_of_the_columns_leaves_no_weight(n: int, d: int, factor: float, alpha: float) -> None:
+    X, y, _ = made(n, d)
+    np.testing.assert_allclose(Ridge(alpha).fit(X * factor, y).coef_, 0, atol=1e-100)
+
+
+def test_nearly_collinear_columns_do_not_lose_the_digits_of_the_normal_equations() -> None:
+    grid = np.linspace(0, 1, 200)
+    X = np.vander(grid, 10)[:, :-1]  # condition number 1e7 and more
+    w = np.arange(1.0, 10.0)
+    np.testing.assert_allclose(LinearRegression().fit(X, X @ w + 3).coef_, w, rtol=1e-6)
+
+
+def test_a_small_column_is_not_taken_for_none() -> None:
+    X, _, _ = made(50, 2)
+    X[:, 1] *= 1e-9
+    y = X @ [1.0, 1e9]
+    np.testing.assert_allclose(LinearRegression().fit(X, y).coef_, [1, 1e9], rtol=1e-6)
+
+
+def test_ridge_with_a_faint_penalty_on_equal_columns_shares_the_weight() -> None:
+    X, y, _ = made(50, 1)
+    both = Ridge(alpha=1e-30).fit(np.column_stack([X, X]), y).coef_
+    assert both == pytest.approx([LinearRegression().fit(X, y).coef_[0] / 2] * 2)
+
+
+def test_the_stronger_the_penalty_the_shorter_the_weights() -> None:
+    X, y, _ = made(50, 5)
+    norms = [np.linalg.norm(Ridge(alpha).fit(X, y).coef_) for alpha in (0, 0.1, 1, 10, 1e3, 1e12, 1e300)]
+    assert norms == sorted(norms, reverse=True)
+    assert norms[-1] == pytest.approx(0)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 8), st.sampled_from([0.0, 0.3, 50.0]))
+@settings(deadline=None, max_examples=60)
+def test_the_gradient_vanishes_at_the_solution(seed: int, n: int, d: int, alpha: float) -> None:
+    X, y, _ = made(n, d, seed)
+    w = least_squares(X, y, np.full(d, np.sqrt(alpha)))
+    gradient = X.T @ (X @ w - y) + alpha * w
+    assert np.abs(gradient).max() <= 1e-7 * np.abs(X.T @ y).max()
+
+
+@given(st.lists(st.integers(0, 3), min_size=6, max_size=12).filter(any), st.booleans())
+@settings(deadline=None, max_examples=40)
+def test_a_row_of_weight_two_is_the_row_twice(weight: list[int], fit_intercept: bool) -> None:
+    X, y, _ = made(len(weight), 3)
+    for learner in (LinearRegression(fit_intercept), Ridge(0.5, fit_intercept)):
+        weighted = learner.fit(X, y, weight).predict(X)
+        np.testing.assert_allclose(weighted, learner.fit(X.repeat(weight, 0), y.repeat(weight)).predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("learner", LEARNERS[:1])
+def test_only_the_ratio_of_weights_matters_without_penalty(learner: LinearRegression, scale: float) -> None:
+    X, y, weight = made(30, 3)
+    np.testing.assert_allclose(learner.fit(X, y, weight * scale).coef_, learner.fit(X, y, weight).coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_one_row_predicts_its_target(learner: LinearRegression | Ridge) -> None:
+    assert learner.fit([[3.0, 4.0]], [7.0]).predict([[3.0, 4.0], [0.0, 0.0]]).tolist() == [7.0, 7.0]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_kind_of_array_gives_the_same_model(learner: LinearRegression | Ridge) -> None:
+    X = RNG.integers(-5, 5, (40, 3))
+    y = RNG.integers(0, 9, 40)
+    frozen = X.astype(float)
+    frozen.flags.writeable = False
+    expected = learner.fit(X, y).coef_
+    for table in (X.astype(np.float32), X.astype(np.int8), np.asfortranarray(X, dtype=float), frozen, X.tolist()):
+        np.testing.assert_allclose(learner.fit(table, y).coef_, expected, rtol=1e-12)
+    assert np.isfinite(learner.fit(X > 0, y > 4).coef_).all()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_fit_twice_is_the_same_to_the_bit(learner: LinearRegression | Ridge) -> None:
+    X, y, weight = made(100, 6)
+    np.testing.assert_array_equal(learner.fit(X, y, weight).coef_.copy(), learner.fit(X, y, weight).coef_)
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (Ridge(alpha=-1.0), "'alpha' parameter of Ridge"),
+        (LinearRegression(fit_intercept="yes"), "'fit_intercept' parameter of LinearRegression"),
+    ],
+)
+def test_bad_parameters_are_refused(learner: LinearRegression | Ridge, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        learner.fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_infinite_cells_and_negative_weights_are_refused(learner: LinearRegression | Ridge) -> None:
+    with pytest.raises(ValueError, match="infinity"):
+        learner.fit([[np.inf], [1.0]], [1.0, 2.0])
+    with pytest.raises(ValueError, match="Negative values"):
+        learner.fit([[0.0], [1.0]], [1.0, 2.0], [1.0, -1.0])

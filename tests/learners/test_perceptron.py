@@ -1,0 +1,329 @@
+"""The perceptron: the walk of the lecture, row by row, and that order and start decide where it ends."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.linear_model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+from bakeoff.learners import Perceptron
+from bakeoff.learners.linear import blocked_pass as perceptron_walk
+
+ROWS = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]])
+LABELS = np.array([1, 1, -1])
+
+
+def separable(n: int = 300, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return two classes of whole numbers, so that sums are exact, with a gap between them."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-9, 10, (n, d)).astype(float)
+    score = X @ rng.integers(1, 4, d) - 1.5
+    keep = np.abs(score) > 2
+    return X[keep], np.where(score > 0, 1, -1)[keep]
+
+
+def noisy(n: int = 300, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same with a fifth of the labels turned round."""
+    X, y = separable(n, d, seed)
+    return X, np.where(np.random.default_rng(seed).random(len(y)) < 0.2, -y, y)
+
+
+def quiet_fit(model: Perceptron, X: Any, y: Any) -> Perceptron:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)
+
+
+def literal_walk(
+    X: np.ndarray, y: np.ndarray, passes: int, eta: float = 1.0, w: Any = 0.0, b: float = 0.0
+) -> tuple[np.ndarray, float, list[float], np.ndarray]:
+    """Return the lecture's loop as it stands: the plane, the loss per pass, and the mean plane (with b last)."""
+    w = np.zeros(X.shape[1]) + w
+    losses, total, met = [], np.zeros(X.shape[1] + 1), 0
+    for _ in range(passes):
+        loss, mistakes = 0.0, 0
+        for x, label in zip(X, y, strict=True):
+            margin = label * (w @ x + b)
+            if margin <= 0:
+                loss, mistakes = loss - margin, mistakes + 1
+                w, b = w + eta * label * x, b + eta * label
+            total, met = total + np.append(w, b), met + 1
+        losses.append(loss)
+        if not mistakes:
+            break
+    return w, b, losses, total / met
+
+
+def test_three_points_by_hand() -> None:
+    model = Perceptron().fit(ROWS, LABELS)
+    assert (model.coef_.tolist(), model.intercept_.tolist()) == ([[1, 1]], [-3])
+    assert model.loss_curve_ == [7, 4, 1, 7, 2, 0]  # each the sum over the rows met on the wrong side
+    assert model.n_iter_ == 6
+
+
+def test_another_order_ends_with_another_plane() -> None:
+    model = Perceptron().fit(ROWS[::-1], LABELS[::-1])
+    assert (model.coef_.tolist(), model.intercept_.tolist()) != ([[1, 1]], [-3])
+    assert (model.predict(ROWS) == LABELS).all()
+
+
+def test_another_start_ends_with_another_plane() -> None:
+    model = Perceptron(coef_init=[2.0, 0.0], intercept_init=-5.0).fit(ROWS, LABELS)
+    assert (model.coef_.tolist(), model.intercept_.tolist()) == ([[2, 0]], [-5])
+    assert model.n_iter_ == 1
+
+
+@given(st.integers(0, 10**6), st.integers(2, 300), st.integers(1, 5), st.integers(1, 12), st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_the_walk_is_the_lectures_loop(seed: int, n: int, d: int, passes: int, clean: bool) -> None:
+    X, y = separable(n, d, seed) if clean else noisy(n, d, seed)
+    if len(set(y.tolist())) < 2:
+        return
+    start, eta = np.arange(d) - 1.0, 0.5
+    plain = Perceptron(eta0=eta, coef_init=start, intercept_init=3, max_iter=passes)
+    quiet_fit(plain, X, y)
+    w, b, losses, mean = literal_walk(X, y, passes, eta, start, 3)
+    np.testing.assert_array_equal(plain.coef_, [w])
+    assert plain.intercept_ == [b]
+    assert plain.loss_curve_ == losses
+    averaged = quiet_fit(Perceptron(eta, start, 3, max_iter=passes, averaged=True), X, y)
+    np.testing.assert_allclose(np.append(averaged.coef_, averaged.intercept_), mean, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", "by label"])
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("c", [2, 3])
+def test_class_weights_turn_the_plane_as_in_scikit_learn(class_weight: str, shuffled: bool, c: int) -> None:
+    X, y = load_iris(return_X_y=True)
+    X, y = X[25 if c == 3 else 75 :], y[25 if c == 3 else 75 :]  # classes of unequal size
+    order = np.random.default_rng(0).permutation(len(y)) if shuffled else np.arange(len(y))
+    given = {"max_iter": 7, "class_weight": {0: 0.5, 1: 4.0, 2: 0.25} if class_weight == "by label" else "balanced"}
+    if c == 2 and class_weight == "by label":
+        given["class_weight"] = {1: 4.0, 2: 0.25}
+    ours = quiet_fit(Perceptron(**given), X[order], y[order])
+    theirs = sklearn.linear_model.Perceptron(tol=None, shuffle=False, **given).fit(X[order], y[order])
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-9)
+    plain = quiet_fit(Perceptron(max_iter=7), X[order], y[order])
+    assert not np.array_equal(plain.coef_, ours.coef_)
+
+
+def test_weights_of_one_change_nothing_and_the_mean_plane_bears_the_others() -> None:
+    X, y = noisy(300, 3)
+    plain = quiet_fit(Perceptron(max_iter=5, averaged=True), X, y)
+    ones = quiet_fit(Perceptron(max_iter=5, averaged=True, class_weight={-1: 1.0, 1: 1.0}), X, y)
+    np.testing.assert_array_equal(ones.coef_, plain.coef_)
+    weight = {-1: 1.0, 1: 3.0}
+    w, b, total = np.zeros(3), 0.0, np.zeros(4)
+    for _ in range(5):
+        for x, label in zip(X, y, strict=True):
+            if label * (w @ x + b) <= 0:
+                w, b = w + weight[label] * label * x, b + weight[label] * label
+            total += np.append(w, b)
+    averaged = quiet_fit(Perceptron(max_iter=5, averaged=True, class_weight=weight), X, y)
+    np.testing.assert_allclose(np.append(averaged.coef_, averaged.intercept_), total / (5 * len(y)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [{-1: 0.0, 1: 1.0}, {-1: -2.0, 1: 1.0}])
+def test_class_weights_that_are_not_positive_are_refused(wrong: dict[int, float]) -> None:
+    with pytest.raises(ValueError, match=r"class_weight.*positive"):
+        Perceptron(class_weight=wrong).fit(ROWS, LABELS)
+
+
+def test_what_is_kept_between_passes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = noisy(700, 4)
+    plain = quiet_fit(Perceptron(), X, y)
+    for room in (0, 20 * 700):
+        monkeypatch.setattr(perceptron_walk, "MOST_KEPT", room)
+        np.testing.assert_array_equal(quiet_fit(Perceptron(), X, y).coef_, plain.coef_)
+
+
+@pytest.mark.parametrize("n", [500, 6000])
+@pytest.mark.parametrize("clean", [True, False])
+def test_the_plane_is_scikit_learns_in_the_same_order(n: int, clean: bool) -> None:
+    X, y = (separable if clean else noisy)(n, 8)
+    X = X + np.random.default_rng(0).normal(size=X.shape) / 100
+    ours = quiet_fit(Perceptron(max_iter=10), X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        theirs = sklearn.linear_model.Perceptron(shuffle=False, tol=None, max_iter=ours.n_iter_).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-3, 0.1])
+@pytest.mark.parametrize("patience", [1, 5])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_with_tol_learning_ends_at_scikit_learns_pass(tol: float, patience: int, seed: int) -> None:
+    X, y = noisy(400, 4, seed)
+    rule = {"tol": tol, "n_iter_no_change": patience, "max_iter": 300, "shuffle": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it ended by the rule that was asked for
+        ours = Perceptron(**rule).fit(X, y)
+    theirs = sklearn.linear_model.Perceptron(**rule).fit(X, y)
+    assert ours.n_iter_ == theirs.n_iter_ < 300
+    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    np.testing.assert_array_equal(ours.intercept_, theirs.intercept_)
+
+
+def test_tol_is_counted_in_the_loss_of_a_row_whatever_the_unit() -> None:
+    X, y = noisy()
+    plain = Perceptron(fit_intercept=False, tol=0.5, max_iter=300).fit(X, y)
+    scaled = Perceptron(fit_intercept=False, tol=0.5 * 2.0**800, max_iter=300).fit(X * 2.0**400, y)
+    assert plain.n_iter_ == scaled.n_iter_ < 300
+    np.testing.assert_array_equal(scaled.coef_, plain.coef_ * 2.0**400)
+
+
+def test_without_tol_all_passes_are_made_and_with_it_a_clean_one_still_ends_learning() -> None:
+    assert quiet_fit(Perceptron(n_iter_no_change=1), *noisy()).n_iter_ == 100
+    X, y = separable()
+    lecture, patient = Perceptron(max_iter=10_000).fit(X, y), Perceptron(tol=0.0, n_iter_no_change=9999).fit(X, y)
+    assert patient.n_iter_ == lecture.n_iter_
+    np.testing.assert_array_equal(patient.coef_, lecture.coef_)
+
+
+def test_the_average_is_scikit_learns() -> None:
+    X, y = noisy()
+    ours = quiet_fit(Perceptron(max_iter=7, averaged=True), X, y)
+    theirs = sklearn.linear_model.SGDClassifier(
+        "perceptron", penalty=None, learning_rate="constant", eta0=1, average=True, shuffle=False, tol=None, max_iter=7
+    ).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_)
+
+
+def test_separable_classes_end_without_mistakes_and_without_warning() -> None:
+    X, y = separable()
+    model = Perceptron(max_iter=10_000).fit(X, y)
+    assert (model.predict(X) == y).all()
+    assert model.loss_curve_[-1] == 0
+    assert len(model.loss_curve_) == model.n_iter_ < 10_000
+
+
+def test_classes_that_no_plane_separates_end_at_max_iter_with_a_warning() -> None:
+    model = Perceptron(max_iter=13)
+    with pytest.warns(ConvergenceWarning, match="max_iter=13 passes still made mistakes"):
+        model.fit(*noisy())
+    assert model.n_iter_ == len(model.loss_curve_) == 13
+    assert min(model.loss_curve_) > 0
+
+
+def test_the_same_row_in_both_classes_ends_too() -> None:
+    with pytest.warns(ConvergenceWarning):
+        Perceptron().fit([[1.0], [1.0]], [0, 1])
+
+
+def test_the_rate_changes_no_prediction_from_zero() -> None:
+    X, y = noisy()
+    slow, fast = (quiet_fit(Perceptron(eta0=eta), X, y) for eta in (0.25, 8.0))
+    np.testing.assert_array_equal(slow.coef_ * 32, fast.coef_)
+
+
+def test_a_shuffled_order_follows_its_seed() -> None:
+    X, y = noisy()
+    first, again, other = (quiet_fit(Perceptron(shuffle=True, random_state=seed), X, y) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.coef_, again.coef_)
+    assert (first.coef_ != other.coef_).any()
+
+
+def test_the_average_is_steadier_than_the_last_plane_on_noise() -> None:
+    X, y = separable(600)
+    plain, averaged = [], []
+    for seed in range(8):
+        _, turned = noisy(600, seed=0)
+        for scores, average in ((plain, False), (averaged, True)):
+            model = Perceptron(shuffle=True, random_state=seed, averaged=average, max_iter=20)
+            scores.append(quiet_fit(model, X, turned).score(X, y))
+    assert np.std(averaged) < np.std(plain)
+    assert np.mean(averaged) > np.mean(plain)
+
+
+def test_three_classes_are_three_problems_each_against_the_rest() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = quiet_fit(Perceptron(), X, y)
+    assert model.coef_.shape == (3, 4)
+    curve = np.zeros(model.n_iter_)
+    for k in range(3):
+        alone = quiet_fit(Perceptron(), X, y == k)
+        np.testing.assert_array_equal(model.coef_[k], alone.coef_[0])
+        np.testing.assert_allclose(model.decision_function(X)[:, k], alone.decision_function(X))
+        curve[: alone.n_iter_] += alone.loss_curve_
+    np.testing.assert_allclose(model.loss_curve_, curve)
+    assert (model.predict(X) == model.decision_function(X).argmax(axis=1)).all()
+
+
+def test_without_intercept_the_plane_passes_through_the_origin() -> None:
+    X, y = separable()
+    model = quiet_fit(Perceptron(fit_intercept=False, intercept_init=4.0), X, y)
+    assert model.intercept_ == [0]
+    assert not model.decision_function(np.zeros((1, 3))).any()
+
+
+@pytest.mark.parametrize("factor", [2.0**-500, 2.0**-1, 2.0**500, 2.0**1000])
+def test_the_unit_does_not_matter_without_intercept(factor: float) -> None:
+    X, y = noisy()
+    plain = quiet_fit(Perceptron(fit_intercept=False), X, y)
+    scaled = quiet_fit(Perceptron(fit_intercept=False), X * factor, y)
+    np.testing.assert_array_equal(scaled.coef_ / factor, plain.coef_)
+    np.testing.assert_array_equal(scaled.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("factor", [1e-150, 1e150])
+def test_absurd_units_end_with_finite_weights(factor: float) -> None:
+    X, y = separable()
+    model = quiet_fit(Perceptron(), X * factor, y)
+    assert np.isfinite(model.coef_).all()
+    assert factor < 1 or (model.predict(X * factor) == y).mean() > 0.9
+
+
+def test_scores_beyond_floats_are_refused_in_a_sentence() -> None:
+    X, y = separable()
+    model = quiet_fit(Perceptron(), X * 1e300, y)
+    assert np.isfinite(model.coef_).all()
+    with pytest.raises(ValueError, match=r"scores of a row outgrow floats.*rescale"):
+        model.predict(X * 1e300)
+
+
+def test_weights_beyond_floats_are_refused_in_a_sentence() -> None:
+    X, y = noisy()
+    with pytest.raises(ValueError, match="outgrew floats; rescale"):
+        Perceptron(eta0=1e300).fit(X * 1e9, y)
+
+
+def test_every_kind_of_array_gives_the_same_plane() -> None:
+    X, y = noisy()
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    expected = quiet_fit(Perceptron(), X, y).coef_
+    for table in (X.astype(np.float32), X.astype(np.int8), np.asfortranarray(X), frozen, X.tolist()):
+        np.testing.assert_array_equal(quiet_fit(Perceptron(), table, y).coef_, expected)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"coef_init": [1.0, 2.0, 3.0]}, r"coef_init has shape \(3,\)"),
+        ({"coef_init": "zero"}, "'coef_init' parameter of Perceptron"),
+        ({"coef_init": [np.nan, 1.0]}, "must be finite"),
+        ({"intercept_init": [1.0, 2.0]}, r"intercept_init has shape \(2,\)"),
+        ({"eta0": 0.0}, "'eta0' parameter of Perceptron"),
+        ({"max_iter": 0}, "'max_iter' parameter of Perceptron"),
+        ({"tol": -1e-3}, "'tol' parameter of Perceptron"),
+        ({"n_iter_no_change": 0}, "'n_iter_no_change' parameter of Perceptron"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Perceptron(**parameters).fit(ROWS, LABELS)
+
+
+def test_one_class_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="all rows are of one class, 1"):
+        Perceptron().fit(ROWS, [1, 1, 1])

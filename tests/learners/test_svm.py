@@ -1,0 +1,498 @@
+"""The support vector machine: optimality, agreement with scikit-learn, the schemes for more classes, bad input."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC as LibSVC
+
+from bakeoff.learners import SVC
+from bakeoff.learners.svm.kernel.feature_map import embedded
+from bakeoff.learners.svm.kernel.gram import StoredGram, given_gram
+
+INF = float("inf")
+
+KERNELS: list[dict[str, Any]] = [
+    {"kernel": "linear"},
+    {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0},
+    {"kernel": "poly"},
+    {"kernel": "rbf"},
+    {"kernel": "rbf", "gamma": 0.5, "C": 50.0},
+    {"kernel": "rbf", "gamma": "auto", "class_weight": "balanced"},
+]
+
+
+def noisy(n: int = 120, d: int = 4, c: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    return make_classification(
+        n, d, n_informative=d, n_redundant=0, n_classes=c, n_clusters_per_class=1, flip_y=0.1, random_state=seed
+    )
+
+
+def separable(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    y = np.where(X @ [1.0, 2.0] > 0.3, 1, 0)
+    return X + 0.2 * (2 * y[:, None] - 1) * np.array([1.0, 2.0]), y
+
+
+def rows_of(X: np.ndarray, kernel: dict[str, Any]) -> np.ndarray:
+    """The Gram matrix by the lecture's formulas, written out."""
+    if kernel["kernel"] == "linear":
+        return X @ X.T
+    if kernel["kernel"] == "poly":
+        return (kernel["gamma"] * (X @ X.T) + kernel["coef0"]) ** kernel["degree"]
+    return np.exp(-kernel["gamma"] * ((X[:, None] - X[None, :]) ** 2).sum(axis=2))
+
+
+def alphas(machine: SVC, n: int) -> np.ndarray:
+    """Return y α of a two-class machine, for all n training rows."""
+    beta = np.zeros(n)
+    beta[machine.support_] = machine.dual_coef_[0]
+    return beta
+
+
+# Optimality, on the solver's own output ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"kernel": "linear"},
+        {"kernel": "poly", "gamma": 1.0, "coef0": 1.0, "degree": 2},
+        {"kernel": "rbf", "gamma": 0.5},
+    ],
+)
+def test_the_optimality_conditions_hold_for_the_soft_margin(kernel: dict[str, Any], C: float) -> None:
+    X, y = noisy()
+    signs = 2.0 * y - 1
+    machine = SVC(C=C, **kernel).fit(X, y)
+    beta = alphas(machine, y.size)
+    K = rows_of(X, kernel)
+    margin = signs * machine.decision_function(X)
+    alpha = signs * beta
+
+    np.testing.assert_allclose(machine.decision_function(X), K @ beta + machine.intercept_, atol=1e-8 * (1 + C))
+    assert abs(beta.sum()) < 1e-9 * C
+    assert (alpha >= 0).all()
+    assert (alpha <= C).all()
+    free = (alpha > 0) & (alpha < C)
+    assert free.any()
+    np.testing.assert_allclose(margin[free], 1.0, atol=1e-5)
+    assert (margin[alpha == 0] >= 1 - 1e-5).all()
+    assert (margin[alpha == C] <= 1 + 1e-5).all()
+    squared_norm = beta @ K @ beta
+    dual = alpha.sum() - 0.5 * squared_norm
+    primal = 0.5 * squared_norm + C * np.maximum(0, 1 - margin).sum()
+    np.testing.assert_allclose([dual, machine.dual_objective_[0]], primal, rtol=1e-6)
+    np.testing.assert_allclose(machine.primal_objective_, primal, rtol=1e-6)
+    np.testing.assert_allclose(machine.margin_, 1 / np.sqrt(squared_norm), rtol=1e-6)
+    assert machine.kkt_residual_[0] <= machine.tol
+    assert machine.fit_status_ == 0
+
+
+@pytest.mark.parametrize("kernel", [{"kernel": "linear"}, {"kernel": "rbf", "gamma": 0.5}])
+def test_the_optimality_conditions_hold_for_the_hard_margin(kernel: dict[str, Any]) -> None:
+    X, y = separable()
+    signs = 2.0 * y - 1
+    machine = SVC(C=INF, **kernel).fit(X, y)
+    beta = alphas(machine, y.size)
+    margin = signs * machine.decision_function(X)
+    squared_norm = beta @ rows_of(X, kernel) @ beta
+
+    assert abs(beta.sum()) < 1e-8 * np.abs(beta).sum()
+    assert (signs * beta >= 0).all()
+    assert (margin >= 1 - 1e-5).all()
+    np.testing.assert_allclose(margin[machine.support_], 1.0, atol=1e-5)
+    np.testing.assert_allclose(np.abs(beta).sum() - 0.5 * squared_norm, 0.5 * squared_norm, rtol=1e-6)
+    np.testing.assert_allclose(machine.dual_objective_, machine.primal_objective_, rtol=1e-6)
+    np.testing.assert_allclose(machine.margin_, 1 / np.sqrt(squared_norm), rtol=1e-6)
+
+
+def test_the_hard_margin_of_three_points_is_the_one_drawn_by_hand() -> None:
+    # (0, 0) and (0, 2) against (2, 1): the line x1 = 1, half-way, at distance 1.
+    machine = SVC(C=INF, kernel="linear").fit([[0, 0], [0, 2], [2, 1]], [0, 0, 1])
+    np.testing.assert_allclose(machine.coef_, [[1.0, 0.0]], atol=1e-9)
+    np.testing.assert_allclose(machine.intercept_, [-1.0], atol=1e-9)
+    np.testing.assert_allclose(machine.margin_, [1.0])
+    np.testing.assert_allclose(machine.dual_coef_, [[-0.25, -0.25, 0.5]], atol=1e-9)
+
+
+def test_the_hard_margin_is_the_soft_one_with_a_price_no_row_pays() -> None:
+    X, y = separable()
+    hard = SVC(C=INF, kernel="linear").fit(X, y)
+    soft = SVC(C=1e6, kernel="linear", tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(hard.coef_, soft.coef_, rtol=1e-6)
+    assert hard.support_.tolist() == soft.support_.tolist()
+    assert float(np.abs(X @ hard.coef_[0] + hard.intercept_).min() / np.linalg.norm(hard.coef_)) == pytest.approx(
+        hard.margin_[0], rel=1e-6
+    )
+
+
+def test_the_intercept_is_averaged_over_the_free_support_vectors() -> None:
+    X, y = noisy()
+    machine = SVC(kernel="rbf", gamma=0.5).fit(X, y)
+    beta = alphas(machine, y.size)
+    free = (np.abs(beta) > 0) & (np.abs(beta) < 1.0)
+    values = rows_of(X, {"kernel": "rbf", "gamma": 0.5}) @ beta
+    np.testing.assert_allclose(machine.intercept_, (2 * y - 1 - values)[free].mean(), atol=1e-9)
+
+
+def test_polynomial_kernel_of_the_lecture_separates_what_no_line_does() -> None:
+    X, y = np.array([[0, 0], [1, 1], [0, 1], [1, 0]]), [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="C=inf"):
+        SVC(C=INF, kernel="linear").fit(X, y)
+    lecture = SVC(C=INF, kernel="poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
+    assert lecture.score(X, y) == 1.0
+    sigma = 0.7
+    assert SVC(C=INF, kernel="rbf", gamma=1 / (2 * sigma**2)).fit(X, y).score(X, y) == 1.0
+
+
+# Agreement with scikit-learn -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parameters", KERNELS)
+def test_the_optimum_is_that_of_scikit_learn(parameters: dict[str, Any]) -> None:
+    X, y = noisy()
+    signs = 2.0 * y - 1
+    ours = SVC(tol=1e-8, **parameters).fit(X, y)
+    theirs = LibSVC(tol=1e-8, **parameters).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
+    beta = alphas(theirs, y.size)  # type: ignore[arg-type]
+    f = theirs.decision_function(X) - theirs.intercept_
+    dual = signs @ beta - 0.5 * beta @ f
+    np.testing.assert_allclose(ours.dual_objective_[0], dual, rtol=1e-6)
+    assert ours.support_.tolist() == theirs.support_.tolist()
+    assert ours.n_support_.tolist() == theirs.n_support_.tolist()
+    np.testing.assert_allclose(ours.class_weight_, theirs.class_weight_)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-3 * np.abs(theirs.dual_coef_).max())
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_more_classes_one_against_one_are_as_in_scikit_learn(kernel: str, break_ties: bool) -> None:
+    X, y = noisy(150, 4, 4)
+    ours = SVC(kernel=kernel, break_ties=break_ties, tol=1e-6).fit(X, y)
+    theirs = LibSVC(kernel=kernel, break_ties=break_ties, tol=1e-6).fit(X, y)
+    assert ours.predict(X).tolist() == theirs.predict(X).tolist()
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+    assert ours.support_.tolist() == theirs.support_.tolist()
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-3)
+    pairs = ours.set_params(decision_function_shape="ovo").decision_function(X)
+    theirs.set_params(decision_function_shape="ovo", break_ties=False)
+    np.testing.assert_allclose(pairs, theirs.decision_function(X), atol=1e-3)
+    if kernel == "linear":
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+
+
+def test_one_against_the_rest_is_one_machine_for_each_class() -> None:
+    X, y = load_iris(return_X_y=True)
+    machine = SVC(kernel="rbf", multi_class="ovr").fit(X, y)
+    decision = machine.decision_function(X)
+    for code in range(3):
+        single = SVC(kernel="rbf").fit(X, y == code)
+        np.testing.assert_allclose(decision[:, code], single.decision_function(X), atol=1e-6)
+    assert machine.predict(X).tolist() == decision.argmax(axis=1).tolist()
+    assert machine.dual_coef_.shape == (3, machine.support_.size)
+
+
+def test_the_linear_primal_and_the_dual_find_the_same_hyperplane() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    primal = SVC(C=100.0, kernel="linear").fit(X, y)  # too long for the dual alone: the interior point comes first
+    dual = SVC(C=100.0, kernel="precomputed").fit(X @ X.T, y)
+    np.testing.assert_allclose(primal.dual_objective_, dual.dual_objective_, rtol=1e-6)
+    np.testing.assert_allclose(primal.decision_function(X), dual.decision_function(X @ X.T), atol=1e-4)
+    assert primal.n_iter_[0] < dual.n_iter_[0]
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6, 1e8])
+def test_dear_slack_between_classes_that_overlap_reaches_the_optimum(C: float) -> None:
+    X, y = make_moons(400, noise=0.4, random_state=0)
+    gamma = float(1 / (2 * X.var()))
+    machine = SVC(C=C).fit(X, y)
+    signs, beta = 2.0 * y - 1, alphas(machine, y.size)
+    f = rows_of(X, {"kernel": "rbf", "gamma": gamma}) @ beta
+    primal = 0.5 * beta @ f + C * np.maximum(0, 1 - signs * (f + machine.intercept_)).sum()
+    assert abs(beta.sum()) <= 1e-12 * np.abs(beta).sum()
+    assert (signs * beta >= 0).all()
+    assert (signs * beta <= C).all()
+    np.testing.assert_allclose(signs @ beta - 0.5 * beta @ f, primal, rtol=1e-6)  # between them lies the optimum
+    assert machine.n_iter_[0] < 3000
+    if C == 1e4:
+        theirs = LibSVC(C=C, tol=1e-2).fit(X, y)
+        assert machine.score(X, y) == theirs.score(X, y)
+
+
+def test_a_price_that_no_row_pays_may_be_any_and_one_that_floats_cannot_reckon_with_is_reported() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    hard, dear = SVC(C=INF, kernel="linear").fit(X, y), SVC(C=1e20, kernel="linear").fit(X, y)
+    np.testing.assert_allclose(dear.margin_, hard.margin_, rtol=1e-6)
+    X, y = noisy(40)
+    with pytest.warns(ConvergenceWarning, match="lower C"):
+        assert SVC(C=1e20).fit(np.vstack([X, X]), np.concatenate([y, 1 - y])).fit_status_ == 1
+
+
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e6, 1e8])
+@pytest.mark.parametrize("flipped", [0, 20])  # labels, so that the classes overlap
+def test_dear_slack_and_columns_in_units_far_apart_reach_the_optimum(C: float, flipped: int) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    y[:flipped] = 1 - y[:flipped]
+    signs = 2.0 * y - 1
+    machine = SVC(C=C, kernel="linear").fit(X, y)
+    alpha, margin = signs * alphas(machine, y.size), signs * machine.decision_function(X)
+    assert machine.fit_status_ == 0
+    assert (alpha >= 0).all()
+    assert (alpha <= C * (1 + 1e-12)).all()
+    assert abs(signs @ alpha) <= 1e-10 * alpha.sum()
+    assert (margin[alpha < C] >= 1 - 1e-6).all()
+    assert (margin[alpha > 0] <= 1 + 1e-6).all()
+    # The objectives from the multipliers alone and from the plane alone: between them lies the optimum.
+    w = (X - X.mean(axis=0)).T @ (signs * alpha)
+    primal = 0.5 * machine.coef_[0] @ machine.coef_[0] + C * np.maximum(0.0, 1.0 - margin).sum()
+    np.testing.assert_allclose(alpha.sum() - 0.5 * w @ w, primal, rtol=1e-6)
+
+
+def test_an_indefinite_kernel_has_no_rows() -> None:
+    assert embedded(given_gram(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))) is None
+    K = rows_of(noisy(30)[0], {"kernel": "rbf", "gamma": 0.5})
+    rows = embedded(StoredGram(K, np.zeros(30)))
+    assert rows is not None
+    centred = np.eye(30) - 1 / 30
+    np.testing.assert_allclose(rows @ rows.T, centred @ K @ centred, atol=1e-12)
+
+
+def test_many_rows_of_few_features_are_solved_to_the_optimum() -> None:
+    X, y = noisy(6000, 5)
+    machine = SVC(kernel="linear").fit(X, y)
+    np.testing.assert_allclose(machine.primal_objective_, machine.dual_objective_, rtol=1e-6)
+    fewer = SVC(kernel="linear").fit(X[:600], y[:600])
+    np.testing.assert_allclose(fewer.coef_, LibSVC(kernel="linear", tol=1e-7).fit(X[:600], y[:600]).coef_, atol=1e-5)
+
+
+def test_more_rows_than_a_working_set_reach_the_optimum() -> None:
+    X, y = noisy(3500, 5)
+    machine = SVC(kernel="rbf").fit(X, y)
+    assert machine.kkt_residual_[0] <= machine.tol
+    np.testing.assert_allclose(machine.primal_objective_, machine.dual_objective_, rtol=1e-6)
+
+
+# Kernels given by the user -------------------------------------------------------------------------------------------
+
+
+def gaussian(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return np.exp(-0.5 * ((A[:, None] - B[None, :]) ** 2).sum(axis=2))
+
+
+@pytest.mark.parametrize("c", [2, 3])
+def test_callable_and_precomputed_kernels_are_the_named_one(c: int) -> None:
+    X, y = noisy(100, 4, c)
+    query = noisy(40, 4, c, seed=1)[0]
+    named = SVC(kernel="rbf", gamma=0.5).fit(X, y)
+    called = SVC(kernel=gaussian).fit(X, y)
+    given = SVC(kernel="precomputed").fit(gaussian(X, X), y)
+    expected = named.decision_function(query)
+    np.testing.assert_allclose(called.decision_function(query), expected, atol=1e-6)
+    np.testing.assert_allclose(given.decision_function(gaussian(query, X)), expected, atol=1e-6)
+    assert given.support_.tolist() == named.support_.tolist()
+    assert given.support_vectors_.size == 0
+
+
+def test_a_precomputed_kernel_forgets_rows_of_weight_zero() -> None:
+    X, y = noisy(80)
+    weight = np.arange(80) % 3 > 0
+    K = gaussian(X, X)
+    weighted = SVC(kernel="precomputed").fit(K, y, sample_weight=weight)
+    fewer = SVC(kernel="precomputed").fit(K[np.ix_(weight, weight)], y[weight])
+    np.testing.assert_allclose(
+        weighted.decision_function(K), fewer.decision_function(K[:, weight]), rtol=1e-9, atol=1e-9
+    )
+    assert set(weighted.support_) <= set(np.flatnonzero(weight))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (np.triu(np.ones((4, 4))), "symmetric"),
+        (np.ones((4, 3)), "square"),
+    ],
+)
+def test_a_precomputed_kernel_that_is_none_is_refused(kernel: np.ndarray, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SVC(kernel="precomputed").fit(kernel, [0, 0, 1, 1])
+
+
+# Laws ----------------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 1000),
+    kernel=st.sampled_from(["linear", "rbf", "poly"]),
+    C=st.sampled_from([0.1, 1.0, 20.0]),
+    multi_class=st.sampled_from(["ovo", "ovr"]),
+)
+@example(seed=193, kernel="linear", C=0.1, multi_class="ovo")  # no free row, but one a rounding error from its bound
+def test_weight_two_is_the_row_twice(seed: int, kernel: str, C: float, multi_class: str) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 3
+    weight = rng.integers(0, 3, 30)
+    weight[:3] = 1
+    machine = SVC(kernel=kernel, C=C, multi_class=multi_class)
+    weighted = machine.fit(X, y, sample_weight=weight).decision_function(X)
+    repeated = machine.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).decision_function(X)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 1000), kernel=st.sampled_from(["linear", "rbf", "poly"]))
+def test_row_order_feature_order_and_label_names_do_not_matter(seed: int, kernel: str) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    rows, columns = rng.permutation(40), rng.permutation(3)
+    plain = SVC(kernel=kernel).fit(X, y).decision_function(X)
+    other = SVC(kernel=kernel).fit(X[rows][:, columns], np.array(["a", "b"])[y[rows]])
+    np.testing.assert_allclose(other.decision_function(X[:, columns]), plain, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10_000), n=st.integers(4, 30), gap=st.floats(-1.0, 1.0))
+def test_the_hard_margin_separates_or_says_that_it_cannot(seed: int, n: int, gap: float) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, 2))
+    X[:, 0] = np.where(y == 1, np.abs(X[:, 0]) + gap, -np.abs(X[:, 0]))
+    separate = X[y == 1, 0].min() - X[y == 0, 0].max()
+    machine = SVC(C=INF, kernel="linear")
+    if _a_line_separates(X, y):
+        machine.fit(X, y)
+        assert machine.score(X, y) == 1.0
+        assert machine.margin_[0] >= 0.5 * separate * (1 - 1e-6)
+        assert ((2 * y - 1) * machine.decision_function(X) >= 1 - 1e-4).all()
+    else:
+        with pytest.raises(ValueError, match="C=inf"):
+            machine.fit(X, y)
+
+
+def _a_line_separates(X: np.ndarray, y: np.ndarray) -> bool:
+    """Whether some w, b have y (w·x + b) ≥ 1: a linear programme without an objective."""
+    rows = (1 - 2 * y)[:, None] * np.column_stack([X, np.ones(y.size)])
+    return linprog(np.zeros(3), A_ub=rows, b_ub=-np.ones(y.size), bounds=(None, None)).status == 0
+
+
+def test_the_same_data_gives_the_same_bits() -> None:
+    X, y = noisy(200, 4, 3)
+    first, second = (SVC(C=10.0).fit(X, y) for _ in range(2))
+    assert first.decision_function(X).tobytes() == second.decision_function(X).tobytes()
+
+
+# Bad input -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_rows_with_both_labels_have_no_hard_margin(kernel: str) -> None:
+    X, y = noisy(20)
+    with pytest.raises(ValueError, match="C=inf asks for a hyperplane that separates the classes"):
+        SVC(C=INF, kernel=kernel).fit(np.vstack([X, X]), np.concatenate([y, 1 - y]))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_rows_with_both_labels_have_a_soft_margin(kernel: str) -> None:
+    X, y = noisy(20)
+    machine = SVC(kernel=kernel).fit(np.vstack([X, X]), np.concatenate([y, 1 - y]))
+    assert np.isfinite(machine.decision_function(X)).all()
+    np.testing.assert_allclose(machine.primal_objective_, machine.dual_objective_, rtol=1e-6)
+
+
+def test_one_class_is_refused() -> None:
+    with pytest.raises(ValueError, match="one class only"):
+        SVC().fit([[0.0], [1.0]], ["a", "a"])
+
+
+@pytest.mark.parametrize("C", [1.0, INF])
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_the_unit_of_the_features_does_not_matter_to_a_scaled_kernel(scale: float, C: float) -> None:
+    X, y = separable()
+    plain, scaled = SVC(C=C).fit(X, y), SVC(C=C).fit(X * scale, y)
+    np.testing.assert_allclose(scaled.decision_function(X * scale), plain.decision_function(X), atol=1e-5)
+    hard = SVC(C=INF, kernel="linear")
+    assert hard.fit(X * scale, y).margin_[0] / scale == pytest.approx(hard.fit(X, y).margin_[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_lengths_whose_squares_overflow_are_refused_in_a_sentence(scale: float) -> None:
+    X, y = separable()
+    with pytest.raises(ValueError, match="scale the columns"):
+        SVC(kernel="linear").fit(X * scale, y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+def test_constant_columns_predict_one_class(kernel: str) -> None:
+    machine = SVC(kernel=kernel).fit(np.full((5, 2), 3.0), [0, 0, 0, 1, 1])
+    assert machine.predict(np.full((2, 2), 3.0)).tolist() == [0, 0]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+@pytest.mark.parametrize("weight", [1e300, 1e308])
+@pytest.mark.parametrize("c", [2, 4])
+def test_weights_near_the_largest_float_overflow_nothing(kernel: str, weight: float, c: int) -> None:
+    X, y = noisy(40, c=c)
+    machine = SVC(kernel=kernel, max_iter=2000).fit(X, y, sample_weight=np.full(40, weight))
+    assert np.isfinite(machine.decision_function(X)).all()
+    assert np.isfinite([machine.dual_objective_, machine.primal_objective_]).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_of_weights_beyond_all_measure_the_proportions_still_count(kernel: str) -> None:
+    X, y, weight = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1], np.array([3.0, 1.0, 1.0, 3.0])
+    for unit in (1.0, 1e307):
+        machine = SVC(kernel=kernel, C=100.0).fit(X, y, sample_weight=weight * unit)
+        np.testing.assert_allclose(machine.decision_function(X), [-1, -1, 1, 1], atol=1e-4)
+        assert machine.predict([[0.0], [1.0]]).tolist() == [0, 1]
+
+
+def test_a_distant_origin_costs_no_digits() -> None:
+    X, y = noisy()
+    for kernel in ("linear", "rbf"):
+        near, far = SVC(kernel=kernel, gamma=0.5).fit(X, y), SVC(kernel=kernel, gamma=0.5).fit(X + 1e6, y)
+        np.testing.assert_allclose(far.decision_function(X + 1e6), near.decision_function(X), atol=1e-4)
+
+
+def test_too_few_steps_are_reported() -> None:
+    X, y = noisy()
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        machine = SVC(max_iter=3).fit(X, y)
+    assert machine.fit_status_ == 1
+    assert machine.kkt_residual_[0] > machine.tol
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"C": 0}, {"C": -1}, {"C": float("nan")}, {"kernel": "cubic"}, {"gamma": -1}, {"degree": -1}, {"tol": 0}],
+)
+def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        SVC(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_class_weight_must_be_positive() -> None:
+    with pytest.raises(ValueError, match="class_weight"):
+        SVC(class_weight={0: 0.0}).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("convert", [np.float32, np.int64, np.asfortranarray, lambda X: X > 0])
+def test_every_kind_of_table_is_taken_and_left_alone(convert: Any) -> None:
+    X, y = separable()
+    table = convert(10 * X) if not isinstance(convert, type) else (10 * X).astype(convert)
+    table.flags.writeable = False
+    before = table.copy()
+    assert SVC(kernel="linear").fit(table, y).score(table, y) > 0.7
+    assert np.array_equal(table, before)

@@ -1,0 +1,276 @@
+"""Configuration: what is left open is settled, targets are trusted or refused, errors name key and cure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles import Recorder, composed
+from omegaconf import OmegaConf
+
+from bakeoff.learners import MajorityClassifier
+from bakeoff.pipeline.config.build import build
+from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.settle import as_yaml, explain, resolve, settle
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.job import PARTS
+from bakeoff.pipeline.stages.pruning import METHODS, Pruning
+from bakeoff.pipeline.stages.splitting import KFold
+
+NO_PRUNING = {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
+PRUNABLE, FIXED = {"_target_": "doubles.Recorder"}, {"_target_": "bakeoff.learners.MajorityClassifier"}
+NONE, GRID = (
+    {"_target_": "bakeoff.pipeline.stages.tuning.NoTuning"},
+    {"_target_": "bakeoff.pipeline.stages.tuning.GridTuning", "space": {"mark": [1]}},
+)
+
+
+def spec(
+    learner: Mapping[str, Any] = PRUNABLE, pruning: str = "none", tuning: Mapping[str, Any] = NONE, **evaluation: Any
+) -> dict[str, Any]:
+    return {
+        "dataset": {"_target_": "bakeoff.pipeline.stages.dataset.bundled", "name": "iris"},
+        "preprocessing": {"_target_": "bakeoff.pipeline.stages.preprocessing.preprocessing"},
+        "learner": dict(learner),
+        "space": {"mark": [1]},
+        "tuning": dict(tuning),
+        "pruning": {"method": pruning}
+        if pruning != "none"
+        else {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"},
+        "evaluation": {"_target_": "bakeoff.pipeline.stages.splitting.KFold", "validation": None, **evaluation},
+        "tracking": {"_target_": "bakeoff.pipeline.tracking.NoTracker"},
+        "seed": 0,
+        "trust": [],
+    }
+
+
+# What the YAML leaves open
+
+
+@pytest.mark.parametrize(
+    ("learner", "validation", "expected"),
+    [
+        (PRUNABLE, 0.2, "best_first"),
+        (PRUNABLE, None, None),
+        (PRUNABLE, 0, None),
+        (FIXED, 0.2, None),
+        ({"_target_": "bakeoff.learners.NoSuchThing"}, 0.2, None),
+        ({}, 0.2, None),
+    ],
+)
+def test_auto_prunes_what_can_be_pruned_where_there_are_rows(learner: Any, validation: Any, expected: Any) -> None:
+    settled = settle(spec(learner, "auto", validation=validation))
+    assert settled["pruning"].get("method") == expected
+    assert (
+        settled["pruning"]["_target_"]
+        == f"bakeoff.pipeline.stages.pruning.{'NoPruning' if expected is None else 'Pruning'}"
+    )
+    assert settled["evaluation"]["validation"] == (validation or 0)
+
+
+@pytest.mark.parametrize(
+    ("pruning", "tuning", "validation", "folds"),
+    [
+        ("none", NONE, 0, None),
+        ("best_first", NONE, 0.2, None),
+        ("bottom_up", NONE, 0.2, None),
+        ("pessimistic", NONE, 0, None),
+        ("none", GRID, 0.2, 0),
+        ("pessimistic", GRID, 0.2, 0),
+        ("best_first", GRID, 0.2, 5),
+        ("none", GRID | {"folds": 3}, 0, 3),
+        ("best_first", GRID | {"folds": 3}, 0.2, 3),
+        ("best_first", GRID | {"folds": 0}, 0.2, 0),  # preflight refuses it
+    ],
+)
+def test_rows_and_inner_folds_follow_from_what_chooses(
+    pruning: str, tuning: Any, validation: float, folds: Any
+) -> None:
+    settled = settle(spec(pruning=pruning, tuning=tuning))
+    assert settled["evaluation"]["validation"] == validation
+    assert settled["tuning"].get("folds") == folds
+
+
+def test_settle_and_the_stage_agree_on_who_needs_rows() -> None:
+    for method in METHODS:
+        needs = settle(spec(pruning=method))["evaluation"]["validation"] > 0
+        assert needs == Pruning(method).needs_rows
+
+
+def test_what_is_given_is_kept_and_the_argument_too() -> None:
+    given = spec(pruning="best_first", tuning=GRID, validation=0.3)
+    before = as_yaml(given)
+    settled = settle(given)
+    assert settled["evaluation"]["validation"] == 0.3
+    assert "space" not in settled
+    assert as_yaml(given) == before
+    assert settle(settled) == settled
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_is_not_there_is_refused(part: str) -> None:
+    with pytest.raises(Refusal, match=f"{part} must name an option: add {part}=NAME"):
+        settle(spec() | {part: None})
+
+
+# Building
+
+
+def test_build_gives_what_is_described_with_plain_lists() -> None:
+    made = build({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 3}, "evaluation", [])
+    assert made == KFold(folds=3)
+    learner = build({"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": ["a"]}, "learner", [])
+    assert type(learner) is MajorityClassifier
+    assert type(learner.categorical_features) is list
+
+
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        ({}, "learner has no _target_: it must name the class or function to call"),
+        ({"_target_": "os.system", "command": "true"}, r"learner._target_='os.system' is outside .* add trust=\[os\]"),
+        ({"_target_": "sklearn.os.getcwd"}, r"learner._target_='sklearn.os.getcwd' is outside the trusted packages"),
+        (
+            {"_target_": "bakeoff.pipeline.tracking.provenance.subprocess.run", "args": "true"},
+            r"outside .* add trust=\[subprocess\]",
+        ),
+        (
+            {"_target_": "bakeoff.learners.MajorityClasifier"},
+            r"_target_='bakeoff.learners.MajorityClasifier' is not there. Did you mean 'MajorityClassifier'\?",
+        ),
+        ({"_target_": "sklearn.svn.SVC"}, r"_target_='sklearn.svn.SVC' is not there. Did you mean 'svm'\?"),
+        ({"_target_": "bakeoff.learners"}, r"learner .bakeoff.learners.: "),
+        (
+            {"_target_": "bakeoff.learners.MajorityClassifier", "foo": 1},
+            r"learner.foo is not a key of bakeoff.learners.Maj",
+        ),
+        ({"_target_": "sklearn.svm"}, "learner .sklearn.svm.: "),
+        (
+            {
+                "_target_": "bakeoff.learners.MajorityClassifier",
+                "categorical_features": [{"_target_": "doubles.Recorder"}],
+            },
+            r"learner.categorical_features\[0\]._target_='doubles.Recorder' is outside",
+        ),
+    ],
+)
+def test_what_cannot_be_built_or_trusted_is_refused(node: Any, said: str) -> None:
+    with pytest.raises(Refusal, match=said) as refused:
+        build(node, "learner", [])
+    assert "\n" not in str(refused.value)
+
+
+def test_a_module_that_cannot_be_imported_is_refused_with_its_reason(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "broken_package.py").write_text("import no_such_package")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Refusal, match=r"broken_package.Learner cannot be imported: No module named 'no_such_package'"):
+        build({"_target_": "broken_package.Learner"}, "learner", ["broken_package"])
+
+
+def test_trust_admits_a_package() -> None:
+    assert isinstance(build({"_target_": "doubles.Recorder", "mark": 2}, "learner", ["doubles"]), Recorder)
+
+
+def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
+    with pytest.raises(Refusal, match=r"^evaluation.folds=1 must be a whole number of at least 2"):
+        build({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 1}, "evaluation", [])
+
+
+# Resolving and recording
+
+
+def test_a_value_that_must_be_given_is_asked_for() -> None:
+    with pytest.raises(Refusal, match=r"dataset.path must be given: add dataset.path=VALUE"):
+        resolve(OmegaConf.create({"dataset": {"path": "???"}}))
+
+
+def test_an_interpolation_that_points_nowhere_is_refused() -> None:
+    with pytest.raises(Refusal, match=r"a.b: .*'c' not found"):
+        resolve(OmegaConf.create({"a": {"b": "${c}"}}))
+
+
+def test_a_record_can_be_read_again() -> None:
+    settled = settle(spec(pruning="best_first"))
+    assert OmegaConf.to_container(OmegaConf.create(as_yaml(settled))) == settled
+
+
+# Hydra
+
+
+def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
+    settled = settle(resolve(composed()))
+    assert settled["dataset"]["name"] == "breast_cancer"
+    assert settled["learner"]["_target_"] == "bakeoff.learners.DecisionTreeClassifier"
+    assert settled["pruning"]["method"] == "best_first"
+    assert settled["evaluation"]["validation"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["learner=majoriti"], r"learner=majoriti is not an option. Did you mean 'majority'\?"),
+        (["dataset=irs"], r"dataset=irs is not an option. Did you mean 'iris'\?"),
+        (
+            ["learner=majority", "learner.categorical_feature=1"],
+            r"learner.categorical_feature is not a key. Did you mean",
+        ),
+        (["evaluation=kfold", "evaluation.fold=3"], r"evaluation.fold is not a key. Did you mean 'folds'\?"),
+        (["sead=1"], r"sead is not a key. Did you mean 'seed'\?"),
+        (["seed=abc"], "seed: Value 'abc' of type 'str' could not be converted to Integer"),
+        (["trust=os"], "trust: Invalid value"),
+    ],
+)
+def test_errors_of_composition_are_sentences(words: list[str], said: str) -> None:
+    explained = explain(_raised_by(words))
+    assert explained.__class__ is Refusal
+    with pytest.raises(Refusal, match=said):
+        raise explained
+    assert "\n" not in str(explained)
+
+
+def test_a_refusal_needs_no_explanation() -> None:
+    refusal = Refusal("as it is")
+    assert explain(refusal) is refusal
+
+
+def test_every_combination_of_stages_composes() -> None:
+    for group in ("preprocessing", "tuning", "pruning", "evaluation", "tracking"):
+        for file in (CONF / group).glob("*.yaml"):
+            settled = settle(resolve(composed("learner=majority", f"{group}={file.stem}")))
+            if group not in ("tuning", "pruning"):  # a space is wanted for the one, and auto is settled
+                build(settled[group] if group != "evaluation" else _splitter(settled), group, [])
+
+
+def _splitter(settled: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settled["evaluation"].items() if key != "metrics"}
+
+
+def _raised_by(words: list[str]) -> Exception:
+    try:
+        composed(*words)
+    except Exception as error:
+        return error
+    raise AssertionError(f"{words} compose")
+
+
+def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -> None:
+    composed_spec = resolve(composed("learner=knn", "space=decision_three"))
+    with pytest.raises(Refusal, match=r"space=decision_three is not an option.*decision_tree"):
+        settle(composed_spec, {"learner": "knn", "space": "decision_three"})
+    settle(resolve(composed("learner=majority")), {"learner": "majority", "space": "majority"})
+
+
+def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
+    node = {"_target_": "bakeoff.pipeline.stages.dataset.bundled", "name": "iris", "positiv": "setosa"}
+    with pytest.raises(
+        Refusal, match=r"dataset.positiv is not a key of bakeoff.pipeline.stages.dataset.bundled.*positive"
+    ):
+        build(node, "dataset", [])
+
+
+@pytest.mark.parametrize("n_jobs", [0, -3])
+def test_a_number_of_processes_that_is_none_is_refused(n_jobs: int) -> None:
+    with pytest.raises(Refusal, match=f"n_jobs={n_jobs} must be a number of processes"):
+        settle(spec() | {"n_jobs": n_jobs})

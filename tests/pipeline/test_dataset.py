@@ -1,0 +1,319 @@
+"""Datasets: what comes with bakeoff, files of the user's own, kinds of columns, and every refusal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import datasets
+
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table, read_file, read_table, with_kinds
+
+PEOPLE = """\
+age,height,job,owner,code,bought
+30,1.7,cook,true,007,yes
+41,1.8,smith,false,010,no
+,1.6,,true,007,yes
+29,,cook,false,011,no
+"""
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> str:
+    path = tmp_path / "people.csv"
+    path.write_text(PEOPLE)
+    return str(path)
+
+
+def written(folder: Path, text: str, name: str = "table.csv") -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+# What comes with bakeoff
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes"),
+    [
+        ("iris", (150, 4), ["setosa", "versicolor", "virginica"]),
+        ("wine", (178, 13), ["class_0", "class_1", "class_2"]),
+        ("breast_cancer", (569, 30), ["benign", "malignant"]),
+        ("digits", (1797, 64), list("0123456789")),
+    ],
+)
+def test_bundled_classes_bear_their_names(name: str, shape: tuple[int, int], classes: list[str]) -> None:
+    data, original = bundled(name), getattr(datasets, f"load_{name}")()
+    assert data.X.shape == shape
+    assert data.classes.tolist() == classes
+    assert (data.X.to_numpy() == original.data).all()
+    assert (data.y == original.target_names.astype(str)[original.target]).all()
+    assert (data.task, data.nominal, data.target) == ("classification", [], "target")
+
+
+def test_diabetes_is_regression() -> None:
+    data = bundled("diabetes")
+    assert (data.task, data.X.shape, data.positive) == ("regression", (442, 10), None)
+    assert (data.y == datasets.load_diabetes().target).all()
+
+
+def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
+    assert bundled("breast_cancer", positive="benign").positive == "benign"
+    assert bundled("breast_cancer").positive == "malignant"
+    assert bundled("iris").positive is None
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: bundled("irish"), r"dataset.name='irish' is not bundled. Did you mean 'iris'\?"),
+        (
+            lambda: bundled("breast_cancer", positive="malign"),
+            r"dataset.positive='malign' .* Did you mean 'malignant'\?",
+        ),
+        (lambda: lecture_table("mortgage", "decisions"), r"dataset.target='decisions' .* Did you mean 'decision'\?"),
+    ],
+)
+def test_wrong_names_of_bundled_sets_are_refused_with_the_nearest(call: Any, said: str) -> None:
+    with pytest.raises(Refusal, match=said):
+        call()
+
+
+def test_colours_are_the_lectures_six_points() -> None:
+    data = lecture_table("colours", "colour", positive="Red")
+    assert data.X.to_numpy().tolist() == [[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]]
+    assert "".join(label[0] for label in data.y) == "RBRBBR"
+    assert (data.nominal, data.positive, data.name) == ([], "Red", "colours")
+
+
+def test_mortgage_is_the_lectures_ten_applications_all_nominal() -> None:
+    data = lecture_table("mortgage", "decision", positive="Approve")
+    assert data.X.shape == (10, 3)
+    assert data.nominal == ["job", "deposit", "family"]
+    approved = data.X[data.y == "Approve"]
+    assert (approved["job"] == "true").sum() == 4  # W19: P(job=true given Approve) = 4/5
+    assert (approved["deposit"] == "low").sum() == 3
+    assert (data.X["family"][data.y == "Reject"] == "children").sum() == 2
+
+
+def test_reading_is_the_lectures_six_articles_all_nominal() -> None:
+    data = lecture_table("reading", "action", positive="reads")
+    assert data.X.shape == (6, 4)
+    assert data.nominal == ["author", "thread", "length", "where"]
+    assert "".join(label[0] for label in data.y) == "srssrs"
+    assert (data.X["length"] == "short").tolist() == (data.y == "reads").tolist()  # W23: length alone decides
+
+
+def test_cars_are_rs_fifty_stopping_distances() -> None:
+    data = lecture_table("cars", "distance", task="regression")
+    assert (data.task, data.X.shape) == ("regression", (50, 1))
+    assert data.X["speed"].mean() == pytest.approx(15.4)
+    assert data.y.mean() == pytest.approx(42.98)
+    slope, intercept = np.polyfit(data.X["speed"], data.y, 1)
+    assert (slope, intercept) == (
+        pytest.approx(3.932409, abs=1e-6),
+        pytest.approx(-17.579095, abs=1e-6),
+    )  # lm(dist~speed)
+
+
+# Kinds of columns
+
+
+def test_kinds_are_inferred_from_the_cells(people: str) -> None:
+    data = read_table(people, "bought")
+    assert data.nominal == ["job", "owner"]
+    assert [str(data.X[name].dtype) for name in ("age", "height", "code")] == ["float64"] * 3
+    assert data.X["owner"].cat.categories.tolist() == ["false", "true"]
+    assert data.X.isna().sum().to_dict() == {"age": 1, "height": 1, "job": 1, "owner": 0, "code": 0}
+    assert (data.name, data.target, data.positive) == ("people", "bought", "yes")
+
+
+def test_kinds_are_overridden_by_name_and_columns_dropped(people: str) -> None:
+    data = read_table(people, "bought", nominal=["code", "age"], drop=["height"])
+    assert data.nominal == ["age", "job", "owner", "code"]
+    assert data.X["code"].tolist() == ["007", "010", "007", "011"]
+    assert data.X["age"].dropna().tolist() == ["30", "41", "29"]
+    assert "height" not in data.X
+
+
+def test_a_numeric_override_makes_numbers_of_what_does_not_look_it(tmp_path: Path) -> None:
+    table = with_kinds(pd.DataFrame({"x": pd.Series(["1", "2.5", None], dtype=object)}), numeric=["x"])
+    assert table["x"].tolist()[:2] == [1.0, 2.5]
+    assert np.isnan(table["x"][2])
+    truths = read_table(written(tmp_path, "flag,y\ntrue,a\nfalse,b\n"), "y")
+    assert truths.nominal == ["flag"]
+
+
+def test_truth_values_are_spelled_alike_whatever_stands_beside_them(tmp_path: Path) -> None:
+    alone = read_table(written(tmp_path, "job,y\ntrue,a\nfalse,b\n", "alone.csv"), "y")
+    mixed = read_table(written(tmp_path, "job,y\ntrue,a\nmaybe,b\n,b\n", "mixed.csv"), "y")
+    holed = read_table(written(tmp_path, "job,y\ntrue,a\nfalse,b\n,b\n", "holed.csv"), "y")
+    assert {data.X["job"][0] for data in (alone, mixed, holed)} == {"true"}
+
+
+def test_a_file_of_codes_and_one_with_a_missing_code_agree(tmp_path: Path) -> None:
+    whole = read_table(written(tmp_path, "code,y\n1,a\n2,b\n", "whole.csv"), "y", nominal=["code"])
+    holed = read_table(written(tmp_path, "code,y\n1,a\n,b\n", "holed.csv"), "y", nominal=["code"])
+    assert whole.X["code"][0] == holed.X["code"][0] == "1"
+
+
+# Task and target
+
+
+@pytest.mark.parametrize(
+    ("cells", "task", "kind"),
+    [
+        (["yes", "no", "yes"], "classification", "U"),
+        (["true", "false", "true"], "classification", "U"),
+        (["0", "1", "2"], "classification", "i"),
+        (["1.0", "2.0", "1.0"], "classification", "U"),
+        (["1.5", "2.0", "1.0"], "regression", "f"),
+        ([str(value) for value in range(20)], "classification", "i"),
+        ([str(value) for value in range(21)], "regression", "f"),
+    ],
+)
+def test_task_is_inferred_from_the_target(tmp_path: Path, cells: list[str], task: str, kind: str) -> None:
+    data = read_table(written(tmp_path, "x,y\n" + "".join(f"1,{cell}\n" for cell in cells)), "y")
+    assert (data.task, data.y.dtype.kind) == (task, kind)
+
+
+def test_task_is_overridden(tmp_path: Path) -> None:
+    path = written(tmp_path, "x,y\n1,0\n2,1\n3,2\n")
+    assert read_table(path, "y", task="regression").y.tolist() == [0.0, 1.0, 2.0]
+    half = written(tmp_path, "x,y\n1,0.5\n2,1.5\n", "half.csv")
+    assert read_table(half, "y", task="classification").classes.tolist() == ["0.5", "1.5"]
+
+
+def test_positive_class_is_given_in_any_spelling_of_its_label(tmp_path: Path) -> None:
+    path = written(tmp_path, "x,y\n1,0\n2,1\n")
+    assert read_table(path, "y").positive == 1
+    assert read_table(path, "y", positive="0").positive == 0
+    assert read_table(path, "y", task="regression").positive is None
+
+
+def test_groups_are_no_feature_and_separators_are_free(tmp_path: Path) -> None:
+    data = read_table(written(tmp_path, "x;who;y\n1;ann;0\n2;bob;1\n3;ann;1\n"), "y", groups="who", separator=";")
+    assert list(data.X) == ["x"]
+    assert data.groups is not None
+    assert data.groups[0] == data.groups[2] != data.groups[1]
+
+
+def test_parquet_is_read_like_text(people: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    text = read_table(people, "bought", nominal=["code"])
+    frame = read_file(Path(people), nominal=["code"])
+    frame.to_parquet(tmp_path / "people.parquet")
+    columns = read_table(str(tmp_path / "people.parquet"), "bought", nominal=["code"])
+    assert columns.digest() == text.digest()
+
+
+def test_a_description_tells_rows_kinds_and_target(people: str) -> None:
+    said = read_table(people, "bought").describe()
+    assert said == "people: 4 rows, 3 numeric and 2 nominal columns, 2 classes of bought (positive: yes)"
+    assert "regression of target" in bundled("diabetes").describe()
+
+
+# Digest
+
+
+def test_digest_does_not_know_where_the_file_lies(people: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    copied = written(tmp_path / "elsewhere", PEOPLE, "renamed.csv")
+    assert read_table(copied, "bought").digest() == read_table(people, "bought").digest()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("30,1.7", "31,1.7"),
+        ("smith", "cook"),
+        (",1.6", "0,1.6"),
+        ("29,,", "29,1.9,"),
+        ("age,height", "years,height"),
+        ("011,no", "011,yes"),
+        ("bought", "sold"),
+        ("41,1.8,smith,false,010,no\n", ""),
+    ],
+)
+def test_digest_changes_with_each_cell_and_name(people: str, tmp_path: Path, old: str, new: str) -> None:
+    text = PEOPLE.replace(old, new)
+    assert text != PEOPLE
+    changed = read_table(written(tmp_path, text), "sold" if new == "sold" else "bought")
+    assert changed.digest() != read_table(people, "bought").digest()
+
+
+def test_digest_changes_with_each_kind_and_part(people: str) -> None:
+    options: list[dict[str, Any]] = [
+        {},
+        {"nominal": ["code"]},
+        {"drop": ["code"]},
+        {"positive": "no"},
+        {"groups": "code"},
+        {"groups": "owner"},
+    ]
+    digests = {read_table(people, "bought", **option).digest() for option in options}
+    assert len(digests) == len(options)
+
+
+def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None:
+    X = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
+    data = Dataset("d", X, np.array([0, 1, 1]), "classification", "y")
+    reordered = Dataset("d", X.iloc[::-1], data.y[::-1], "classification", "y")
+    numbers = replace(data, task="regression", y=data.y.astype(float))
+    grouped = [replace(data, groups=np.array(groups)) for groups in ([0, 0, 1], [0, 1, 1])]
+    assert len({each.digest() for each in (data, reordered, numbers, *grouped)}) == 5
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("", {}, "is empty; it needs a row of column names"),
+        ("x,y\n", {}, "has column names but no rows"),
+        ("x,y\n1,2\n", {"target": "z"}, r"dataset.target='z' is not a column of the file. Allowed: x, y"),
+        ("x,label\n1,a\n", {"target": "lable"}, r"Did you mean 'label'\?"),
+        ("x,y\n1,a\n2,\n3,\n", {}, "dataset.target='y' has 2 missing cells in table.csv; remove those rows"),
+        ("x,y\n1,a\ntwo,b\n", {"numeric": ["x"]}, "dataset.numeric names 'x'.*two"),
+        ("x,y\n1,a\n", {"numeric": ["xx"]}, "dataset.numeric='xx' is not a column"),
+        ("x,y\n1,a\n", {"nominal": ["q"]}, "dataset.nominal='q' is not a column"),
+        ("x,y\n1,a\n", {"drop": ["q"]}, "dataset.drop='q' is not a column"),
+        ("x,y\n1,a\n", {"groups": "q"}, "dataset.groups='q' is not a column"),
+        ("x,y\n1,a\n", {"drop": "x"}, r"must be a list of columns: dataset.drop=\[x\]"),
+        ("x,y\n1,a\n", {"drop": ["y"]}, "name a column twice"),
+        ("x,y\n1,a\n", {"groups": "y"}, "name a column twice"),
+        ("x,w,y\n1,2,a\n", {"groups": "w", "drop": ["w"]}, "name a column twice"),
+        ("x,w,y\n1,2,a\n1,,a\n", {"groups": "w"}, "dataset.groups='w' has 1 missing cells"),
+        ("x,y\n1,a\n", {"drop": ["x"]}, "has no column left to learn from beside 'y'"),
+        ("x,y\n1,a\n", {"task": "clasification"}, r"dataset.task='clasification' .* Did you mean 'classification'\?"),
+        ("x,y\n1,a\n", {"task": "regression"}, "dataset.task=regression, but the target 'y' is not numeric"),
+        ("x,y\n1,a\n2,b\n", {"positive": "c"}, "dataset.positive='c' is no class of the target. Allowed: a, b"),
+        ('x,y\n1,"a\n', {}, "cannot be read as a table"),
+    ],
+)
+def test_bad_files_and_options_are_refused(tmp_path: Path, text: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(Refusal, match=said):
+        read_table(written(tmp_path, text), **({"target": "y"} | options))
+
+
+def test_a_missing_file_is_refused_with_the_folder_it_was_sought_in(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Refusal, match=rf"dataset.path='none.csv' is not a file \(looked in {tmp_path}\)"):
+        read_table("none.csv", "y")
+    with pytest.raises(Refusal, match="is not a file"):
+        read_table(str(tmp_path), "y")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "image.csv").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\n\xff")
+    with pytest.raises(Refusal, match="cannot be read as a table"):
+        read_table(str(tmp_path / "image.csv"), "y")
+    (tmp_path / "no.parquet").write_bytes(b"nothing")
+    with pytest.raises(Refusal, match="cannot be read as a table"):
+        read_table(str(tmp_path / "no.parquet"), "y")

@@ -1,0 +1,234 @@
+"""The loop: each part of the data is read by one stage, seeds are apart, and the run's model is the right one."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import Log, Recorder, RecordingStep, experiment, numbered
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
+
+from bakeoff.learners import DecisionTreeClassifier, KNeighborsClassifier
+from bakeoff.pipeline.experiment import Experiment, Fold, axis_seed, final_model, fit, run
+from bakeoff.pipeline.stages.dataset import bundled
+from bakeoff.pipeline.stages.preprocessing import preprocessing
+from bakeoff.pipeline.stages.pruning import Pruning
+from bakeoff.pipeline.stages.splitting import Holdout, KFold, Split
+from bakeoff.pipeline.stages.tuning import GridTuning
+
+
+class Talkative(Recorder):
+    """Warns on each fit, the same words twice."""
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> Talkative:
+        for _ in range(2):
+            warnings.warn("did not converge", RuntimeWarning, stacklevel=2)
+        super().fit(X, y)
+        return self
+
+
+def loop(experiment: Experiment) -> list[Fold]:
+    return list(run(experiment, experiment.splits()))
+
+
+def recorded(**parts: Any) -> tuple[Experiment, Split, Log]:
+    log = Log()
+    made = experiment(learner=Recorder(log), preprocessing=RecordingStep(log), **parts)
+    return made, made.splits()[0], log
+
+
+# Each part of the data is read by one stage
+
+
+def test_preprocessing_and_learner_are_fitted_on_training_rows_alone() -> None:
+    made, split, log = recorded()
+    fit(made, split)
+    assert log == [("prepare", split.train.tolist()), ("fit", split.train.tolist())]
+
+
+def test_the_test_part_is_only_ever_predicted() -> None:
+    made, split, log = recorded(
+        tuning=GridTuning({"mark": [1, 2]}, folds=2), pruning=Pruning("best_first"), splitter=Holdout()
+    )
+    loop(made)
+    test = set(split.test)
+    assert all(deed == "predict" for deed, rows in log if test & set(rows))
+    assert all(set(rows) == test for _, rows in log if test & set(rows))
+
+
+def test_the_test_part_is_scored_once_and_once_more_before_a_cut() -> None:
+    for parts, times in (({}, 1), ({"pruning": Pruning("best_first")}, 2)):
+        made, split, log = recorded(**parts)
+        loop(made)
+        assert log.of("predict").count(split.test.tolist()) == times
+
+
+def test_one_validation_row_serves_one_choice() -> None:
+    made, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}, folds=3), pruning=Pruning("bottom_up"))
+    fit(made, split)
+    while_tuning = log[: log.index(("fit 1", split.train.tolist()))]
+    assert {row for _, rows in while_tuning for row in rows} == set(split.train)
+    assert log.of("prune bottom_up") == [split.validation.tolist()]
+
+
+def test_after_tuning_on_the_validation_part_the_fit_takes_training_rows_only() -> None:
+    made, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}))
+    fit(made, split)
+    assert log[-1] == ("fit 1", split.train.tolist())
+
+
+def test_every_fold_starts_afresh_and_the_given_learner_stays_unfitted() -> None:
+    made, _, log = recorded(splitter=KFold(folds=4))
+    folds = loop(made)
+    assert log.of("fit") == [fold.split.train.tolist() for fold in folds]
+    assert not hasattr(made.learner, "classes_")
+    assert len({id(fold.model.pipeline[-1]) for fold in folds}) == 4
+
+
+def test_the_data_are_never_written_to() -> None:
+    data = bundled("wine")
+    X, y = data.X.copy(), data.y.copy()
+    loop(experiment(data, GaussianNB(), preprocessing=preprocessing([StandardScaler()])))
+    pd.testing.assert_frame_equal(data.X, X)
+    assert (data.y == y).all()
+
+
+# Folds
+
+
+def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first() -> None:
+    (fold,) = loop(experiment(splitter=Holdout(), metrics=["error", "accuracy"]))
+    assert list(fold.scores) == [
+        f"{part}_{name}" for part in ("test", "validation", "train") for name in ("error", "accuracy")
+    ]
+    assert fold.scores["test_accuracy"] == 0.25
+    assert fold.outcome.truth.tolist() == numbered().y[fold.split.test].tolist()
+    (bare, *_) = loop(experiment(splitter=KFold(folds=4), metrics=["accuracy"]))
+    assert list(bare.scores) == ["test_accuracy", "train_accuracy"]
+
+
+def test_folds_are_numbered_and_come_one_by_one() -> None:
+    made, _, log = recorded(splitter=KFold(folds=3))
+    folds = run(made, made.splits())
+    assert log == []
+    assert next(folds).number == 0
+    assert len(log.of("fit")) == 1
+    assert [fold.number for fold in folds] == [1, 2]
+
+
+def test_times_are_told_of_the_stages_that_ran() -> None:
+    made, split, _ = recorded()
+    assert set(fit(made, split).seconds) == {"fit"}
+    made, split, _ = recorded(tuning=GridTuning({"mark": [1]}, folds=2), pruning=Pruning("best_first"))
+    seconds = fit(made, split).seconds
+    assert set(seconds) == {"tune", "fit", "prune"}
+    assert min(seconds.values()) > 0
+
+
+def test_warnings_are_gathered_once_each_and_do_not_escape() -> None:
+    (fold,) = loop(experiment(learner=Talkative()))
+    assert fold.model.warnings == ("did not converge",)
+
+
+def test_a_learners_error_comes_out_as_it_is() -> None:
+    class Broken(Recorder):
+        def fit(self, X: pd.DataFrame, y: np.ndarray) -> Broken:
+            raise ZeroDivisionError("no cure")
+
+    with pytest.raises(ZeroDivisionError, match="no cure"):
+        loop(experiment(learner=Broken()))
+
+
+# The run's model
+
+
+def test_under_holdout_the_model_is_the_one_that_was_scored() -> None:
+    made, _, log = recorded()
+    (fold,) = loop(made)
+    log.clear()
+    assert final_model(made, fold) is fold.model
+    assert log == []
+
+
+def test_under_folds_the_whole_procedure_runs_once_more_on_all_rows() -> None:
+    made, _, log = recorded(splitter=KFold(folds=4), tuning=GridTuning({"mark": [1, 2]}, folds=2))
+    folds = loop(made)
+    log.clear()
+    model = final_model(made, folds[-1])
+    assert log[-2:] == [("prepare", list(range(40))), ("fit 1", list(range(40)))]
+    assert len(log.of("fit 2")) == 2
+    assert model.candidates is not None
+
+
+def test_tuned_on_the_validation_part_the_final_model_leaves_that_part_out() -> None:
+    made, _, log = recorded(splitter=KFold(folds=4, validation=0.25), tuning=GridTuning({"mark": [1, 2]}))
+    folds = loop(made)
+    log.clear()
+    final_model(made, folds[-1])
+    (chosen_on,) = {tuple(rows) for rows in log.of("predict")}
+    assert sorted([*chosen_on, *log[-1][1]]) == list(range(40))
+
+
+# Seeds
+
+
+def test_a_learners_random_state_does_not_change_the_splits() -> None:
+    one, other = (experiment(learner=Recorder(random_state=state)) for state in (0, 1))
+    for a, b in zip(one.splits(), other.splits(), strict=True):
+        assert a.train.tolist() == b.train.tolist()
+        assert a.test.tolist() == b.test.tolist()
+
+
+def test_neither_tuning_nor_pruning_nor_another_learner_change_the_splits() -> None:
+    plain = experiment()
+    others = [
+        experiment(tuning=GridTuning({"mark": [1]})),
+        experiment(pruning=Pruning("best_first")),
+        experiment(learner=GaussianNB()),
+    ]
+    assert all(other.splits()[0].test.tolist() == plain.splits()[0].test.tolist() for other in others)
+
+
+def test_the_seed_decides_splits_and_results() -> None:
+    forest = RandomForestClassifier(5, random_state=0)
+    wine = bundled("wine")
+    first, again, other = (loop(experiment(wine, forest, seed=seed))[0] for seed in (1, 1, 2))
+    assert first.scores == again.scores
+    assert first.split.test.tolist() != other.split.test.tolist()
+
+
+def test_axes_have_seeds_of_their_own() -> None:
+    seeds = {axis_seed(seed, axis) for seed in range(50) for axis in ("split", "tuning")}
+    assert len(seeds) == 100
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_groups_reach_the_splitter() -> None:
+    groups = np.arange(40) // 4
+    (split,) = experiment(replace(numbered(), groups=groups)).splits()
+    assert not set(groups[split.train]) & set(groups[split.test])
+
+
+# Folds in several processes
+
+
+def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> None:
+    made = experiment(bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
+    one, two = loop(made), list(run(made, made.splits(), n_jobs=2))
+    assert [fold.number for fold in two] == [0, 1, 2, 3]
+    assert [fold.scores for fold in two] == [fold.scores for fold in one]
+    for alone, shared in zip(one, two, strict=True):
+        np.testing.assert_array_equal(alone.outcome.predicted, shared.outcome.predicted)
+        np.testing.assert_array_equal(alone.split.test, shared.split.test)
+
+
+def test_what_a_fold_raises_in_another_process_is_raised_here() -> None:
+    made = experiment(bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
+    with pytest.raises(ValueError, match="n_neighbors=1000"):
+        list(run(made, made.splits(), n_jobs=2))

@@ -1,0 +1,41 @@
+"""What the store is asked for earlier runs, on a real SQLite store."""
+
+from __future__ import annotations
+
+import pytest
+
+from bakeoff.pipeline.tracking.history import FEW, finished
+from bakeoff.pipeline.tracking.store import Store, open_store
+
+OLD = [f"old{number}" for number in range(3)]
+NEW = [f"new{number}" for number in range(FEW + 5)]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return a store of finished runs, some long ago, and some that failed."""
+    found = open_store(f"sqlite:///{tmp_path_factory.mktemp('history')}/mlflow.db", "history")
+    for start, (status, hashes) in enumerate([("FINISHED", OLD), ("FAILED", ["lost"]), ("FINISHED", NEW)]):
+        for each in hashes:
+            run = found.client.create_run(found.experiment_id, start_time=start, tags={"config_hash": each})
+            found.client.set_terminated(run.info.run_id, status)
+    return found
+
+
+def test_few_jobs_are_found_by_their_hash_alone(store: Store) -> None:
+    assert set(finished(store, ["old1", "new2", "lost", "never"])) == {"old1", "new2"}
+
+
+def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store) -> None:
+    wanted = [*OLD, *NEW[:FEW], "lost", "never"]
+    found = finished(store, wanted)
+    assert set(found) == {*OLD, *NEW[:FEW]}
+    for key, run_id in found.items():
+        assert store.client.get_run(run_id).data.tags["config_hash"] == key
+
+
+def test_jobs_older_than_the_newest_runs_are_asked_for_one_by_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bakeoff.pipeline.tracking.history.FEW", 1)
+    assert set(finished(store, [*OLD, "never"])) == set(OLD)  # the eight newest are others

@@ -1,0 +1,136 @@
+"""Identity: the same result has the same hash, and whatever decides a result changes it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bakeoff.pipeline.identity import DECISIVE, code_digest, config_hash
+from bakeoff.pipeline.stages.dataset import bundled
+
+SPEC: dict[str, Any] = {
+    "dataset": {"_target_": "bakeoff.pipeline.stages.dataset.read_table", "path": "a.csv", "target": "y"},
+    "preprocessing": {"_target_": "p", "numeric": [{"_target_": "s"}, {"_target_": "i"}], "nominal": []},
+    "learner": {"_target_": "bakeoff.learners.KNeighborsClassifier", "n_neighbors": 5, "weights": "uniform", "p": 2.0},
+    "tuning": {"_target_": "bakeoff.pipeline.stages.tuning.NoTuning"},
+    "pruning": {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"},
+    "evaluation": {"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 5, "validation": 0, "metrics": None},
+    "tracking": {"_target_": "bakeoff.pipeline.tracking.NoTracker"},
+    "seed": 0,
+    "trust": [],
+}
+DIGEST = "0123456789abcdef"
+
+
+def changed(key: str, value: Any) -> dict[str, Any]:
+    """Return SPEC with one dotted key set."""
+    part, _, name = key.partition(".")
+    return SPEC | {part: SPEC[part] | {name: value} if name else value}
+
+
+def test_a_hash_is_sixteen_hexadecimal_digits_and_stays_the_same() -> None:
+    assert config_hash(SPEC, DIGEST) == config_hash(SPEC, DIGEST)
+    assert len(config_hash(SPEC, DIGEST)) == 16
+    assert int(config_hash(SPEC, DIGEST), 16) >= 0
+
+
+def test_the_order_of_keys_does_not_count() -> None:
+    reordered = {
+        key: dict(reversed(value.items())) if isinstance(value, dict) else value
+        for key, value in reversed(SPEC.items())
+    }
+    assert config_hash(reordered, DIGEST) == config_hash(SPEC, DIGEST)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("learner.n_neighbors", 7),
+        ("learner.weights", None),
+        ("learner.new", 1),
+        ("learner._target_", "sklearn.neighbors.KNeighborsClassifier"),
+        ("preprocessing.nominal", [{"_target_": "o"}]),
+        ("preprocessing.numeric", [{"_target_": "i"}, {"_target_": "s"}]),
+        ("tuning.folds", 5),
+        ("pruning.method", "best_first"),
+        ("evaluation.folds", 10),
+        ("evaluation.validation", 0.2),
+        ("evaluation.metrics", ["f1"]),
+        ("seed", 1),
+    ],
+)
+def test_whatever_decides_the_result_changes_it(key: str, value: Any) -> None:
+    assert config_hash(changed(key, value), DIGEST) != config_hash(SPEC, DIGEST)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("dataset.path", "/elsewhere/b.csv"), ("tracking.uri", "http://server"), ("tracking", {}), ("trust", ["mine"])],
+)
+def test_where_data_lie_and_runs_are_kept_does_not_change_it(key: str, value: Any) -> None:
+    assert config_hash(changed(key, value), DIGEST) == config_hash(SPEC, DIGEST)
+
+
+def test_the_data_change_it() -> None:
+    digests = {bundled(name).digest() for name in ("iris", "wine")} | {bundled("breast_cancer", "benign").digest()}
+    assert len({config_hash(SPEC, digest) for digest in digests}) == 3
+
+
+def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
+    assert set(SPEC) - set(DECISIVE) == {"dataset", "tracking", "trust"}
+
+
+# The code counts, its looks do not
+
+OWN = """
+{comment}
+from own.inner import HALF
+
+
+class Floor:
+    {docstring}
+
+    def fit(self, X, y):
+        self.half_ = HALF {operator} 1
+        return self
+"""
+
+
+def digest_of(
+    folder: Path, *, comment: str = "", docstring: str = '"""."""', operator: str = "+", half: str = "0.5"
+) -> str:
+    """Write a learner of one's own, and return its code's digest, as a fresh process sees it."""
+    (folder / "own").mkdir(exist_ok=True)
+    (folder / "own" / "__init__.py").touch()
+    (folder / "own" / "inner.py").write_text(f"HALF = {half}\n")
+    (folder / "own" / "floor.py").write_text(OWN.format(comment=comment, docstring=docstring, operator=operator))
+    asked = "from bakeoff.pipeline.identity import code_digest; print(code_digest(frozenset({'own.floor.Floor'})))"
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(root)!r}, {str(folder)!r}]; {asked}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def test_comments_docstrings_and_formatting_of_code_do_not_count(tmp_path: Path) -> None:
+    plain = digest_of(tmp_path)
+    assert digest_of(tmp_path, comment="# a remark\n\n\n", docstring='"""Says more.\n\n    And more."""') == plain
+
+
+def test_code_of_the_learner_and_of_what_it_imports_counts(tmp_path: Path) -> None:
+    plain = digest_of(tmp_path)
+    assert len({plain, digest_of(tmp_path, operator="-"), digest_of(tmp_path, half="0.25")}) == 3
+
+
+def test_code_of_another_learner_does_not_count() -> None:
+    one, other = (code_digest(frozenset({f"bakeoff.learners.{name}"})) for name in ("KNeighborsClassifier", "SVC"))
+    assert one != other
+    from bakeoff.pipeline import identity
+
+    reached = identity._reach({"bakeoff.learners.knn.estimators"}, identity.OURS)
+    assert not any(module.startswith("bakeoff.learners.svm") for module in reached)

@@ -1,0 +1,198 @@
+"""Preflight: whatever cannot work is refused before the first fit, with the cure; and the cure works."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import Log, Recorder, experiment, numbered, preset
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.experiment import Experiment, run
+from bakeoff.pipeline.preflight import check
+from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table
+from bakeoff.pipeline.stages.preprocessing import preprocessing
+from bakeoff.pipeline.stages.pruning import Pruning
+from bakeoff.pipeline.stages.splitting import GroupKFold, KFold
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
+
+IRIS, DIABETES, MORTGAGE = bundled("iris"), bundled("diabetes"), lecture_table("mortgage", "decision")
+HOLEY = replace(IRIS, X=IRIS.X.mask(IRIS.X < 1.0))
+ONE_HOT = preprocessing(nominal=[OneHotEncoder(sparse_output=False, handle_unknown="ignore")])
+
+
+def holey_mortgage() -> Dataset:
+    X = MORTGAGE.X.copy()
+    X.loc[0, "job"] = np.nan
+    return replace(MORTGAGE, X=X)
+
+
+def infinite(data: Dataset) -> Dataset:
+    X = data.X.copy()
+    X.iloc[3, 1] = np.inf
+    return replace(data, X=X)
+
+
+def knn(k: object = 5) -> KNeighborsClassifier:
+    return KNeighborsClassifier(n_neighbors=k)
+
+
+REFUSED: dict[str, tuple[Experiment, str]] = {
+    "one class": (
+        experiment(numbered(10, "a")),
+        "dataset.target='y' has one class only, 'a'; there is nothing to tell apart",
+    ),
+    "infinite target": (
+        experiment(replace(DIABETES, y=np.where(DIABETES.y > 300, np.inf, DIABETES.y)), Ridge()),
+        "dataset.target='target' holds infinite values; remove those rows",
+    ),
+    "negative seed": (experiment(seed=-1), "seed=-1 must be a whole number from 0"),
+    "classifier for numbers": (
+        experiment(DIABETES, knn()),
+        "dataset=diabetes is regression, but learner KNeighborsClassifier is no regressor; .* learner=.*mean",
+    ),
+    "regressor for classes": (
+        experiment(IRIS, MeanRegressor()),
+        "dataset=iris is classification, but learner MeanRegressor is no classifier; choose one of learner=.*majority",
+    ),
+    "transformer": (experiment(IRIS, StandardScaler()), "learner StandardScaler is no classifier"),
+    "no estimator": (experiment(IRIS, NoTuning()), "learner: NoTuning is not an estimator"),
+    "parameter out of range": (experiment(IRIS, knn(0)), r"learner: The 'n_neighbors' parameter .* Got 0 instead"),
+    "parameter of a wrong type": (experiment(IRIS, knn("abc")), "learner: The 'n_neighbors' .* Got 'abc' instead"),
+    "pruning of what cannot be pruned": (
+        experiment(IRIS, MajorityClassifier(), pruning=Pruning("best_first")),
+        "pruning=best_first, but MajorityClassifier cannot be pruned; use pruning=none, or one of learner=",
+    ),
+    "unknown pruning": (
+        experiment(pruning=Pruning("best_frist")),
+        r"pruning.method='best_frist' is not a method. Did you mean 'best_first'\?",
+    ),
+    "pessimistic pruning for regression": (
+        experiment(DIABETES, DecisionTreeRegressor(), pruning=Pruning("pessimistic")),
+        "pruning=pessimistic counts errors of classes; for regression use pruning=best_first",
+    ),
+    "pruning without rows": (
+        experiment(pruning=Pruning("bottom_up"), splitter=KFold()),
+        "pruning=bottom_up needs a validation part, but evaluation.validation=0; set evaluation.validation=0.2",
+    ),
+    "tuning without rows": (
+        experiment(tuning=GridTuning({"mark": [1]}), splitter=KFold()),
+        "tuning.folds=0 needs a validation part",
+    ),
+    "two choices on the same rows": (
+        experiment(tuning=GridTuning({"mark": [1]}), pruning=Pruning("best_first")),
+        "would choose on the same validation rows; set tuning.folds to 2 or more",
+    ),
+    "unknown parameter in the space": (
+        experiment(IRIS, knn(), tuning=GridTuning({"n_neighbours": [1]})),
+        r"space.n_neighbours is not a parameter of KNeighborsClassifier. Did you mean 'n_neighbors'\?",
+    ),
+    "wrong value in the space": (
+        experiment(IRIS, knn(), tuning=GridTuning({"n_neighbors": [1, -1]})),
+        "space: The 'n_neighbors' parameter .* Got -1 instead",
+    ),
+    "k above the training part": (
+        experiment(IRIS, knn(91)),
+        "learner.n_neighbors=91, but the smallest training part has 90 rows; use at most 90",
+    ),
+    "k of the space above the training part": (
+        experiment(IRIS, knn(), tuning=GridTuning({"n_neighbors": [1, 200]})),
+        "space.n_neighbors=200, but the smallest training part has 90 rows",
+    ),
+    "k of the space above the inner training part": (
+        experiment(IRIS, knn(), tuning=GridTuning({"n_neighbors": [1, 80]}, folds=5)),
+        "space.n_neighbors=80, but the smallest training part has 72 rows",
+    ),
+    "more folds than members": (
+        experiment(numbered(40, "aaaab"), splitter=KFold(folds=10)),
+        "evaluation.folds=10, but class 'b' has 8 rows; use at most 8 folds",
+    ),
+    "more folds than groups": (
+        experiment(replace(numbered(), groups=np.arange(40) // 10), splitter=GroupKFold()),
+        "evaluation.folds=5, but there are 4 groups",
+    ),
+    "more inner folds than rows": (
+        experiment(numbered(20), tuning=GridTuning({"mark": [1]}, folds=13)),
+        "tuning.folds=13, but the smallest training part has 12 rows; use fewer folds",
+    ),
+    "missing cells": (
+        experiment(HOLEY, LogisticRegression()),
+        r"column 'petal .*' has missing cells, and LogisticRegression does not take them; add preprocessing=impute",
+    ),
+    "missing cells after scaling": (
+        experiment(HOLEY, LogisticRegression(), preprocessing=preprocessing([StandardScaler()])),
+        "add preprocessing=impute",
+    ),
+    "nominal columns": (
+        experiment(MORTGAGE, DecisionTreeClassifier()),
+        "column 'job' is nominal, and DecisionTreeClassifier takes numbers only; add preprocessing=one_hot",
+    ),
+    "nominal columns with missing cells": (
+        experiment(holey_mortgage(), LogisticRegression()),
+        r"with missing cells too: preprocessing=full",
+    ),
+    "nominal columns that ours is told to take for numbers": (
+        experiment(MORTGAGE, MajorityClassifier(categorical_features=None)),
+        "column 'job' is nominal, and MajorityClassifier takes numbers only",
+    ),
+    "infinite cells": (
+        experiment(infinite(IRIS), LogisticRegression()),
+        r"dataset: column 'sepal width \(cm\)' holds infinite values; make them missing, or drop the column",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_it_is_refused_in_one_or_two_sentences(case: str) -> None:
+    wrong, said = REFUSED[case]
+    with pytest.raises(Refusal, match=said) as refused:
+        check(wrong)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        experiment(HOLEY, DecisionTreeClassifier()),
+        experiment(MORTGAGE, DecisionTreeClassifier(), preprocessing=ONE_HOT, splitter=KFold(folds=2)),
+        experiment(MORTGAGE, MajorityClassifier(), splitter=KFold(folds=2)),
+        experiment(holey_mortgage(), MajorityClassifier(), splitter=KFold(folds=2)),
+        experiment(IRIS, knn(90)),
+        experiment(IRIS, knn(500), tuning=GridTuning({"n_neighbors": [1, 90]})),
+        experiment(tuning=GridTuning({"mark": [1]}, folds=2), pruning=Pruning("best_first")),
+        experiment(pruning=Pruning("pessimistic"), splitter=KFold(folds=2)),
+        experiment(DIABETES, MeanRegressor()),
+    ],
+)
+def test_what_can_work_passes_and_does(right: Experiment) -> None:
+    splits = check(right)
+    assert [len(split.test) for split in splits] == [len(split.test) for split in right.splits()]
+    assert len(list(run(right, splits))) == len(splits)
+
+
+@pytest.mark.parametrize("data", [HOLEY, MORTGAGE, holey_mortgage()])
+def test_the_cures_named_work(data: Dataset) -> None:
+    for named in ("one_hot", "full") if data.nominal else ("impute",):
+        cured = experiment(
+            data, LogisticRegression(max_iter=5000), preprocessing=preset(named), splitter=KFold(folds=2)
+        )
+        check(cured)
+
+
+def test_nothing_is_fitted() -> None:
+    log = Log()
+    check(experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}, folds=2), pruning=Pruning("bottom_up")))
+    assert log == []
+
+
+def test_a_table_of_cells_is_not_changed() -> None:
+    before = MORTGAGE.X.copy()
+    check(experiment(MORTGAGE, DecisionTreeClassifier(), preprocessing=ONE_HOT))
+    pd.testing.assert_frame_equal(MORTGAGE.X, before)

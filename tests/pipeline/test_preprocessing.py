@@ -1,0 +1,151 @@
+"""Preprocessing: fitted on training rows only, steps in order, nominal columns nominal until a step says otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import experiment, preset
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+
+from bakeoff.pipeline.experiment import fit
+from bakeoff.pipeline.stages.dataset import bundled, lecture_table
+from bakeoff.pipeline.stages.preprocessing import AsNominal, preprocessing
+
+COLOURS = lecture_table("colours", "colour").X
+QUERY = pd.DataFrame({"x1": [1.0], "x2": [2.0]})
+MIXED = pd.DataFrame({
+    "size": [1.0, 2.0, np.nan, 3.0],
+    "colour": pd.Categorical(["red", "blue", "red", None]),
+    "mass": [10.0, np.nan, 30.0, 20.0],
+    "shape": pd.Categorical(["round", "square", "square", "square"]),
+})  # fmt: skip
+
+
+# W7
+
+
+def test_min_max_gives_the_lectures_numbers() -> None:
+    scaler = preset("min_max").fit(COLOURS)
+    expected = [[0.25, 1], [1, 1 / 3], [0, 2 / 3], [0.25, 2 / 3], [0.25, 0], [0.75, 1 / 3]]
+    np.testing.assert_allclose(scaler.transform(COLOURS), expected, rtol=1e-15)
+    np.testing.assert_allclose(scaler.transform(QUERY), [[0.75, 2 / 3]], rtol=1e-15)
+
+
+def test_standardize_gives_the_lectures_z_scores_with_ddof_0() -> None:
+    scaled = preset("standardize").fit_transform(COLOURS)
+    np.testing.assert_allclose(scaled.iloc[0], [-0.4851, 1.5667], atol=5e-5)
+    np.testing.assert_allclose(scaled.mean(), 0, atol=1e-15)
+    np.testing.assert_allclose(scaled.std(ddof=0), 1, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["min_max", "standardize"])
+def test_a_constant_column_becomes_zero(name: str) -> None:
+    scaled = preset(name).fit_transform(pd.DataFrame({"x": [7.0, 7.0, 7.0]}))
+    assert scaled["x"].tolist() == [0.0, 0.0, 0.0]
+
+
+# Kinds of columns
+
+
+def test_none_is_nothing_at_all() -> None:
+    assert preset("none") is None
+    assert preprocessing() is None
+
+
+@pytest.mark.parametrize("name", ["standardize", "min_max", "impute"])
+def test_nominal_columns_stay_categorical(name: str) -> None:
+    table = preset(name).fit_transform(MIXED)
+    assert set(table) == set(MIXED)
+    assert [column for column in table if str(table[column].dtype) == "category"] == ["colour", "shape"]
+
+
+def test_scaling_leaves_missing_cells_missing() -> None:
+    table = preset("standardize").fit_transform(MIXED)
+    assert table["size"].isna().tolist() == [False, False, True, False]
+    np.testing.assert_allclose(table["size"].dropna(), np.array([-1, 0, 1]) / np.sqrt(2 / 3), rtol=1e-15)
+    assert table["colour"].isna().tolist() == [False, False, False, True]
+
+
+def test_impute_takes_the_median_and_the_commonest_value() -> None:
+    table = preset("impute").fit_transform(MIXED)
+    assert table["size"].tolist() == [1.0, 2.0, 2.0, 3.0]
+    assert table["mass"].tolist() == [10.0, 20.0, 30.0, 20.0]
+    assert table["colour"].tolist() == ["red", "blue", "red", "red"]
+
+
+def test_a_value_that_training_did_not_have_is_missing_after_as_nominal() -> None:
+    step = AsNominal().fit(pd.DataFrame({"colour": ["red", "blue"]}))
+    table = step.transform(pd.DataFrame({"colour": ["blue", "green", None]}, index=[5, 6, 7]))
+    assert table["colour"].cat.categories.tolist() == ["blue", "red"]
+    assert table["colour"].isna().tolist() == [False, True, True]
+    assert table.index.tolist() == [5, 6, 7]
+    assert step.get_feature_names_out().tolist() == ["colour"]
+
+
+def test_one_hot_makes_a_column_of_each_value_of_training() -> None:
+    encoder = preset("one_hot").fit(MIXED.iloc[:3])
+    table = encoder.transform(MIXED.iloc[:3])
+    assert sorted(table) == ["colour_blue", "colour_red", "mass", "shape_round", "shape_square", "size"]
+    assert table["colour_red"].tolist() == [1.0, 0.0, 1.0]
+    assert table["size"].tolist()[:2] == [1.0, 2.0]
+
+
+def test_one_hot_of_an_unseen_value_is_zero_everywhere() -> None:
+    encoder = preset("one_hot").fit(MIXED.iloc[:3])
+    unseen = MIXED.iloc[[0]].assign(colour=pd.Categorical(["green"]))
+    table = encoder.transform(unseen)
+    assert table[["colour_blue", "colour_red"]].to_numpy().tolist() == [[0.0, 0.0]]
+    assert table["shape_round"].tolist() == [1.0]
+
+
+def test_full_leaves_numbers_without_gaps() -> None:
+    table = preset("full").fit_transform(MIXED)
+    assert not table.isna().to_numpy().any()
+    assert all(str(dtype) == "float64" for dtype in table.dtypes)
+    np.testing.assert_allclose(table[["size", "mass"]].mean(), 0, atol=1e-15)
+
+
+def test_a_table_of_one_kind_passes_the_steps_of_the_other() -> None:
+    nominal = MIXED[["colour", "shape"]]
+    assert preset("standardize").fit_transform(nominal).equals(nominal)
+    numeric = MIXED[["size", "mass"]]
+    assert preset("one_hot").fit_transform(numeric).equals(numeric)
+
+
+# Order and rows
+
+
+def test_steps_are_applied_in_order() -> None:
+    X = pd.DataFrame({"x": [0.0, 1.0, np.nan, 4.0]})
+    first = preprocessing(numeric=[SimpleImputer(strategy="median"), MinMaxScaler()])
+    assert first is not None
+    assert first.fit_transform(X)["x"].tolist() == [0.0, 0.25, 0.25, 1.0]
+    powers = [PolynomialFeatures(2, include_bias=False), MinMaxScaler()]
+    squared_then_scaled, scaled_then_squared = preprocessing(powers), preprocessing(powers[::-1])
+    assert squared_then_scaled is not None
+    assert scaled_then_squared is not None
+    shifted = X.dropna() + 1
+    assert squared_then_scaled.fit_transform(shifted)["x^2"].tolist()[1] == pytest.approx(3 / 24)  # (4 − 1) / (25 − 1)
+    assert scaled_then_squared.fit_transform(shifted)["x^2"].tolist()[1] == pytest.approx(
+        1 / 16
+    )  # ((2 − 1) / (5 − 1))²
+
+
+def test_it_is_fitted_on_training_rows_only() -> None:
+    wine = bundled("wine")
+    held_out = experiment(wine, LogisticRegression(max_iter=500), preprocessing=preprocessing([StandardScaler()]))
+    (split,) = held_out.splits()
+    model = fit(held_out, split).pipeline
+    scaler = model["preprocessing"].named_transformers_["numeric"][0]
+    np.testing.assert_allclose(scaler.mean_, wine.X.iloc[split.train].mean(), rtol=1e-12)
+    assert not np.allclose(scaler.mean_, wine.X.mean(), rtol=1e-6)
+
+
+def test_the_given_transformer_stays_unfitted() -> None:
+    given = preprocessing([StandardScaler()])
+    held_out = experiment(bundled("wine"), LogisticRegression(max_iter=500), preprocessing=given)
+    fit(held_out, held_out.splits()[0])
+    assert not hasattr(given, "transformers_")

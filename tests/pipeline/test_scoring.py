@@ -1,0 +1,295 @@
+"""Scores: each against a value by hand, undefined ones NaN, and metrics that a learner cannot give refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import Perceptron
+from sklearn.svm import SVC, LinearSVC
+
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.stages.scoring import (
+    CLASSIFICATION,
+    DEFAULTS,
+    REGRESSION,
+    Outcome,
+    choose_metrics,
+    confusion,
+    observe,
+    score,
+)
+
+THREE = np.array(list("abc"))
+
+
+def of(truth: str, predicted: str, positive: str | None = None, classes: str = "", **parts: Any) -> Outcome:
+    labels = np.array(sorted(set(classes or truth + predicted)))
+    return Outcome(np.array(list(truth)), np.array(list(predicted)), classes=labels, positive=positive, **parts)
+
+
+def value(name: str, outcome: Outcome) -> float:
+    chosen = {**CLASSIFICATION, **REGRESSION}[name]
+    return score({name: chosen}, outcome)[name]
+
+
+# Values by hand
+
+
+def test_accuracy_and_error_of_the_lectures_seven_predictions() -> None:
+    outcome = of("aaaabbb", "aabbbba")
+    assert value("accuracy", outcome) == pytest.approx(4 / 7, rel=1e-15)
+    assert value("error", outcome) == pytest.approx(3 / 7, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "positive", "expected"),
+    [
+        ("precision", "y", 3 / 4),  # 3 of 4 called y are y
+        ("recall", "y", 3 / 5),  # 3 of 5 y are called y
+        ("f1", "y", 2 / 3),
+        ("precision", "n", 2 / 4),
+        ("recall", "n", 2 / 3),
+        ("f1", "n", 4 / 7),
+        ("balanced_accuracy", None, (3 / 5 + 2 / 3) / 2),
+        ("accuracy", None, 5 / 8),
+    ],
+)
+def test_two_classes_by_hand(name: str, positive: str | None, expected: float) -> None:
+    assert value(name, of("yyyyynnn", "yyynnynn", positive)) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("precision", (1 + 1 / 3 + 1) / 3),
+        ("recall", (1 / 2 + 1 + 1 / 2) / 3),
+        ("f1", (2 / 3 + 1 / 2 + 2 / 3) / 3),
+        ("balanced_accuracy", (1 / 2 + 1 + 1 / 2) / 3),
+        ("error", 2 / 5),
+    ],
+)
+def test_three_classes_are_averaged_alike(name: str, expected: float) -> None:
+    assert value(name, of("aabcc", "abbcb")) == pytest.approx(expected, rel=1e-15)
+
+
+def test_log_loss_is_in_nats_and_finite_for_a_probability_of_zero() -> None:
+    probabilities = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]])
+    expected = -(math.log(0.5) + math.log(0.8)) / 2
+    assert value("log_loss", of("ab", "ab", classes="abc", probabilities=probabilities)) == pytest.approx(expected)
+    wrong = of("a", "b", classes="ab", probabilities=np.array([[0.0, 1.0]]))
+    assert value("log_loss", wrong) == pytest.approx(-math.log(np.finfo(float).eps))
+
+
+def test_roc_auc_counts_pairs_in_order() -> None:
+    ranks = np.array([0.1, 0.4, 0.35, 0.8])  # of n, n, y, y: 3 of 4 pairs are in order
+    proba = of("nnyy", "nnny", "y", probabilities=np.column_stack([1 - ranks, ranks]))
+    assert value("roc_auc", proba) == pytest.approx(3 / 4)
+    decision = of("nnyy", "nnny", "y", decision=ranks - 0.5)
+    assert value("roc_auc", decision) == pytest.approx(3 / 4)
+    tied = of("ny", "nn", "y", probabilities=np.full((2, 2), 0.5))
+    assert value("roc_auc", tied) == pytest.approx(1 / 2)
+
+
+def test_roc_auc_does_not_depend_on_which_class_is_positive() -> None:
+    probabilities = np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]])
+    both = [value("roc_auc", of("nnyy", "nnny", positive, probabilities=probabilities)) for positive in "ny"]
+    assert both[0] == both[1] == pytest.approx(3 / 4)
+
+
+def test_roc_auc_of_three_classes_is_the_mean_of_one_against_the_rest() -> None:
+    probabilities = np.array([[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]])
+    each = [metrics.roc_auc_score(np.array(list("abcc")) == c, probabilities[:, j]) for j, c in enumerate("abc")]
+    assert value("roc_auc", of("abcc", "abbc", probabilities=probabilities)) == pytest.approx(np.mean(each))
+    assert each == [1.0, 1.0, pytest.approx(0.875)]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("mse", 9 / 4), ("rmse", 3 / 2), ("mae", 5 / 4), ("r2", 1 - 9 / 20)])
+def test_regression_by_hand(name: str, expected: float) -> None:
+    outcome = Outcome(np.array([2.0, 4.0, 6.0, 8.0]), np.array([2.0, 5.0, 4.0, 6.0]))
+    assert value(name, outcome) == pytest.approx(expected, rel=1e-15)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=30))
+def test_every_label_score_is_scikit_learns_where_that_is_defined(pairs: list[tuple[str, str]]) -> None:
+    truth, predicted = ("".join(side) for side in zip(*pairs, strict=True))
+    outcome = of(truth, predicted, classes="abc")
+    for name, formula in (
+        ("precision", metrics.precision_score),
+        ("recall", metrics.recall_score),
+        ("f1", metrics.f1_score),
+    ):
+        ours = value(name, outcome)
+        known = {"f1": set(truth) | set(predicted), "precision": set(predicted), "recall": set(truth)}[name]
+        if known == set("abc"):
+            theirs = formula(outcome.truth, outcome.predicted, average="macro", labels=THREE, zero_division=0)
+            assert ours == pytest.approx(theirs)
+        else:
+            assert math.isnan(ours)
+    assert value("error", outcome) == pytest.approx(1 - value("accuracy", outcome))
+
+
+SOME = {"deadline": None, "max_examples": 50}
+
+
+@settings(**SOME)  # type: ignore[arg-type]
+@given(st.integers(2, 4), st.integers(2, 30), st.integers(0, 1000))
+def test_scores_of_probabilities_are_scikit_learns(c: int, m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(np.arange(max(m, c)) % c)
+    probabilities = rng.integers(0, 4, size=(len(truth), c)) + 1e-9  # with ties
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    outcome = Outcome(truth, probabilities.argmax(axis=1), probabilities, classes=np.arange(c))
+    area = {"multi_class": "ovr"} if c > 2 else {}
+    ranking = probabilities if c > 2 else probabilities[:, 1]
+    assert value("roc_auc", outcome) == pytest.approx(metrics.roc_auc_score(truth, ranking, **area), rel=1e-12)
+    assert value("log_loss", outcome) == pytest.approx(metrics.log_loss(truth, probabilities), rel=1e-12)
+    theirs = metrics.balanced_accuracy_score(truth, outcome.predicted)
+    assert value("balanced_accuracy", outcome) == pytest.approx(theirs, rel=1e-12)
+
+
+@settings(**SOME)  # type: ignore[arg-type]
+@given(st.integers(2, 30), st.integers(0, 1000))
+def test_scores_of_numbers_are_scikit_learns(m: int, seed: int) -> None:
+    truth, predicted = np.random.default_rng(seed).normal(size=(2, m))
+    for name, formula in (
+        ("mse", metrics.mean_squared_error),
+        ("rmse", metrics.root_mean_squared_error),
+        ("mae", metrics.mean_absolute_error),
+        ("r2", metrics.r2_score),
+    ):
+        assert value(name, Outcome(truth, predicted)) == pytest.approx(formula(truth, predicted), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["log_loss", "roc_auc"])
+def test_probabilities_that_are_no_numbers_are_an_error(name: str) -> None:
+    with pytest.raises(ValueError, match="contains NaN"):
+        value(name, of("ab", "ab", probabilities=np.array([[0.5, 0.5], [np.nan, np.nan]])))
+
+
+@pytest.mark.parametrize("name", ["mse", "rmse", "mae", "r2"])
+def test_predictions_that_are_no_numbers_are_an_error(name: str) -> None:
+    with pytest.raises(ValueError, match="contains NaN"):
+        value(name, Outcome(np.array([1.0, 2.0]), np.array([1.0, np.nan])))
+
+
+def test_confusion_counts_truth_in_rows_for_all_classes() -> None:
+    outcome = of("aabb", "abbb", classes="abc")
+    assert confusion(outcome.truth, outcome.predicted, THREE).tolist() == [[1, 1, 0], [0, 2, 0], [0, 0, 0]]
+
+
+# What is not defined
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("precision", of("yn", "nn", "y")),  # none is called y
+        ("recall", of("nn", "yn", "y")),  # none is y
+        ("f1", of("nn", "nn", "y", classes="ny")),
+        ("recall", of("ab", "ab", classes="abc")),
+        ("f1", of("ab", "ab", classes="abc")),
+        ("roc_auc", of("aa", "aa", classes="ab", probabilities=np.full((2, 2), 0.5))),
+        ("roc_auc", of("ab", "ab", classes="abc", probabilities=np.full((2, 3), 1 / 3))),
+        ("roc_auc", of("abc", "abc", decision=np.eye(3))),
+        ("r2", Outcome(np.array([1.0]), np.array([1.0]))),
+        ("r2", Outcome(np.array([1.0, 1.0]), np.array([1.0, 1.0]))),
+        ("r2", Outcome(np.array([1.0, 1.0]), np.array([1.0, 2.0]))),
+    ],
+)
+def test_what_is_not_defined_is_nan_and_not_zero(name: str, outcome: Outcome) -> None:
+    assert math.isnan(value(name, outcome))
+
+
+def test_balanced_accuracy_is_of_the_classes_that_are_there() -> None:
+    assert value("balanced_accuracy", of("aab", "acb")) == pytest.approx((1 / 2 + 1) / 2)
+
+
+def test_a_class_missing_from_training_has_probability_zero_and_all_scores_are_given() -> None:
+    model = DummyClassifier().fit([[0]] * 4, list("aaac"))
+    outcome = observe(model, np.zeros((3, 1)), np.array(list("abc")), THREE, None)
+    assert outcome.probabilities is not None
+    np.testing.assert_allclose(outcome.probabilities, [[0.75, 0.0, 0.25]] * 3)
+    scores = score(CLASSIFICATION, outcome)
+    assert scores["accuracy"] == pytest.approx(1 / 3)
+    assert scores["recall"] == pytest.approx(1 / 3)
+    assert math.isnan(scores["precision"])  # b and c are never predicted
+    assert scores["roc_auc"] == pytest.approx(0.5)
+    assert scores["log_loss"] > 10
+
+
+# What is observed
+
+
+def test_a_model_without_probabilities_gives_decision_values() -> None:
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(list("nnyy"))
+    outcome = observe(LinearSVC().fit(X, y), X, y, np.array(["n", "y"]), "y")
+    assert outcome.probabilities is None
+    assert outcome.decision is not None
+    assert value("roc_auc", outcome) == 1.0
+    assert outcome.seconds > 0
+
+
+def test_predictions_in_a_column_are_taken_as_they_are_meant() -> None:
+    class Column(DummyRegressor):
+        def predict(self, X: Any) -> Any:
+            return super().predict(X)[:, np.newaxis]
+
+    outcome = observe(Column().fit([[0], [0]], [1.0, 3.0]), [[0], [0]], np.array([2.0, 4.0]), None, None)
+    assert value("mae", outcome) == 1.0
+
+
+def test_regression_is_observed_by_its_values_alone() -> None:
+    outcome = observe(DummyRegressor().fit([[0], [0]], [1.0, 3.0]), [[0]], np.array([5.0]), None, None)
+    assert outcome.predicted.tolist() == [2.0]
+    assert outcome.classes is None
+
+
+# What is chosen
+
+
+def test_defaults_are_all_that_the_learner_can_give() -> None:
+    assert tuple(choose_metrics(None, "classification", DummyClassifier())) == DEFAULTS["classification"]
+    without = choose_metrics(None, "classification", Perceptron())
+    assert "roc_auc" in without
+    assert "log_loss" not in without
+    assert next(iter(without)) == "accuracy"
+    assert tuple(choose_metrics(None, "regression", DummyRegressor())) == DEFAULTS["regression"]
+
+
+def test_the_order_given_is_kept() -> None:
+    assert list(choose_metrics(["f1", "error"], "classification", DummyClassifier())) == ["f1", "error"]
+
+
+def test_less_is_better_for_errors_only() -> None:
+    lesser = {name for name, metric in {**CLASSIFICATION, **REGRESSION}.items() if not metric.more_is_better}
+    assert lesser == {"error", "log_loss", "rmse", "mse", "mae"}
+
+
+@pytest.mark.parametrize(
+    ("names", "task", "learner", "said"),
+    [
+        (
+            ["acuracy"],
+            "classification",
+            SVC(),
+            r"names 'acuracy', no metric of classification. Did you mean 'accuracy'\?",
+        ),
+        (["r2"], "classification", SVC(), "names 'r2', no metric of classification. Allowed: accuracy"),
+        (["accuracy"], "regression", DummyRegressor(), "names 'accuracy', no metric of regression"),
+        (["log_loss"], "classification", SVC(), "'log_loss', which needs predict_proba, and SVC has none"),
+        ("accuracy", "classification", SVC(), r"evaluation.metrics='accuracy' must be a list of names, such as \[acc"),
+        ([], "regression", DummyRegressor(), r"evaluation.metrics=\[\] must be a list of names, such as \[r2\]"),
+        (5, "classification", SVC(), "evaluation.metrics=5 must be a list"),
+    ],
+)
+def test_metrics_that_cannot_be_had_are_refused(names: Any, task: str, learner: Any, said: str) -> None:
+    with pytest.raises(Refusal, match=said):
+        choose_metrics(names, task, learner)

@@ -1,0 +1,301 @@
+"""Tuning: a hand-written loop finds the same, the first of equals wins, and rows that test are never seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import Log, Recorder, RecordingStep, experiment, numbered
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.metrics import accuracy_score, mean_squared_error
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from bakeoff.learners import KNeighborsClassifier as KNeighbors
+from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.experiment import axis_seed, fit
+from bakeoff.pipeline.stages.dataset import bundled
+from bakeoff.pipeline.stages.preprocessing import preprocessing
+from bakeoff.pipeline.stages.splitting import Holdout, KFold
+from bakeoff.pipeline.stages.tuning import GridTuning, Material, NoTuning
+
+SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
+
+
+def material(
+    X: Any, y: Any, n_train: int, *, score: Callable[..., float] | None = None, more: bool = True, classes: bool = True
+) -> Material:
+    def accuracy(model: Any, rows: Any, truth: Any) -> float:
+        return float(accuracy_score(truth, model.predict(rows)))
+
+    return Material(pd.DataFrame(X), np.asarray(y), n_train, score or accuracy, more, classes, seed=7)
+
+
+def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    names = sorted(space)
+    return [dict(zip(names, values, strict=True)) for values in product(*(space[name] for name in names))]
+
+
+def chosen(experiment: Any, split: Any) -> tuple[dict[str, Any], pd.DataFrame]:
+    model = fit(experiment, split)
+    assert model.candidates is not None
+    parameters = model.pipeline[-1].get_params()
+    return {name: parameters[name] for name in SPACE}, model.candidates
+
+
+# A hand-written loop
+
+
+def test_a_grid_on_the_validation_part_equals_a_loop() -> None:
+    wine = bundled("wine")
+    held_out = experiment(
+        wine, KNeighborsClassifier(), preprocessing=preprocessing([StandardScaler()]), tuning=GridTuning(SPACE)
+    )
+    (split,) = held_out.splits()
+    scores = []
+    for parameters in candidates(SPACE):
+        model = make_pipeline(StandardScaler(), KNeighborsClassifier(**parameters))
+        model.fit(wine.X.iloc[split.train], wine.y[split.train])
+        scores.append(model.score(wine.X.iloc[split.validation], wine.y[split.validation]))
+    best, table = chosen(held_out, split)
+    assert table["validation_score"].tolist() == pytest.approx(scores, rel=1e-15)
+    assert best == candidates(SPACE)[int(np.argmax(scores))]
+
+
+def test_inner_folds_equal_a_loop_with_scikit_learn() -> None:
+    iris = bundled("iris")
+    scaled = preprocessing([StandardScaler()])
+    folded = experiment(
+        iris, KNeighborsClassifier(), preprocessing=scaled, tuning=GridTuning(SPACE, folds=4), splitter=KFold(folds=3)
+    )
+    split = folded.splits()[1]
+    X, y = iris.X.iloc[split.train], iris.y[split.train]
+    inner = list(StratifiedKFold(4, shuffle=True, random_state=axis_seed(0, "tuning")).split(X, y))
+    scores = []
+    for parameters in candidates(SPACE):
+        model = make_pipeline(StandardScaler(), KNeighborsClassifier(**parameters))
+        scores.append(
+            np.mean([clone(model).fit(X.iloc[a], y[a]).score(X.iloc[b], y[b]) for a, b in inner])
+        )  # fmt: skip
+    best, table = chosen(folded, split)
+    assert table["validation_score"].tolist() == pytest.approx(scores, rel=1e-12)
+    assert best == candidates(SPACE)[int(np.argmax(scores))]
+    assert table[list(SPACE)].to_dict("records") == candidates(SPACE)
+
+
+def test_where_less_is_better_the_least_wins_and_keeps_its_sign() -> None:
+    diabetes = bundled("diabetes")
+    held_out = experiment(
+        diabetes, Ridge(), metrics=["rmse"], tuning=GridTuning({"alpha": [0.01, 1.0, 1000.0]}), splitter=Holdout()
+    )
+    (split,) = held_out.splits()
+    rows, truth = diabetes.X.iloc[split.validation], diabetes.y[split.validation]
+    errors = [
+        mean_squared_error(truth, Ridge(alpha).fit(diabetes.X.iloc[split.train], diabetes.y[split.train]).predict(rows))
+        ** 0.5
+        for alpha in (0.01, 1.0, 1000.0)
+    ]
+    model = fit(held_out, split)
+    assert model.candidates is not None
+    assert model.candidates["validation_score"].tolist() == pytest.approx(errors)
+    assert model.pipeline[-1].alpha == (0.01, 1.0, 1000.0)[int(np.argmin(errors))]
+
+
+# Choice
+
+
+def test_of_equal_candidates_the_first_wins() -> None:
+    X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2
+    model = Pipeline([("learner", DecisionTreeClassifier(max_depth=1))])
+    for order in ([5, 2, 9], [9, 5, 2]):
+        best, _ = GridTuning({"random_state": order}).tune(model, material(X, y, 8))
+        assert best[-1].random_state == order[0]
+
+
+def test_several_grids_are_tried_in_turn() -> None:
+    X, y = np.arange(12.0).reshape(-1, 1), (np.arange(12) > 5).astype(int)
+    grids: list[dict[str, list[Any]]] = [{"max_depth": [None]}, {"max_depth": [1], "criterion": ["entropy"]}]
+    model = Pipeline([("learner", DecisionTreeClassifier(random_state=0))])
+    _, table = GridTuning(grids).tune(model, material(X, y, 8))
+    assert table is not None
+    assert len(table) == 2
+    assert table["criterion"].tolist()[1] == "entropy"
+
+
+def test_values_may_be_null_and_lists() -> None:
+    X, y = np.arange(12.0).reshape(-1, 1), (np.arange(12) > 5).astype(int)
+    space: dict[str, list[Any]] = {"max_depth": [None, 1], "class_weight": [{0: 1, 1: 2}, None]}
+    best, table = GridTuning(space).tune(Pipeline([("learner", DecisionTreeClassifier())]), material(X, y, 8))
+    assert table is not None
+    assert len(table) == 4
+    assert best[-1].get_params()["class_weight"] == {0: 1, 1: 2}
+
+
+def test_a_candidate_without_a_score_never_wins() -> None:
+    def undefined_at_depth_one(model: Any, X: Any, y: Any) -> float:
+        return float("nan") if model.max_depth == 1 else 0.5
+
+    X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2
+    model, rows = Pipeline([("learner", DecisionTreeClassifier())]), material(X, y, 8, score=undefined_at_depth_one)
+    best, table = GridTuning({"max_depth": [1, 2]}).tune(model, rows)
+    assert best[-1].max_depth == 2
+    assert table is not None
+    assert np.isnan(table["validation_score"][0])
+    with pytest.raises(Refusal, match="the headline metric is not defined on the inner validation rows"):
+        GridTuning({"max_depth": [1]}).tune(model, rows)
+
+
+def test_without_tuning_the_model_is_taken_as_it_is() -> None:
+    model = Pipeline([("learner", DecisionTreeClassifier(max_depth=3))])
+    assert NoTuning().tune(model, material([[0.0]], [0], 1)) == (model, None)
+    assert not NoTuning().needs_rows
+
+
+# Paths
+
+
+class Alone(KNeighbors):
+    """Our k-NN without its path."""
+
+    path_parameters = ()
+
+
+class Walker(Recorder):
+    """A recorder with a path along its mark, which is written down."""
+
+    path_parameters = ("mark",)
+
+    def path(self, X: Any, y: Any, parameter: str, values: Any, sample_weight: Any = None) -> Iterator[Recorder]:
+        self._write(f"path {parameter} {list(values)}", X)
+        for value in values:
+            yield clone(self).set_params(**{parameter: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("folds", [0, 4])
+def test_a_path_finds_what_refitting_each_candidate_finds(folds: int) -> None:
+    digits = bundled("digits")
+    rows = np.random.default_rng(0).permutation(1797)[:400]
+    data = material(digits.X.iloc[rows], digits.y[rows], 300)
+    space: dict[str, list[Any]] = {
+        "n_neighbors": [4, 2, 4, 9],
+        "ties": ["first", "all"],
+        "weights": ["uniform", "distance"],
+    }
+    (best, table), (other, plain) = (
+        GridTuning(space, folds=folds).tune(Pipeline([("scale", StandardScaler()), ("learner", learner)]), data)
+        for learner in (KNeighbors(), Alone())
+    )
+    assert table is not None
+    assert plain is not None
+    pd.testing.assert_frame_equal(table.drop(columns="fit_seconds"), plain.drop(columns="fit_seconds"))
+    assert best[-1].get_params() == other[-1].get_params()
+    assert table[list(space)].to_dict("records") == list(ParameterGrid(space))
+
+
+def test_a_path_is_walked_once_for_each_combination_of_the_other_parameters() -> None:
+    log = Log()
+    held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [3, 1, 2], "random_state": [5, 6]}))
+    (split,) = held_out.splits()
+    model = fit(held_out, split)
+    assert log.of("path mark [3, 1, 2]") == [split.train.tolist()] * 2
+    assert model.candidates is not None
+    assert model.candidates["mark"].tolist() == [3, 3, 1, 1, 2, 2]
+
+
+def test_one_value_is_fitted_without_a_path() -> None:
+    log = Log()
+    held_out = experiment(learner=Walker(log), tuning=GridTuning([{"mark": [3]}, {"random_state": [1, 2]}]))
+    fit(held_out, held_out.splits()[0])
+    assert not [deed for deed, _ in log if deed.startswith("path")]
+
+
+@pytest.mark.parametrize("folds", [0, 3])
+def test_a_path_never_sees_rows_that_test(folds: int) -> None:
+    log = Log()
+    held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [1, 2]}, folds=folds))
+    (split,) = held_out.splits()
+    fit(held_out, split)
+    touched = {row for _, rows in log for row in rows}
+    assert touched == {*split.train, *(split.validation if folds == 0 else [])}
+    for deed, rows in log:
+        assert not deed.startswith(("path", "fit")) or set(rows) <= set(split.train)
+
+
+def test_preprocessing_is_fitted_once_in_each_inner_fold() -> None:
+    log = Log()
+    model = Pipeline([("step", RecordingStep(log)), ("learner", Recorder())])
+    data = numbered(30)
+    GridTuning({"mark": [1, 2, 3]}, folds=3).tune(model, material(data.X, data.y, 30))
+    fitted_on = log.of("prepare")
+    assert len(fitted_on) == 3
+    assert all(len(rows) == 20 for rows in fitted_on)
+
+
+# Rows
+
+
+@pytest.mark.parametrize("folds", [0, 3])
+def test_rows_that_test_are_never_seen_while_tuning(folds: int) -> None:
+    log = Log()
+    held_out = experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}, folds=folds))
+    (split,) = held_out.splits()
+    fit(held_out, split)
+    touched = {row for _, rows in log for row in rows}
+    assert touched == {*split.train, *(split.validation if folds == 0 else [])}
+
+
+def test_candidates_on_the_validation_part_are_fitted_on_all_training_rows() -> None:
+    log = Log()
+    held_out = experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}))
+    (split,) = held_out.splits()
+    fit(held_out, split)
+    assert log.of("fit 2") == [split.train.tolist()]
+    assert log.of("predict") == [split.validation.tolist()] * 2
+
+
+def test_inner_folds_keep_classes_in_proportion_and_cover_the_training_part() -> None:
+    log, data = Log(), numbered(80)
+    held_out = experiment(data, Recorder(log), tuning=GridTuning({"mark": [1]}, folds=3))
+    (split,) = held_out.splits()
+    fit(held_out, split)
+    assert sorted(chain.from_iterable(log.of("predict"))) == split.train.tolist()
+    for rows in log.of("predict"):
+        assert np.mean(data.y[rows] == "a") == pytest.approx(0.25, abs=0.05)
+
+
+def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
+    y = np.array([0] * 10 + [1, 1])
+    model = Pipeline([("learner", DecisionTreeClassifier())])
+    best, _ = GridTuning({"max_depth": [2]}, folds=5).tune(model, material(np.arange(12.0).reshape(-1, 1), y, 12))
+    assert best[-1].max_depth == 2
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("space", "folds", "said"),
+    [
+        (None, 0, "tuning=grid has no space"),
+        ({}, 0, "tuning=grid has no space"),
+        ([], 0, "tuning=grid has no space"),
+        ({"n_neighbors": 5}, 0, "space.n_neighbors=5 must be a list of values to try"),
+        ({"n_neighbors": []}, 0, r"space.n_neighbors=\[\] must be a list"),
+        ({"weights": "uniform"}, 0, "space.weights='uniform' must be a list"),
+        (SPACE, 1, "tuning.folds=1 must be 0 .* or a whole number from 2"),
+        (SPACE, -2, "tuning.folds=-2 must be 0"),
+        (SPACE, 2.5, "tuning.folds=2.5 must be 0"),
+        (SPACE, True, "tuning.folds=True must be 0"),
+    ],
+)
+def test_what_is_no_space_and_no_number_of_folds_is_refused(space: Any, folds: Any, said: str) -> None:
+    with pytest.raises(Refusal, match=said):
+        GridTuning(space, folds)
