@@ -12,7 +12,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 
 @dataclass
@@ -57,7 +57,7 @@ class OptunaSweeper(Sweeper):
     def sweep(self, arguments: list[str]) -> None:
         """Run a study; the task holds the arguments of its jobs, and is told what became of them."""
         if find_spec("optuna") is None:
-            raise Refusal('hydra/sweeper=optuna needs Optuna, which is not installed: pip install "bakeoff[optuna]".')
+            raise UserError('hydra/sweeper=optuna needs Optuna, which is not installed: pip install "bakeoff[optuna]".')
         from bakeoff.pipeline.study.sweeper import Settings, sweep
 
         sweep(Settings(**self._settings), *self._given)

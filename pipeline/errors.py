@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-class Refusal(Exception):
-    """Something was asked that cannot be done, and it was seen before anything ran.
+class UserError(Exception):
+    """Something that the user can fix: the request cannot be carried out, and this was found before anything ran.
 
     The message names the key, what was given, what is allowed, and the cure.
     """

@@ -34,7 +34,7 @@ class Resources:
     _built: dict[str, Any] = field(default_factory=dict)
 
     def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
-        """Return what a node of the configuration describes; raises Refusal as `building.build` does."""
+        """Return what a node of the configuration describes; raises UserError as `building.build` does."""
         key = json.dumps([part, node, list(trust)], sort_keys=True, default=str)
         if key not in self._built:
             self._built[key] = build(node, part, list(trust))
@@ -112,7 +112,7 @@ def assemble(spec: Mapping[str, Any], resources: Resources) -> Experiment:
 
     Raises
     ------
-    Refusal
+    UserError
     """
     dataset = resources.dataset(spec)
     evaluation = dict(spec["evaluation"])
@@ -143,7 +143,7 @@ def prepare(spec: Mapping[str, Any], request: Request, resources: Resources) -> 
 
     Raises
     ------
-    Refusal
+    UserError
     """
     spec = settle(spec, request.choices)
     experiment = assemble(spec, resources)
@@ -174,7 +174,7 @@ def execute(prepared: Prepared, tracker: Tracker, watch: Watch, judge: Judge = g
 
     Raises
     ------
-    Refusal
+    UserError
         The store cannot be written; nothing was fitted.
     Exception
         Whatever a learner raises; the run is FAILED, with the traceback.

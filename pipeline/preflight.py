@@ -1,6 +1,6 @@
 """Preflight: everything that can be refused before the first fit is refused here, with the cure.
 
-Each check is a function of the experiment that raises a `Refusal` or returns; `check` runs them in order.
+Each check is a function of the experiment that raises a `UserError` or returns; `check` runs them in order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
 from bakeoff import learners
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
 from bakeoff.pipeline.stages.splitting import Split, TimeSeries
@@ -30,7 +30,7 @@ def check(experiment: Experiment) -> list[Split]:
 
     Raises
     ------
-    Refusal
+    UserError
     """
     check_seed(experiment)
     check_target(experiment)
@@ -49,31 +49,31 @@ def check(experiment: Experiment) -> list[Split]:
 def check_seed(experiment: Experiment) -> None:
     """A seed is a whole number that NumPy takes."""
     if not 0 <= experiment.seed < 2**32:
-        raise Refusal(f"seed={experiment.seed} must be a whole number from 0 to 4294967295.")
+        raise UserError(f"seed={experiment.seed} must be a whole number from 0 to 4294967295.")
 
 
 def check_target(experiment: Experiment) -> None:
     """At least two classes to tell apart; finite targets."""
     dataset = experiment.dataset
     if dataset.task == "classification" and len(dataset.classes) < 2:
-        raise Refusal(
+        raise UserError(
             f"dataset.target={dataset.target!r} has one class only, {str(dataset.classes[0])!r}; "
             "there is nothing to tell apart."
         )
     if dataset.task == "regression" and not np.isfinite(dataset.y).all():
-        raise Refusal(f"dataset.target={dataset.target!r} holds infinite values; remove those rows.")
+        raise UserError(f"dataset.target={dataset.target!r} holds infinite values; remove those rows.")
 
 
 def check_kind(experiment: Experiment) -> None:
     """Classes want a classifier, numbers a regressor."""
     if not isinstance(experiment.learner, BaseEstimator):
-        raise Refusal(f"learner: {type(experiment.learner).__name__} is not an estimator in scikit-learn's sense.")
+        raise UserError(f"learner: {type(experiment.learner).__name__} is not an estimator in scikit-learn's sense.")
     wanted = is_classifier if experiment.dataset.task == "classification" else is_regressor
     if wanted(experiment.learner):
         return
     kind = "classifier" if wanted is is_classifier else "regressor"
     names = [name for name, learner in learners.REGISTRY.items() if wanted(learner())]
-    raise Refusal(
+    raise UserError(
         f"dataset={experiment.dataset.name} is {experiment.dataset.task}, but learner "
         f"{type(experiment.learner).__name__} is no {kind}; choose one of learner={','.join(names)}."
     )
@@ -86,7 +86,7 @@ def check_parameters(learner: BaseEstimator, key: str) -> None:
     try:
         learner._validate_params()
     except (ValueError, TypeError) as error:
-        raise Refusal(f"{key}: {error}") from error
+        raise UserError(f"{key}: {error}") from error
 
 
 def check_pruning(experiment: Experiment) -> None:
@@ -95,15 +95,15 @@ def check_pruning(experiment: Experiment) -> None:
         return
     method = experiment.pruning.method
     if method not in METHODS:
-        raise Refusal(f"pruning.method={method!r} is not a method. {did_you_mean(str(method), METHODS)}")
+        raise UserError(f"pruning.method={method!r} is not a method. {did_you_mean(str(method), METHODS)}")
     if not hasattr(experiment.learner, "prune"):
         names = [name for name, learner in learners.REGISTRY.items() if hasattr(learner, "prune")]
-        raise Refusal(
+        raise UserError(
             f"pruning={method}, but {type(experiment.learner).__name__} cannot be pruned; "
             f"use pruning=none, or one of learner={','.join(names)}."
         )
     if method == "pessimistic" and not is_classifier(experiment.learner):
-        raise Refusal(
+        raise UserError(
             "pruning=pessimistic counts errors of classes; for regression use pruning=best_first or bottom_up."
         )
 
@@ -116,7 +116,7 @@ def check_space(experiment: Experiment) -> None:
     for grid in experiment.tuning.grids:
         for name in grid:
             if name not in known:
-                raise Refusal(
+                raise UserError(
                     f"space.{name} is not a parameter of {type(experiment.learner).__name__}. "
                     f"{did_you_mean(str(name), known)}"
                 )
@@ -128,26 +128,28 @@ def check_choices_have_rows(experiment: Experiment) -> None:
     """Whatever chooses on validation rows has some, and has them for itself."""
     pruning, tuning = experiment.pruning, experiment.tuning
     if pruning.needs_rows and tuning.needs_rows:
-        raise Refusal(
+        raise UserError(
             f"pruning={pruning.method} and tuning with tuning.folds=0 would choose on the same validation rows; "
             "set tuning.folds to 2 or more, so that tuning uses inner folds of the training rows."
         )
     for wants, key in ((pruning.needs_rows, f"pruning={pruning.method}"), (tuning.needs_rows, "tuning.folds=0")):
         if wants and experiment.splitter.validation == 0:
-            raise Refusal(f"{key} needs a validation part, but evaluation.validation=0; set evaluation.validation=0.2.")
+            raise UserError(
+                f"{key} needs a validation part, but evaluation.validation=0; set evaluation.validation=0.2."
+            )
 
 
 def check_inner_folds(experiment: Experiment, splits: list[Split]) -> None:
     """No more inner folds than the smallest training part has rows, and none where rows belong together."""
     bound = experiment.dataset.groups is not None or isinstance(experiment.splitter, TimeSeries)
     if experiment.tuning.folds and bound:
-        raise Refusal(
+        raise UserError(
             f"tuning.folds={experiment.tuning.folds} would mix groups, or past and future, in its inner folds; "
             "set tuning.folds=0 to tune on a validation part, which keeps them apart."
         )
     rows = min(len(split.train) for split in splits)
     if experiment.tuning.folds > rows:
-        raise Refusal(
+        raise UserError(
             f"tuning.folds={experiment.tuning.folds}, but the smallest training part has {rows} rows; use fewer folds."
         )
 
@@ -164,7 +166,7 @@ def check_neighbours(experiment: Experiment, splits: list[Split]) -> None:
     ] or [(own, rows, "learner")]
     for k, available, key in asked:
         if isinstance(k, int) and k > available:
-            raise Refusal(
+            raise UserError(
                 f"{key}.n_neighbors={k}, but the smallest training part has {available} rows; "
                 f"use at most {available}, or more rows for training."
             )
@@ -175,7 +177,9 @@ def check_cells(experiment: Experiment, split: Split) -> None:
     X = experiment.dataset.X
     infinite = [name for name, column in X.select_dtypes("number").items() if np.isinf(column.to_numpy()).any()]
     if infinite:
-        raise Refusal(f"dataset: column {infinite[0]!r} holds infinite values; make them missing, or drop the column.")
+        raise UserError(
+            f"dataset: column {infinite[0]!r} holds infinite values; make them missing, or drop the column."
+        )
     nominal = experiment.dataset.nominal
     plain = not nominal and not X.isna().to_numpy().any()
     if experiment.preprocessing is not None:
@@ -187,14 +191,14 @@ def check_cells(experiment: Experiment, split: Split) -> None:
     name = type(experiment.learner).__name__
     left = [str(column) for column in X.columns if str(X[column].dtype) in ("category", "object", "str")]
     if left and not takes_nominal(experiment.learner):
-        raise Refusal(
+        raise UserError(
             f"column {left[0]!r} is nominal, and {name} takes numbers only; add preprocessing=one_hot "
             "(with missing cells too: preprocessing=full)."
         )
     missing = [str(column) for column in X.columns if X[column].isna().any()]
     if missing and not tags.allow_nan:
         cure = "full" if nominal and not takes_nominal(experiment.learner) else "impute"
-        raise Refusal(
+        raise UserError(
             f"column {missing[0]!r} has missing cells, and {name} does not take them; add preprocessing={cure}."
         )
 
@@ -206,7 +210,7 @@ def _preprocessed(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) ->
     try:
         return steps.fit(dataset.X.iloc[train], dataset.y[train]).transform(X)
     except (ValueError, TypeError, AttributeError) as error:
-        raise Refusal(f"preprocessing: {str(error).splitlines()[0]}") from error
+        raise UserError(f"preprocessing: {str(error).splitlines()[0]}") from error
 
 
 def takes_nominal(learner: Any) -> bool:

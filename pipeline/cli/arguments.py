@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
 def parse(
@@ -24,7 +24,7 @@ def parse(
 
     Raises
     ------
-    Refusal
+    UserError
         Too few or too many positions, or an unknown key.
 
     Examples
@@ -36,8 +36,8 @@ def parse(
     values = dict(word.split("=", 1) for word in words if "=" in word)
     for key in values:
         if key not in keys:
-            raise Refusal(f"{verb}: {key} is not a key. {did_you_mean(key, keys)}")
+            raise UserError(f"{verb}: {key} is not a key. {did_you_mean(key, keys)}")
     if len(plain) != len(positions):
         usage = " ".join([*positions, *(f"[{key}=...]" for key in keys)])
-        raise Refusal(f"{verb}: {len(plain)} arguments were given; the form is: bakeoff {verb} {usage}")
+        raise UserError(f"{verb}: {len(plain)} arguments were given; the form is: bakeoff {verb} {usage}")
     return plain, values

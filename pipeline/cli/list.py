@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bakeoff.pipeline.config.options import GROUPS, options
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
 def print_options(words: Sequence[str]) -> int:
@@ -13,12 +13,12 @@ def print_options(words: Sequence[str]) -> int:
 
     Raises
     ------
-    Refusal
+    UserError
         No such group.
     """
     for group in words:
         if group not in GROUPS:
-            raise Refusal(f"list {group}: no such group. {did_you_mean(group, GROUPS)}")
+            raise UserError(f"list {group}: no such group. {did_you_mean(group, GROUPS)}")
     for group in words or GROUPS:
         entries = options(group)
         width = max(map(len, entries), default=0)

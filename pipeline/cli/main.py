@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -82,7 +82,7 @@ def main() -> None:
     words = sys.argv[1:]
     try:
         status = VERBS[words[0]](words[1:]) if words and words[0] in VERBS else _hydra(words)
-    except Refusal as refusal:
+    except UserError as refusal:
         print(f"refused: {refusal}", file=sys.stderr)
         status = REFUSED
     except Terminated:
@@ -122,7 +122,7 @@ class Task:
 
         try:
             outcome = run_alone(config.resolve(composed), config.request(), self.tracebacks)
-        except Refusal:
+        except UserError:
             config.discard_folder()
             raise
         if outcome.kind == "refused":
@@ -135,7 +135,7 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
     """Compose and run what the overrides describe, once or as a sweep."""
     first = words[0] if words else ""
     if first and not first.startswith(("-", "~", "+")) and "=" not in first:
-        raise Refusal(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")
+        raise UserError(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")
     words = [plain for word in words for plain in MODES.get(word.lstrip("+"), [word])]
     if is_sweep := bool({"-m", "--multirun"} & {*words}):
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.arguments import parse
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def predict_file(words: Sequence[str]) -> int:
 
     Raises
     ------
-    Refusal
+    UserError
         No such run, no model in it, or columns that the file lacks.
     """
     (run, path), values = parse(
@@ -45,7 +45,7 @@ def predict_file(words: Sequence[str]) -> int:
     try:
         table.to_csv(target, index=False)
     except OSError as error:
-        raise Refusal(f"predict: output={str(target)!r} cannot be written: {error}") from error
+        raise UserError(f"predict: output={str(target)!r} cannot be written: {error}") from error
     print(f"{len(table)} predictions in {target}", file=sys.stderr)
     return 0
 
@@ -69,7 +69,7 @@ def predict_table(model: Any, kinds: dict[str, str], frame: pd.DataFrame) -> pd.
 
     Raises
     ------
-    Refusal
+    UserError
         A column is missing or of the wrong kind, or the learner cannot take a cell.
     """
     import pandas as pd
@@ -79,7 +79,7 @@ def predict_table(model: Any, kinds: dict[str, str], frame: pd.DataFrame) -> pd.
     present = [str(column) for column in frame.columns]
     for name in kinds:
         if name not in present:
-            raise Refusal(
+            raise UserError(
                 f"predict: the file has no column {name!r}, which the model needs. {did_you_mean(name, present)}"
             )
     numeric = [name for name, kind in kinds.items() if kind == "double"]
@@ -90,5 +90,5 @@ def predict_table(model: Any, kinds: dict[str, str], frame: pd.DataFrame) -> pd.
             for label, column in zip(model.classes_, model.predict_proba(X).T, strict=True):
                 table[f"probability_{label}"] = column
     except ValueError as error:
-        raise Refusal(f"predict: {error}") from error
+        raise UserError(f"predict: {error}") from error
     return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import open_store
 
@@ -22,11 +22,13 @@ def failed_jobs(words: Sequence[str]) -> tuple[list[tuple[str, ...]], list[str]]
 
     Raises
     ------
-    Refusal
+    UserError
         ``--failed`` is not there, or there is no store.
     """
     if "--failed" not in words:
-        raise Refusal("rerun: say what to run again; the form is: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]")
+        raise UserError(
+            "rerun: say what to run again; the form is: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
+        )
     given = dict(word.split("=", 1) for word in words if word.split("=", 1)[0] in OWN and "=" in word)
     store = open_store(given.get("tracking.uri"), given.get("tracking.experiment", "bakeoff"), create=False)
     history.end_orphans(store)

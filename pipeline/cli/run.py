@@ -9,7 +9,7 @@ from typing import Any
 
 from bakeoff.pipeline.cli.screen import Screen
 from bakeoff.pipeline.config.invocation import Request
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import Resources, execute, prepare
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, Outcome
 
@@ -31,7 +31,7 @@ def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = Fals
         gc.freeze()  # MLflow's part
         screen.experiment(prepared.description.name, prepared.experiment)
         result = execute(prepared, tracker, screen.watch)
-    except Refusal as refusal:
+    except UserError as refusal:
         return Outcome(request.number, name, REFUSED, str(refusal))
     except KeyboardInterrupt:
         raise

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bakeoff.pipeline.cli.arguments import parse
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import SQLITE, quiet_mlflow, store_uri
 
 
@@ -22,7 +22,7 @@ def open_pages(words: Sequence[str]) -> int:
 
     Raises
     ------
-    Refusal
+    UserError
         There is no store yet, or the port is no number.
     """
     _, values = parse("ui", words, [], ["tracking.uri", "port"])
@@ -31,10 +31,10 @@ def open_pages(words: Sequence[str]) -> int:
         print(f"the store is a server: open {uri}")
         return 0
     if uri.startswith(SQLITE) and not Path(uri.removeprefix(SQLITE)).is_file():
-        raise Refusal(f"ui: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
+        raise UserError(f"ui: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     port = values.get("port", "5000")
     if not port.isdigit():
-        raise Refusal(f"ui: port={port!r} must be a number, such as 5000.")
+        raise UserError(f"ui: port={port!r} must be a number, such as 5000.")
     quiet_mlflow()
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # starts about five times faster
     print(f"open http://127.0.0.1:{port}  (Ctrl-C ends it)", flush=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 TRUSTED = ("bakeoff", "sklearn")
 """Packages whose classes may always stand behind ``_target_``."""
@@ -29,23 +29,23 @@ def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
 
     Raises
     ------
-    Refusal
+    UserError
         A target outside the trusted packages, one that does not exist, or arguments that it does not take.
     """
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
     if "_target_" not in node:
-        raise Refusal(f"{key} has no _target_: it must name the class or function to call.")
+        raise UserError(f"{key} has no _target_: it must name the class or function to call.")
     _require_trust(node, key, trust)
     _require_parameters(node, key)
     try:
         return instantiate(node, _convert_="all")
     except InstantiationException as error:
         cause = error.__cause__
-        if isinstance(cause, Refusal):
+        if isinstance(cause, UserError):
             raise cause from None
-        raise Refusal(f"{key} ({node['_target_']}): {' '.join(str(cause or error).split())}") from error
+        raise UserError(f"{key} ({node['_target_']}): {' '.join(str(cause or error).split())}") from error
 
 
 def find(target: str, key: str, trust: list[str]) -> Any:
@@ -60,7 +60,7 @@ def find(target: str, key: str, trust: list[str]) -> Any:
 
     Raises
     ------
-    Refusal
+    UserError
     """
     node = {"_target_": target}
     _require_trusted_target(node, f"{key}={target!r}", trust)
@@ -85,10 +85,10 @@ def _require_trusted_target(node: Mapping[str, Any], said: str, trust: list[str]
     if package in trusted:
         found = target_of(node)
         if found is None:
-            raise Refusal(f"{said} is not there. {_nearest_target(target)}")
+            raise UserError(f"{said} is not there. {_nearest_target(target)}")
         package = str(getattr(found, "__module__", target)).split(".")[0]
     if package not in trusted:
-        raise Refusal(
+        raise UserError(
             f"{said} is outside the trusted packages {', '.join(trusted)}; if you trust it, add trust=[{package}]."
         )
 
@@ -103,7 +103,7 @@ def _require_parameters(node: Mapping[str, Any], key: str) -> None:
         return
     for name in node:
         if name not in parameters and not (name.startswith("_") and name.endswith("_")):
-            raise Refusal(f"{key}.{name} is not a key of {node['_target_']}. {did_you_mean(name, parameters)}")
+            raise UserError(f"{key}.{name} is not a key of {node['_target_']}. {did_you_mean(name, parameters)}")
 
 
 def _nearest_target(target: str) -> str:
@@ -121,4 +121,4 @@ def target_of(node: Mapping[str, Any]) -> Any:
     try:
         return locate(str(node.get("_target_")))
     except ErrorDuringImport as error:
-        raise Refusal(f"{node['_target_']} cannot be imported: {error.value}") from error
+        raise UserError(f"{node['_target_']} cannot be imported: {error.value}") from error

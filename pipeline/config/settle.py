@@ -18,7 +18,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandat
 from bakeoff.pipeline.config.build import target_of
 from bakeoff.pipeline.config.invocation import Request
 from bakeoff.pipeline.config.options import options
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 VALIDATION = 0.2
 INNER_FOLDS = 5
@@ -64,15 +64,15 @@ def resolve(config: DictConfig) -> dict[str, Any]:
 
     Raises
     ------
-    Refusal
+    UserError
         A value that must be given is not, or an interpolation points nowhere.
     """
     try:
         spec = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except MissingMandatoryValue as error:
-        raise Refusal(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
+        raise UserError(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
     except OmegaConfBaseException as error:
-        raise Refusal(f"{error.full_key}: {str(error).splitlines()[0]}") from error
+        raise UserError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
     assert isinstance(spec, dict)
     return {str(key): value for key, value in spec.items()}
 
@@ -105,16 +105,16 @@ def settle(spec: Mapping[str, Any], choices: Mapping[str, str] | None = None) ->
 
     Raises
     ------
-    Refusal
+    UserError
         A part of the experiment is not there at all, or a space was named that is none.
     """
     _require_space(spec, choices or {})
     for part in ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking"):
         if not isinstance(spec.get(part), Mapping):
-            raise Refusal(f"{part} must name an option: add {part}=NAME; `bakeoff list {part}` shows them.")
+            raise UserError(f"{part} must name an option: add {part}=NAME; `bakeoff list {part}` shows them.")
     n_jobs = spec.get("n_jobs", 1)
     if n_jobs == 0 or n_jobs < -1:
-        raise Refusal(f"n_jobs={n_jobs} must be a number of processes, or -1 for as many as there are cores.")
+        raise UserError(f"n_jobs={n_jobs} must be a number of processes, or -1 for as many as there are cores.")
     spec = {key: dict(value) if isinstance(value, Mapping) else value for key, value in spec.items()}
     pruning, tuning, evaluation = spec["pruning"], spec["tuning"], spec["evaluation"]
     if pruning.get("method") == "auto":
@@ -138,7 +138,7 @@ def _require_space(spec: Mapping[str, Any], choices: Mapping[str, str]) -> None:
     """Refuse a space that is not there, which Hydra lets pass, since a learner without one is no mistake."""
     chosen = choices.get("space", "none")
     if chosen not in ("none", "null", choices.get("learner")) and "space" in spec and spec["space"] is None:
-        raise Refusal(f"space={chosen} is not an option. {did_you_mean(chosen, options('space'))}")
+        raise UserError(f"space={chosen} is not an option. {did_you_mean(chosen, options('space'))}")
 
 
 def of_sweep_and_jobs(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -166,7 +166,7 @@ def request(swept: Sequence[str] = ()) -> Request:
 
     Raises
     ------
-    Refusal
+    UserError
         A key of sweeps was given to a single run.
     """
     from hydra.core.hydra_config import HydraConfig
@@ -182,30 +182,30 @@ def request(swept: Sequence[str] = ()) -> Request:
         return Request(choices, varying=varying, sweep=sweep, number=number, overrides=given)
     for key in keys:
         if key.split(".")[0] in SWEEP_KEYS:
-            raise Refusal(f"{key} is a key of sweeps; add -m.")
+            raise UserError(f"{key} is a key of sweeps; add -m.")
     return Request(choices, varying=keys, overrides=given)
 
 
-def explain(error: Exception) -> Refusal:
+def explain(error: Exception) -> UserError:
     """Turn what Hydra or OmegaConf raised while composing into a sentence with the nearest valid name."""
     from hydra.errors import MissingConfigException, OverrideParseException
 
-    if isinstance(error, Refusal):
+    if isinstance(error, UserError):
         return error
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
         group, _, option = str(error.missing_cfg_file).rpartition("/")
-        return Refusal(f"{group}={option} is not an option. {did_you_mean(option, error.options)}")
+        return UserError(f"{group}={option} is not an option. {did_you_mean(option, error.options)}")
     if isinstance(error, OverrideParseException):
-        return Refusal(
+        return UserError(
             f"{str(error).splitlines()[0]}: it must be KEY=VALUE, with special characters of VALUE in quotes."
         )
     cause = error.__cause__
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
         known = [str(key) for key in cause.parent_node if key != "_target_"]
-        return Refusal(f"{cause.full_key} is not a key. {did_you_mean(str(cause.key), known)}")
+        return UserError(f"{cause.full_key} is not a key. {did_you_mean(str(cause.key), known)}")
     if isinstance(cause, OmegaConfBaseException):
-        return Refusal(f"{cause.full_key}: {str(cause).splitlines()[0]}.")
-    return Refusal(" ".join(str(error).split()))
+        return UserError(f"{cause.full_key}: {str(cause).splitlines()[0]}.")
+    return UserError(" ".join(str(error).split()))
 
 
 def discard_folder() -> None:

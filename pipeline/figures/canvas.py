@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters
 
@@ -59,7 +59,7 @@ class Picture(ABC):
     def check(self, experiment: Experiment) -> None:
         """Refuse an experiment of which it cannot be drawn."""
         if self.task not in (None, experiment.dataset.task):
-            raise Refusal(
+            raise UserError(
                 f"figures: {type(self).__name__} is about {self.task}, but dataset={experiment.dataset.name} is "
                 f"{experiment.dataset.task}; choose another dataset, or take the figure out."
             )
@@ -90,7 +90,7 @@ def check_colours(name: str, experiment: Experiment) -> None:
     """Refuse more classes than there are colours."""
     classes = len(experiment.dataset.classes)
     if classes > len(COLOURS):
-        raise Refusal(
+        raise UserError(
             f"figures: {name} has colours for {len(COLOURS)} classes, and {experiment.dataset.name} has {classes}; "
             "choose another dataset, or take the figure out."
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, Picture, head, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
@@ -107,7 +107,7 @@ class RegressionCurves(Picture):
         super().check(experiment)
         d = experiment.dataset.X.shape[1]
         if d != 1 or experiment.dataset.nominal:
-            raise Refusal(
+            raise UserError(
                 f"figures: RegressionCurves are drawn over one numeric column; {experiment.dataset.name} has {d} "
                 f"columns, {len(experiment.dataset.nominal)} of them nominal."
             )

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline import preflight
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, Fold, Model, axis_seed, headline_score
 from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, prepared
@@ -31,13 +31,13 @@ def check_changes(experiment: Experiment, changes: Iterable[Parameters]) -> None
         known = whole.get_params()
         for name in parameters:
             if name not in known and "learner" not in parameters:
-                raise Refusal(f"figures: {name} is no parameter of the run's pipeline. {did_you_mean(name, known)}")
+                raise UserError(f"figures: {name} is no parameter of the run's pipeline. {did_you_mean(name, known)}")
         learner = change(whole, parameters)[-1]
         try:
             preflight.check_parameters(learner, "learner")
             preflight.check_neighbours(replace(experiment, learner=learner, tuning=NoTuning()), splits)
-        except Refusal as refusal:
-            raise Refusal(f"figures: {refusal}") from None
+        except UserError as refusal:
+            raise UserError(f"figures: {refusal}") from None
 
 
 def change(pipeline: Pipeline, parameters: Parameters) -> Pipeline:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun
@@ -83,7 +83,7 @@ class Reliability(Picture):
         """Refuse more than two classes, and a learner without probabilities."""
         super().check(experiment)
         if experiment.dataset.positive is None or not hasattr(experiment.learner, "predict_proba"):
-            raise Refusal(
+            raise UserError(
                 "figures: Reliability is about the probability of one of two classes; "
                 f"{experiment.dataset.name} has {len(experiment.dataset.classes)}, and the learner is "
                 f"{type(experiment.learner).__name__}."

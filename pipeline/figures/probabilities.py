@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import INK, STYLE, Picture, head, inches, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
@@ -60,7 +60,7 @@ class ProbabilityTables(Picture):
         super().check(experiment)
         numeric = experiment.dataset.X.shape[1] - len(experiment.dataset.nominal)
         if "smooth_prior" not in experiment.learner.get_params() or numeric:
-            raise Refusal(
+            raise UserError(
                 "figures: ProbabilityTables are of learner=naive_bayes on nominal columns, without preprocessing; "
                 f"{experiment.dataset.name} has {numeric} numeric columns, and the learner is "
                 f"{type(experiment.learner).__name__}."
@@ -69,7 +69,7 @@ class ProbabilityTables(Picture):
         for query in self.queries:
             for name in experiment.dataset.X.columns:
                 if name not in query:
-                    raise Refusal(
+                    raise UserError(
                         f"figures: a query of ProbabilityTables has no {name!r}; give a value of each column."
                     )
 

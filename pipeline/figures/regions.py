@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, Picture, check_colours, head, key, scatter, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
@@ -29,10 +29,10 @@ def check_plane(name: str, experiment: Experiment, columns: Sequence[str]) -> No
     known = [str(column) for column in X.columns]
     for column in columns:
         if column not in known:
-            raise Refusal(f"figures: {name}.columns names {column!r}. {did_you_mean(str(column), known)}")
+            raise UserError(f"figures: {name}.columns names {column!r}. {did_you_mean(str(column), known)}")
     chosen = list(columns) or known
     if len(chosen) != 2 or set(chosen) & set(nominal):
-        raise Refusal(
+        raise UserError(
             f"figures: {name} draws a plane of two numeric columns, and {experiment.dataset.name} has {len(known)} "
             f"columns ({len(nominal)} nominal); name two numeric ones in its columns."
         )
@@ -139,7 +139,7 @@ class Margins(Picture):
         super().check(experiment)
         check_plane("Margins", experiment, ())
         if len(experiment.dataset.classes) != 2:
-            raise Refusal(f"figures: Margins are between two classes; {experiment.dataset.name} has more.")
+            raise UserError(f"figures: Margins are between two classes; {experiment.dataset.name} has more.")
         check_changes(experiment, [parameters for given in self.variants.values() for parameters in _several(given)])
 
     def draw(self, run: FinishedRun) -> Figure:

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, Picture, check_colours, head, key, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
@@ -32,7 +32,7 @@ WIDTH, TALLEST = 9.0, 11.0
 def check_tree(name: str, experiment: Experiment) -> None:
     """Refuse a learner that is no tree of ours."""
     if not hasattr(experiment.learner, "prune"):
-        raise Refusal(f"figures: {name} draws decision trees; add learner=decision_tree, or take the figure out.")
+        raise UserError(f"figures: {name} draws decision trees; add learner=decision_tree, or take the figure out.")
 
 
 @final
@@ -67,7 +67,7 @@ class Trees(Picture):
         check_tree("Trees", experiment)
         check_colours("Trees", experiment)
         if set(self.pruning.values()) - {"pessimistic"} and not experiment.splitter.validation:
-            raise Refusal("figures: Trees shows pruning on a validation part; set evaluation.validation=0.2.")
+            raise UserError("figures: Trees shows pruning on a validation part; set evaluation.validation=0.2.")
         check_changes(experiment, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:

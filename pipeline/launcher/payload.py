@@ -15,7 +15,7 @@ from hydra.core.utils import JobReturn, JobStatus, run_job, setup_globals
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import SQLITE, store_uri
 
 JOB_ID = "SLURM_JOB_ID"
@@ -58,14 +58,14 @@ class Place:
 
         Raises
         ------
-        Refusal
+        UserError
 
         Examples
         --------
         >>> Place("far away", "/tmp", None).require_reach("http://10.0.0.1:5000")
         """
         if uri.startswith(SQLITE) and socket.gethostname() != self.host:
-            raise Refusal(
+            raise UserError(
                 f"tracking.uri={uri!r} is a file of {self.host}, and this job came to {socket.gethostname()}; "
                 "start a server that both reach, and give tracking.uri=http://HOST:PORT."
             )

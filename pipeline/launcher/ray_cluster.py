@@ -10,7 +10,7 @@ from typing import Any
 
 from hydra.core.utils import JobReturn
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.launcher.payload import Parcel
 from bakeoff.pipeline.launcher.returns import Returns
 
@@ -22,7 +22,7 @@ def require_ray() -> None:
     try:
         import ray  # noqa: F401
     except ImportError as error:
-        raise Refusal('hydra/launcher=ray needs Ray: pip install "bakeoff[ray]".') from error
+        raise UserError('hydra/launcher=ray needs Ray: pip install "bakeoff[ray]".') from error
 
 
 def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[str, Any]) -> Returns:
@@ -38,7 +38,7 @@ def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[s
 
     Raises
     ------
-    Refusal
+    UserError
         The cluster cannot be reached.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage data
@@ -49,7 +49,7 @@ def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[s
         try:
             ray.init(**init)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise Refusal(f"hydra.launcher.ray.init: {' '.join(str(error).split())}") from error
+            raise UserError(f"hydra.launcher.ray.init: {' '.join(str(error).split())}") from error
     run = ray.remote(_run)
     references = [run.options(**remote).remote(parcel) for parcel in parcels]
     return Returns([partial(_get, each) for each in references], partial(_cancel, references))
@@ -63,7 +63,7 @@ def _require_head(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
     except OSError as error:
-        raise Refusal(f"hydra.launcher.ray.init.address={address!r}: no Ray answers there ({error}).") from error
+        raise UserError(f"hydra.launcher.ray.init.address={address!r}: no Ray answers there ({error}).") from error
 
 
 def _run(parcel: Parcel) -> JobReturn:

@@ -14,7 +14,7 @@ from typing import Any
 
 from hydra.core.utils import JobReturn
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.launcher.payload import Parcel
 from bakeoff.pipeline.launcher.returns import Returns
 
@@ -46,14 +46,14 @@ def require_submitit(cluster: str) -> None:
 
     Raises
     ------
-    Refusal
+    UserError
     """
     try:
         import submitit  # noqa: F401
     except ImportError as error:
-        raise Refusal(f'hydra/launcher=submitit_{cluster} needs submitit: pip install "bakeoff[slurm]".') from error
+        raise UserError(f'hydra/launcher=submitit_{cluster} needs submitit: pip install "bakeoff[slurm]".') from error
     if cluster == "slurm" and shutil.which("sbatch") is None:
-        raise Refusal(
+        raise UserError(
             "hydra/launcher=submitit_slurm: there is no sbatch on this machine; start the sweep on a machine that "
             "submits to Slurm, or try it here with hydra/launcher=submitit_local."
         )
@@ -71,7 +71,7 @@ def submit(parcels: Sequence[Parcel], cluster: str, parameters: Mapping[str, Any
 
     Raises
     ------
-    Refusal
+    UserError
         Slurm does not take them.
     """
     import submitit
@@ -84,7 +84,7 @@ def submit(parcels: Sequence[Parcel], cluster: str, parameters: Mapping[str, Any
     try:
         jobs = executor.map_array(_run, parcels)
     except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
-        raise Refusal(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
+        raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
     is_gone = _forgotten_by_slurm if cluster == "slurm" else _ended_here
     return Returns([partial(_wait, each, is_gone) for each in jobs], partial(_cancel, jobs))
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, metrics
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -146,19 +146,19 @@ def choose_metrics(names: Sequence[str] | None, task: str, learner: object) -> d
 
     Raises
     ------
-    Refusal
+    UserError
         An unknown name, a metric of the other task, or one that the learner cannot give.
     """
     known = metrics_of(task)
     if names is None:
         return {name: known[name] for name in DEFAULTS[task] if _can_give(known[name], learner)}
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-        raise Refusal(f"evaluation.metrics={names!r} must be a list of names, such as [{DEFAULTS[task][0]}].")
+        raise UserError(f"evaluation.metrics={names!r} must be a list of names, such as [{DEFAULTS[task][0]}].")
     for name in names:
         if name not in known:
-            raise Refusal(f"evaluation.metrics names {name!r}, no metric of {task}. {did_you_mean(str(name), known)}")
+            raise UserError(f"evaluation.metrics names {name!r}, no metric of {task}. {did_you_mean(str(name), known)}")
         if not _can_give(known[name], learner):
-            raise Refusal(
+            raise UserError(
                 f"evaluation.metrics names {name!r}, which needs {' or '.join(known[name].needs)}, and "
                 f"{type(learner).__name__} has none; take it out of the list."
             )

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn import model_selection
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class Splitter(ABC):
 
         Raises
         ------
-        Refusal
+        UserError
             The rows do not suffice for the parts that are asked for, or their groups would be torn apart.
         """
         if target.groups is not None and not self.keeps_groups:
-            raise Refusal(
+            raise UserError(
                 "dataset.groups is given, and this evaluation would tear groups apart; "
                 "use evaluation=group_kfold or holdout, or take dataset.groups out."
             )
@@ -104,7 +104,7 @@ class Splitter(ABC):
     def _validation_size(self, whole: int, rest: int) -> int:
         size = round(self.validation * whole)
         if not 0 < size < rest:
-            raise Refusal(
+            raise UserError(
                 f"evaluation.validation={self.validation} is {size} of {whole} rows, and {rest} remain "
                 "beside the test part; choose a fraction that leaves rows for both parts."
             )
@@ -130,7 +130,7 @@ class Holdout(Splitter):
         super().__post_init__()
         require_fraction("test", self.test, zero=False)
         if self.test + self.validation >= 1:
-            raise Refusal(
+            raise UserError(
                 f"evaluation.test={self.test} and evaluation.validation={self.validation} leave no rows for training; "
                 "their sum must be below 1."
             )
@@ -140,7 +140,7 @@ class Holdout(Splitter):
         rows = np.arange(len(target.y))
         size = round(self.test * len(rows))
         if not 0 < size < len(rows):
-            raise Refusal(f"evaluation.test={self.test} is {size} of {len(rows)} rows; both parts need rows.")
+            raise UserError(f"evaluation.test={self.test} is {size} of {len(rows)} rows; both parts need rows.")
         yield two_parts(rows, size, target, stratify=self.stratify, key="test", seed=seed)
 
     def all_rows(self, target: Target, seed: int) -> Split | None:
@@ -193,9 +193,9 @@ class GroupKFold(Splitter):
     def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` splits."""
         if target.groups is None:
-            raise Refusal("evaluation=group_kfold needs groups; name their column with dataset.groups=COLUMN.")
+            raise UserError("evaluation=group_kfold needs groups; name their column with dataset.groups=COLUMN.")
         if len(np.unique(target.groups)) < self.folds:
-            raise Refusal(
+            raise UserError(
                 f"evaluation.folds={self.folds}, but there are {len(np.unique(target.groups))} groups; use fewer folds."
             )
         stratified = self.stratify and target.is_classes
@@ -211,7 +211,7 @@ class LeaveOneOut(Splitter):
     def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield n splits."""
         if len(target.y) < 2:
-            raise Refusal("evaluation=leave_one_out needs at least 2 rows.")
+            raise UserError("evaluation=leave_one_out needs at least 2 rows.")
         yield from model_selection.LeaveOneOut().split(target.y)
 
 
@@ -228,7 +228,7 @@ class TimeSeries(Splitter):
     def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` splits, earliest first."""
         if len(target.y) <= self.folds:
-            raise Refusal(f"evaluation.folds={self.folds} needs more than {len(target.y)} rows; use fewer folds.")
+            raise UserError(f"evaluation.folds={self.folds} needs more than {len(target.y)} rows; use fewer folds.")
         yield from model_selection.TimeSeriesSplit(self.folds).split(target.y)
 
     def _set_aside(self, rest: np.ndarray, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -248,7 +248,7 @@ def two_parts(
     except ValueError as error:
         counted = dict(zip(*np.unique(target.y[rows].astype(str), return_counts=True), strict=True))
         rarest = str(min(counted, key=counted.__getitem__))
-        raise Refusal(
+        raise UserError(
             f"evaluation.{key} ({size} of {len(rows)} rows) cannot hold every class in proportion: there are "
             f"{len(counted)}, and {rarest!r} has {counted[rarest]} of the rows. Change its size, or set "
             "evaluation.stratify=false."
@@ -264,7 +264,7 @@ def two_sets_of_groups(
     try:
         first, second = next(cut.split(rows, groups=groups))
     except ValueError as error:
-        raise Refusal(
+        raise UserError(
             f"evaluation.{key} is {size} of {len(rows)} rows, but they form too few groups "
             f"({len(np.unique(groups))}) to leave some for both parts; choose another fraction."
         ) from error
@@ -274,24 +274,24 @@ def two_sets_of_groups(
 def require_members(target: Target, folds: int, stratified: bool) -> None:
     """Refuse more folds than rows or, if each class is to be in each fold, than members of a class."""
     if len(target.y) < folds:
-        raise Refusal(f"evaluation.folds={folds}, but there are {len(target.y)} rows; use fewer folds.")
+        raise UserError(f"evaluation.folds={folds}, but there are {len(target.y)} rows; use fewer folds.")
     if not stratified:
         return
     labels, counts = np.unique(target.y, return_counts=True)
     fewest, label = counts.min(), str(labels[counts.argmin()])
     if fewest < folds:
         cure = f"has {fewest} rows; use at most {fewest} folds, or" if fewest > 1 else "has 1 row; drop it, or set"
-        raise Refusal(f"evaluation.folds={folds}, but class {label!r} {cure} evaluation.stratify=false.")
+        raise UserError(f"evaluation.folds={folds}, but class {label!r} {cure} evaluation.stratify=false.")
 
 
 def require_fraction(key: str, value: float, *, zero: bool) -> None:
     """Refuse what is not a fraction in (0, 1), or [0, 1) where zero is allowed."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < 1 or (zero and value == 0)):
         least = "at least 0" if zero else "above 0"
-        raise Refusal(f"evaluation.{key}={value!r} must be a fraction {least} and below 1.")
+        raise UserError(f"evaluation.{key}={value!r} must be a fraction {least} and below 1.")
 
 
 def require_count(key: str, value: int, *, least: int) -> None:
     """Refuse what is not a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise Refusal(f"evaluation.{key}={value!r} must be a whole number of at least {least}.")
+        raise UserError(f"evaluation.{key}={value!r} must be a whole number of at least {least}.")

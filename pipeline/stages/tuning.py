@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 
 @runtime_checkable
@@ -96,15 +96,15 @@ class GridTuning:
 
     def __post_init__(self) -> None:
         if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds == 1 or self.folds < 0:
-            raise Refusal(
+            raise UserError(
                 f"tuning.folds={self.folds!r} must be 0 (score on the validation part) or a whole number from 2."
             )
         for grid in self.grids:
             for name, values in grid.items():
                 if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                    raise Refusal(f"space.{name}={values!r} must be a list of values to try.")
+                    raise UserError(f"space.{name}={values!r} must be a list of values to try.")
         if not any(self.grids):
-            raise Refusal(
+            raise UserError(
                 "tuning=grid has no space: give +space.PARAMETER=[...], or space=NAME of a file in conf/space."
             )
 
@@ -211,7 +211,7 @@ def _bare(learner: Any, table: Any) -> Any:
 
 def _first_best(scores: np.ndarray) -> int:
     if np.isnan(scores).all():
-        raise Refusal("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
+        raise UserError("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
     return int(np.nanargmax(scores))
 
 

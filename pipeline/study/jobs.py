@@ -8,7 +8,7 @@ from typing import Any
 
 from optuna.trial import Trial
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.report import mean_and_deviation
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import Point
@@ -82,9 +82,9 @@ class Jobs:
         draft = self.composer.draft(trial.number, point.overrides, tuple(point.values), self.trials.study.study_name)
         try:
             if draft.spec is None or draft.request is None:
-                raise draft.refusal or Refusal(name)
+                raise draft.refusal or UserError(name)
             job = self.bench.identify(trial.number, draft.spec, draft.request, asked=False)
-        except Refusal as refusal:
+        except UserError as refusal:
             self.trials.sign(trial, point, None)
             self.note(Outcome(trial.number, name, REFUSED, str(refusal)))
             return None

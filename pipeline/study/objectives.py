@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import DEFAULTS, metrics_of
 
 Direction = Literal["minimize", "maximize"]
@@ -52,20 +52,20 @@ def choose_objectives(
 
     Raises
     ------
-    Refusal
+    UserError
         A name that is no metric of the run, a test score, or directions that do not fit.
     """
     computed = DEFAULTS[task] if chosen is None else tuple(chosen)
     given = [f"validation_{computed[0]}"] if names is None else [names] if isinstance(names, str) else list(names)
     if not given:
-        raise Refusal("hydra.sweeper.objectives is empty; name a metric, such as [validation_accuracy].")
+        raise UserError("hydra.sweeper.objectives is empty; name a metric, such as [validation_accuracy].")
     natural: list[str] = [_natural_direction(str(name), task, computed) for name in given]
     asked = natural if directions is None else [directions] if isinstance(directions, str) else list(directions)
     for direction in asked:
         if direction not in get_args(Direction):
-            raise Refusal(f"hydra.sweeper.direction={direction!r} must be minimize or maximize.")
+            raise UserError(f"hydra.sweeper.direction={direction!r} must be minimize or maximize.")
     if len(asked) != len(given):
-        raise Refusal(
+        raise UserError(
             f"hydra.sweeper.direction has {len(asked)} values, and there are {len(given)} objectives "
             f"({', '.join(given)}); give one for each, or null."
         )
@@ -82,14 +82,14 @@ def _natural_direction(name: str, task: str, computed: Sequence[str]) -> Directi
     metric = name.removeprefix(part or "")
     if part is None and "test_" in name:
         score = name.rpartition("test_")[2]
-        raise Refusal(
+        raise UserError(
             f"hydra.sweeper.objectives names {name!r}: choosing by test rows would make their score no estimate; "
             f"name validation_{score}, the test score is recorded beside it."
         )
     if part is None or metric not in computed:
         allowed = [*(f"{part}{metric}" for part in SCORES for metric in computed), *COSTS]
         cure = f" Add {metric} to evaluation.metrics." if metric in metrics_of(task) else did_you_mean(name, allowed)
-        raise Refusal(f"hydra.sweeper.objectives names {name!r}, no metric of the run. {cure.strip()}")
+        raise UserError(f"hydra.sweeper.objectives names {name!r}, no metric of the run. {cure.strip()}")
     return "maximize" if metrics_of(task)[metric].more_is_better else "minimize"
 
 
@@ -107,17 +107,17 @@ def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, 
         return
     pruning, tuning = spec["pruning"].get("method"), spec["tuning"]
     if not spec["evaluation"]["validation"]:
-        raise Refusal(
+        raise UserError(
             f"the study chooses by {name}, but evaluation.validation=0 leaves no rows for it; "
             "set evaluation.validation=0.2."
         )
     if pruning in ("bottom_up", "best_first"):
-        raise Refusal(
+        raise UserError(
             f"the study and pruning={pruning} would choose on the same validation rows; "
             "set pruning=none, or pruning=pessimistic, which needs no rows."
         )
     if "space" in tuning and tuning["folds"] == 0:
-        raise Refusal(
+        raise UserError(
             "the study and tuning with tuning.folds=0 would choose on the same validation rows; "
             "set tuning=none, or tuning.folds to 2 or more."
         )

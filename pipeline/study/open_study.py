@@ -13,7 +13,7 @@ import optuna
 from optuna.distributions import distribution_to_json
 from sqlalchemy.exc import SQLAlchemyError
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import code_of
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives, require_validation_rows
 from bakeoff.pipeline.study.space import Space
@@ -71,7 +71,7 @@ class Question:
 
         Raises
         ------
-        Refusal
+        UserError
             Objectives that are none, or no rows to choose by.
         """
         spec = jobs[0].spec
@@ -115,7 +115,7 @@ def opened_study(given: str | None, name: str, question: Question) -> Iterator[o
 
     Raises
     ------
-    Refusal
+    UserError
         The storage cannot be used, or the study is about something else.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -128,7 +128,7 @@ def opened_study(given: str | None, name: str, question: Question) -> Iterator[o
             _require_same(study, question)
         except LOST as error:
             shown = url.render_as_string(hide_password=True)
-            raise Refusal(f"hydra.sweeper.storage={shown!r} cannot be used: {str(error).splitlines()[0]}") from error
+            raise UserError(f"hydra.sweeper.storage={shown!r} cannot be used: {str(error).splitlines()[0]}") from error
         yield study
     finally:
         storage.remove_session()
@@ -142,7 +142,7 @@ def _require_same(study: optuna.Study, question: Question) -> None:
         return
     for key, value in question.same.items():
         if known.get(key) != value:
-            raise Refusal(
+            raise UserError(
                 f"hydra.sweeper.study_name={study.study_name!r} was made with {key} {_listed(known.get(key))}, "
                 f"and this command has {_listed(value)}; give another study_name."
             )

@@ -9,7 +9,7 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.space import Branch, Space, branch_of, read, word
 from bakeoff.pipeline.sweep.compose import Composer
 
@@ -37,11 +37,11 @@ def read_space(overrides: Sequence[Override], composer: Composer, method: str, h
 
     Raises
     ------
-    Refusal
+    UserError
         Nothing to search, or something that cannot be.
     """
     if method not in SEARCHES:
-        raise Refusal(
+        raise UserError(
             f"search={method} says which jobs to run, but those of a study Optuna chooses; set search=grid, which lets "
             "it choose from conf/space/<learner>.yaml too, or none."
         )
@@ -58,7 +58,7 @@ def read_space(overrides: Sequence[Override], composer: Composer, method: str, h
     branches = _Branches(composer, (*fixed, *about_spaces), len(fixed), tuple(latest))
     space = Space(fixed, dimensions, branches if method == "grid" else _none)
     if not has_more and not space.all_dimensions():
-        raise Refusal(
+        raise UserError(
             "there is nothing to search: give 'learner.PARAMETER=interval(0,1)', range(1,9) or a,b,c, "
             "or search=grid for a learner of conf/space."
         )
@@ -67,9 +67,9 @@ def read_space(overrides: Sequence[Override], composer: Composer, method: str, h
 
 def _require_searchable(key: str) -> None:
     if key == "dataset":
-        raise Refusal("dataset is searched, but scores on different data do not compare; run a study for each.")
+        raise UserError("dataset is searched, but scores on different data do not compare; run a study for each.")
     if key.startswith("space."):
-        raise Refusal(f"{key} is searched, but it is itself a space; search learner.{key[6:]}.")
+        raise UserError(f"{key} is searched, but it is itself a space; search learner.{key[6:]}.")
 
 
 def _none(overrides: tuple[str, ...]) -> Branch:

@@ -15,7 +15,7 @@ from optuna.distributions import CategoricalDistribution
 from optuna.trial import Trial
 
 from bakeoff.pipeline.config import build as building
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.open_study import Question
 from bakeoff.pipeline.study.space import Dimension, Point, Space, word
@@ -55,7 +55,7 @@ class Tools:
 
         Raises
         ------
-        Refusal
+        UserError
         """
         pruner = _built(settings.pruner, "hydra.sweeper.pruner", question.trust)
         prunes = not isinstance(pruner, optuna.pruners.NopPruner)
@@ -77,19 +77,19 @@ def _sampler(node: Mapping[str, Any], question: Question, known: int) -> Any:
     if "seed" in settled:
         seed = question.seed if settled["seed"] is None else settled["seed"]
         if not isinstance(seed, int):
-            raise Refusal(f"hydra.sweeper.sampler.seed={seed!r} must be a whole number, or null.")
+            raise UserError(f"hydra.sweeper.sampler.seed={seed!r} must be a whole number, or null.")
         settled["seed"] = seed if is_grid else seed + known  # a grid's seed is its order
     return _built(settled, "hydra.sweeper.sampler", question.trust)
 
 
 def _require_prunable(objectives: Sequence[Objective], here: bool) -> None:
     if len(objectives) > 1:
-        raise Refusal(
+        raise UserError(
             "hydra.sweeper.pruner compares trials by one objective, and there are "
             f"{len(objectives)}; set hydra/sweeper/pruner=none, or name one objective."
         )
     if not here:
-        raise Refusal(
+        raise UserError(
             "hydra.sweeper.pruner stops jobs of this machine only; set hydra/sweeper/pruner=none, or give the same "
             "command without hydra/launcher on each machine, with hydra.sweeper.storage=postgresql://..."
         )
@@ -120,7 +120,7 @@ def _built(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
 def _grid(space: Space) -> dict[str, list[Any]]:
     everywhere = {dimension.name: dimension for dimension in space.dimensions}
     if len(space.all_dimensions()) > len(everywhere):
-        raise Refusal(
+        raise UserError(
             "hydra/sweeper/sampler=grid knows no spaces of single learners; the plain sweep does: "
             "leave out hydra/sweeper=optuna and keep search=grid."
         )
@@ -132,7 +132,7 @@ def _every_value(dimension: Dimension) -> list[Any]:
     if isinstance(given, CategoricalDistribution):
         return list(given.choices)
     if given.step is None or given.log:
-        raise Refusal(
+        raise UserError(
             f"hydra/sweeper/sampler=grid: {dimension.key} has no end of values; give a list, or range(...,step=...)."
         )
     count = round((given.high - given.low) / given.step) + 1

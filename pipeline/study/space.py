@@ -12,7 +12,7 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import Trial
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 Distribution: TypeAlias = CategoricalDistribution | FloatDistribution | IntDistribution
 Pick = Callable[["Dimension"], Any]
@@ -169,7 +169,7 @@ def read(override: Override) -> Dimension:
 
     Raises
     ------
-    Refusal
+    UserError
         An empty range, or a logarithm of what is not positive.
     """
     key, value = override.get_key_element(), override.value()
@@ -183,7 +183,7 @@ def read(override: Override) -> Dimension:
             assert value.stop is not None
             return Dimension(key, key, _numbers(value.start, value.stop, value.step, "log" in value.tags))
     except ValueError as error:
-        raise Refusal(f"{override.input_line}: {error}") from error
+        raise UserError(f"{override.input_line}: {error}") from error
     return choice(key, key, list(override.sweep_iterator()), tuple(override.sweep_string_iterator()))
 
 
@@ -233,7 +233,7 @@ def _own(key: str, name: str, values: Any, parse: Callable[[str], Override]) -> 
     override = parse(f"{key}={values}") if isinstance(values, str) else None
     if override is None or not override.is_sweep_override():
         parameter = key.removeprefix("learner.")
-        raise Refusal(f"space.{parameter}={values!r} must be a list of values, or such as range(1,9).")
+        raise UserError(f"space.{parameter}={values!r} must be a list of values, or such as range(1,9).")
     found = read(override)
     return Dimension(key, name, found.distribution, found.words)
 

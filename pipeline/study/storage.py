@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 DEFAULT = "outputs/optuna.db"
 SECONDS = 60
@@ -34,7 +34,7 @@ def storage_url(given: str | None) -> URL:
 
     Raises
     ------
-    Refusal
+    UserError
 
     Examples
     --------
@@ -45,12 +45,12 @@ def storage_url(given: str | None) -> URL:
     try:
         url = make_url(said if "://" in said else f"sqlite:///{Path(said).expanduser().absolute()}")
     except ArgumentError as error:
-        raise Refusal(f"hydra.sweeper.storage={said!r} is no URL; name a SQLite file or postgresql://...") from error
+        raise UserError(f"hydra.sweeper.storage={said!r} is no URL; name a SQLite file or postgresql://...") from error
     if url.drivername != "sqlite":
         return url
     path = Path(str(url.database or "")).expanduser().absolute()
     if path.is_dir():
-        raise Refusal(f"hydra.sweeper.storage={said!r} is a folder; name a file in it, such as {path / 'optuna.db'}.")
+        raise UserError(f"hydra.sweeper.storage={said!r} is a folder; name a file in it, such as {path / 'optuna.db'}.")
     return url.set(database=str(path))
 
 
@@ -64,7 +64,7 @@ def open_storage(url: URL) -> RDBStorage:
 
     Raises
     ------
-    Refusal
+    UserError
         It cannot be created, read or reached.
     """
     shown = url.render_as_string(hide_password=True)
@@ -76,12 +76,12 @@ def open_storage(url: URL) -> RDBStorage:
         with _one_creator(url):
             return RDBStorage(url.render_as_string(hide_password=False), engine_kwargs={"pool_pre_ping": True})
     except (ImportError, NoSuchModuleError) as error:
-        raise Refusal(
+        raise UserError(
             f"hydra.sweeper.storage={shown!r} needs a database driver that is not installed; "
             'for PostgreSQL: pip install "psycopg[binary]".'
         ) from error
     except (DatabaseError, OSError, RuntimeError) as error:
-        raise Refusal(f"hydra.sweeper.storage={shown!r} cannot be used: {str(error).splitlines()[0]}") from error
+        raise UserError(f"hydra.sweeper.storage={shown!r} cannot be used: {str(error).splitlines()[0]}") from error
 
 
 def _create_file(path: Path) -> None:

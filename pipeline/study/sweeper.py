@@ -8,7 +8,7 @@ from typing import Any
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study import results
 from bakeoff.pipeline.study.jobs import Jobs
 from bakeoff.pipeline.study.open_study import LOST, Question, finished_trials, opened_study
@@ -47,9 +47,9 @@ class Settings:
         for key in ("n_trials", "n_jobs"):
             value = getattr(self, key)
             if value is not None and value < 1:
-                raise Refusal(f"hydra.sweeper.{key}={value!r} must be a whole number from 1.")
+                raise UserError(f"hydra.sweeper.{key}={value!r} must be a whole number from 1.")
         if self.max_failure_rate is not None and not 0 <= self.max_failure_rate <= 1:
-            raise Refusal(f"hydra.sweeper.max_failure_rate={self.max_failure_rate!r} must lie between 0 and 1.")
+            raise UserError(f"hydra.sweeper.max_failure_rate={self.max_failure_rate!r} must lie between 0 and 1.")
 
 
 def sweep(settings: Settings, context: HydraContext, task: Any, master: DictConfig) -> None:
@@ -63,11 +63,11 @@ def sweep(settings: Settings, context: HydraContext, task: Any, master: DictConf
 
     Raises
     ------
-    Refusal
+    UserError
         Nothing was run.
     """
     if task.jobs is not None:
-        raise Refusal("rerun knows its jobs, and a study chooses them; leave out hydra/sweeper=optuna.")
+        raise UserError("rerun knows its jobs, and a study chooses them; leave out hydra/sweeper=optuna.")
     command = Command.read([*words_of(settings.params), *task.arguments], context, master)
     options = replace(command.options, workers=settings.n_jobs or command.options.workers)
     bench = Bench(options.resume, options.timeout, task.tracebacks)

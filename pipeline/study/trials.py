@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.liveness import Presence
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import Point, Space
@@ -135,7 +135,7 @@ class Trials:
         try:
             return self.more(trial, self.space.choose(lambda dimension: dimension.suggest(trial)))
         except ValueError as error:
-            raise Refusal(
+            raise UserError(
                 f"hydra.sweeper.study_name={self.study.study_name!r} was made with another space: "
                 f"{' '.join(str(error).split())} Give another study_name."
             ) from error

@@ -17,7 +17,7 @@ from omegaconf import DictConfig, open_dict
 
 from bakeoff.pipeline.config import settle as config
 from bakeoff.pipeline.config.invocation import Request
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.jobs import Draft
 from bakeoff.pipeline.sweep.options import Options
@@ -42,7 +42,7 @@ class Composer:
 
         Raises
         ------
-        Refusal
+        UserError
         """
         try:
             parsed = [self._parse(word) for word in words]
@@ -61,7 +61,7 @@ class Composer:
             spec, choices = self.compose(words)
             request = Request(choices, varying=varying, sweep=self._name, number=number, overrides=words, study=study)
             return Draft(number, words, config.settle(spec, choices), request)
-        except Refusal as refusal:
+        except UserError as refusal:
             return Draft(number, words, refusal=refusal)
 
     def chooses(self, word: str) -> bool:
@@ -99,7 +99,7 @@ def expand(overrides: Sequence[Override], options: Options, composer: Composer) 
 
     Raises
     ------
-    Refusal
+    UserError
     """
     method = str(options.search["method"])
     combined = search.combine([_axis(each) for each in overrides], method)
@@ -113,7 +113,7 @@ def _searched(words: tuple[str, ...], composer: Composer, method: str, n: int, s
     """Yield a job for each point of its learner's space; a learner without one is taken as it is written."""
     try:
         space = composer.compose(words)[0].get("space")
-    except Refusal:  # the plan will tell of it
+    except UserError:  # the plan will tell of it
         space = None
     if not space:
         yield words

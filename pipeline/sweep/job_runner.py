@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.pipeline.config.invocation import Request
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, Fold
 from bakeoff.pipeline.identity import config_hash
 from bakeoff.pipeline.job import Judge, Prepared, Resources, Result, execute, go_on, prepare, run_name
@@ -75,7 +75,7 @@ class Bench:
 
         Raises
         ------
-        Refusal
+        UserError
         """
         dataset = self.resources.dataset(spec)
         store = self.resources.tracker(spec).find() if asked else None
@@ -89,7 +89,7 @@ class Bench:
 
         Raises
         ------
-        Refusal
+        UserError
         """
         prepared = prepare(job.spec, job.request, self.resources)
         size = sum(part.nbytes for split in prepared.splits for part in (split.train, split.validation, split.test))
@@ -112,7 +112,7 @@ class Bench:
         try:
             tracker = self.resources.tracker(job.spec)
             tracker.open()
-        except Refusal as refusal:
+        except UserError as refusal:
             return Outcome(job.number, job.name, REFUSED, str(refusal))
         if tracker.store is None or not self.resume:
             return self._attempt(job)
@@ -139,7 +139,7 @@ class Bench:
         try:
             with _limited(self.timeout):
                 result = execute(self._prepare(job), self.resources.tracker(job.spec), _unwatched, self._judge_of(job))
-        except Refusal as refusal:
+        except UserError as refusal:
             return Outcome(job.number, job.name, REFUSED, str(refusal))
         except KeyboardInterrupt:
             raise

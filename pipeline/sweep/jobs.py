@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.pipeline.config.invocation import Request
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 FINISHED, SKIPPED, PRUNED = "finished", "skipped", "pruned"
 FAILED, KILLED, REFUSED, BUSY = "failed", "killed", "refused", "busy"
@@ -25,14 +25,14 @@ class Draft:
     spec : mapping or None
         Settled; None where composing failed.
     request : Request or None
-    refusal : Refusal or None
+    refusal : UserError or None
     """
 
     number: int
     overrides: tuple[str, ...]
     spec: Mapping[str, Any] | None = None
     request: Request | None = None
-    refusal: Refusal | None = None
+    refusal: UserError | None = None
 
 
 @dataclass(frozen=True)

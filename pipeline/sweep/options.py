@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 SEARCHES = ("none", "zip", "grid", "random")
 
@@ -41,17 +41,17 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise Refusal(f"workers={self.workers} must be a whole number from 1.")
+            raise UserError(f"workers={self.workers} must be a whole number from 1.")
         if self.timeout is not None and not self.timeout > 0:
-            raise Refusal(f"timeout={self.timeout} must be a positive number of seconds, or null.")
+            raise UserError(f"timeout={self.timeout} must be a positive number of seconds, or null.")
         if self.on_invalid not in ("stop", "skip"):
-            raise Refusal(f"on_invalid={self.on_invalid!r}: {did_you_mean(self.on_invalid, ('stop', 'skip'))}")
+            raise UserError(f"on_invalid={self.on_invalid!r}: {did_you_mean(self.on_invalid, ('stop', 'skip'))}")
         method = str(self.search.get("method"))
         if method not in SEARCHES:
-            raise Refusal(f"search.method={method!r}: {did_you_mean(method, SEARCHES)}")
+            raise UserError(f"search.method={method!r}: {did_you_mean(method, SEARCHES)}")
         n = self.search.get("n", 1)
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise Refusal(f"search.n={n!r} must be a whole number from 1.")
+            raise UserError(f"search.n={n!r} must be a whole number from 1.")
         assert self.failures_allowed is None or self.failures_allowed >= 0
 
     @property
@@ -64,4 +64,4 @@ class Options:
             return 1
         if word == "stop_after" and count.isdigit() and int(count) > 0:
             return int(count)
-        raise Refusal(f"on_error={self.on_error!r} must be continue, stop, or stop_after:N with N from 1.")
+        raise UserError(f"on_error={self.on_error!r} must be continue, stop, or stop_after:N with N from 1.")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.job_runner import Bench
 from bakeoff.pipeline.sweep.jobs import Draft, Job
 from bakeoff.pipeline.tracking import history
@@ -96,7 +96,7 @@ class Planner:
             return Row(draft, INVALID, str(draft.refusal))
         try:
             job = self.bench.identify(draft.number, draft.spec, draft.request)
-        except Refusal as refusal:
+        except UserError as refusal:
             return Row(draft, INVALID, str(refusal))
         return Row(draft, TO_DO, job=job)
 
@@ -135,7 +135,7 @@ class Planner:
             return replace(row, state=DONE, reason=f"run {run_id}")
         try:
             self.bench.check(row.job)
-        except Refusal as refusal:
+        except UserError as refusal:
             return replace(row, state=INVALID, reason=str(refusal))
         return row
 

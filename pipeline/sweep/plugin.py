@@ -16,7 +16,7 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config import settle as config
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand, varying_keys
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, Outcome
 from bakeoff.pipeline.sweep.options import Options
@@ -58,7 +58,7 @@ class Command:
 
         Raises
         ------
-        Refusal
+        UserError
             The sweep itself is written wrong.
         """
         HydraConfig.instance().set_config(master)
@@ -66,7 +66,9 @@ class Command:
         overrides = parser.parse_overrides(list(words))
         for each in parser.parse_overrides(list(master.hydra.overrides.task)):
             if each.is_sweep_override() and each.key_or_group.split(".")[0] in config.SWEEP_KEYS:
-                raise Refusal(f"{each.input_line}: {each.key_or_group} is a key of the whole sweep; give it one value.")
+                raise UserError(
+                    f"{each.input_line}: {each.key_or_group} is a key of the whole sweep; give it one value."
+                )
         is_ours = master.hydra.launcher._target_ == BASIC
         return cls(
             words=tuple(words),
@@ -101,7 +103,7 @@ def sweep(params: Sequence[str], context: HydraContext, task: Any, master: DictC
 
     Raises
     ------
-    Refusal
+    UserError
         The sweep itself is written wrong; of single jobs the plan tells.
     """
     from bakeoff.pipeline.sweep.engine import conduct
@@ -150,7 +152,7 @@ def _arrived(job: Job, returned: JobReturn) -> Outcome:
     """Return the outcome of a job that ran elsewhere; one whose process died has none, and is told as killed."""
     try:
         outcome = returned.return_value
-    except Refusal as refusal:
+    except UserError as refusal:
         return Outcome(job.number, job.name, REFUSED, str(refusal))
     except Exception as error:
         return Outcome(job.number, job.name, KILLED, str(error))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 Axis = tuple[str, list[str]]
 """A key and its overrides: ("seed", ["seed=1", "seed=2"])."""
@@ -27,7 +27,7 @@ def combine(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
 
     Raises
     ------
-    Refusal
+    UserError
         zip of lists that are not equally long.
 
     Examples
@@ -43,7 +43,7 @@ def combine(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
     lengths = {key: len(values) for key, values in axes if len(values) > 1}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-        raise Refusal(f"search=zip wants equally many values of each key, but {told}.")
+        raise UserError(f"search=zip wants equally many values of each key, but {told}.")
     jobs = max(lengths.values(), default=1)
     return list(zip(*(values * (jobs if len(values) == 1 else 1) for _, values in axes), strict=True))
 
@@ -62,7 +62,7 @@ def points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str,
 
     Raises
     ------
-    Refusal
+    UserError
         The space does not hold lists.
 
     Examples
@@ -77,7 +77,7 @@ def points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str,
     for grid in grids:
         for name, values in grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                raise Refusal(f"space.{name}={values!r} must be a list of values to try.")
+                raise UserError(f"space.{name}={values!r} must be a list of values to try.")
     sizes = [math.prod(len(values) for values in grid.values()) for grid in grids]
     total = sum(sizes)
     if method == "grid" or n >= total:

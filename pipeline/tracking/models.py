@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Model
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking import model_file as artefact
@@ -99,7 +99,7 @@ def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[st
 
     Raises
     ------
-    Refusal
+    UserError
         No such run, or a run without a model.
     """
     store = open_store(uri, experiment, create=False)
@@ -111,11 +111,11 @@ def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[st
     try:
         outputs = store.client.get_run(run_id).outputs
     except MlflowException as error:
-        raise Refusal(
+        raise UserError(
             f"predict: there is no run {run_id!r} in {store.uri}; the pages of `bakeoff ui` list them."
         ) from error
     if outputs is None or not outputs.model_outputs:
-        raise Refusal(f"predict: run {run_id} kept no model; run it again with tracking.models=true.")
+        raise UserError(f"predict: run {run_id} kept no model; run it again with tracking.models=true.")
     address = f"models:/{outputs.model_outputs[0].model_id}"
     inputs = mlflow.models.get_model_info(address).signature.inputs
     return mlflow.sklearn.load_model(address), {column.name: column.type.name for column in inputs}
@@ -126,7 +126,7 @@ def _latest(store: Store) -> str:
         [store.experiment_id], filter_string="status = 'FINISHED'", max_results=1, order_by=["start_time DESC"]
     )
     if not found:
-        raise Refusal(f"predict: there is no finished run in {store.uri} yet.")
+        raise UserError(f"predict: there is no finished run in {store.uri} yet.")
     return str(found[0].info.run_id)
 
 

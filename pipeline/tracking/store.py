@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -45,7 +45,7 @@ def store_uri(given: str | None) -> str:
 
     Raises
     ------
-    Refusal
+    UserError
         A folder or ``file://``, which MLflow no longer keeps runs in.
 
     Examples
@@ -57,10 +57,12 @@ def store_uri(given: str | None) -> str:
     if uri.startswith(SQLITE) or "://" not in uri:
         path = Path(uri.removeprefix(SQLITE)).expanduser().absolute()
         if path.is_dir():
-            raise Refusal(f"tracking.uri={uri!r} is a folder; name a SQLite file in it, such as {path / 'mlflow.db'}.")
+            raise UserError(
+                f"tracking.uri={uri!r} is a folder; name a SQLite file in it, such as {path / 'mlflow.db'}."
+            )
         return f"{SQLITE}{path}"
     if uri.startswith("file:"):
-        raise Refusal(
+        raise UserError(
             f"tracking.uri={uri!r}: MLflow keeps no runs in folders any more; name a SQLite file or a server."
         )
     return uri
@@ -85,7 +87,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
 
     Raises
     ------
-    Refusal
+    UserError
         The store cannot be created, written or reached.
     """
     uri = store_uri(given)
@@ -93,7 +95,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     if uri.startswith(SQLITE):
         path = Path(uri.removeprefix(SQLITE))
         if not create and not path.is_file():
-            raise Refusal(
+            raise UserError(
                 f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI."
             )
         create_sqlite(path)
@@ -104,7 +106,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         client = MlflowClient(tracking_uri=uri)
         return Store(uri, _experiment_id(client, uri, experiment), client)
     except (MlflowException, OSError) as error:
-        raise Refusal(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
+        raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
 
 
 def create_sqlite(path: Path) -> None:
@@ -116,7 +118,7 @@ def create_sqlite(path: Path) -> None:
 
     Raises
     ------
-    Refusal
+    UserError
         The folder or the file cannot be written.
     """
     import filelock
@@ -128,9 +130,9 @@ def create_sqlite(path: Path) -> None:
                 if not path.exists():
                     _create_aside(path)
     except OSError as error:
-        raise Refusal(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
+        raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        raise Refusal(f"tracking.uri: {str(path)!r} cannot be written; change its permissions or name another file.")
+        raise UserError(f"tracking.uri: {str(path)!r} cannot be written; change its permissions or name another file.")
     _require_sqlite(path)
 
 
@@ -162,7 +164,7 @@ def _require_sqlite(path: Path) -> None:
     finally:
         database.close()
     if not tables:
-        raise Refusal(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.")
+        raise UserError(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.")
 
 
 def _experiment_id(client: MlflowClient, uri: str, name: str) -> str:
@@ -177,7 +179,7 @@ def _experiment_id(client: MlflowClient, uri: str, name: str) -> str:
         except MlflowException:  # another process created it in between
             found = client.get_experiment_by_name(name)
     if found is None or found.lifecycle_stage == "deleted":
-        raise Refusal(f"tracking.experiment={name!r} was deleted in this store; restore it, or choose another name.")
+        raise UserError(f"tracking.experiment={name!r} was deleted in this store; restore it, or choose another name.")
     return str(found.experiment_id)
 
 

@@ -70,7 +70,7 @@ class MLflowTracker:
         return self.store
 
     def open(self) -> None:
-        """Find or create the store; raises Refusal if it cannot be written."""
+        """Find or create the store; raises UserError if it cannot be written."""
         if self.store is None:
             self.store = open_store(self.uri, str(self.experiment))
 

@@ -14,7 +14,7 @@ import pytest
 from command import Bakeoff
 from hydra.core.utils import JobReturn, JobStatus
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.launcher.payload import Place
 from bakeoff.pipeline.launcher.returns import Returns
 from bakeoff.pipeline.sweep.plugin import RemoteWork
@@ -90,7 +90,7 @@ def test_whoever_stops_waiting_ends_the_jobs() -> None:
 
 def test_a_file_of_another_machine_is_no_store_here() -> None:
     Place.here().require_reach("sqlite:////tmp/mlflow.db")
-    with pytest.raises(Refusal, match="start a server that both reach"):
+    with pytest.raises(UserError, match="start a server that both reach"):
         Place("far-away", "/tmp", None).require_reach("sqlite:////tmp/mlflow.db")
 
 

@@ -25,7 +25,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from sqlalchemy.pool import NullPool
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
 from benchmarks import mlflow_server
 
@@ -562,7 +562,7 @@ def test_a_space_may_be_written_in_the_grammar_of_overrides() -> None:
     ((dimension,),) = space.branch_of("svm", {"C": "tag(log,interval(0.1,10))"}, [], parse).grids
     assert (dimension.key, dimension.name) == ("learner.C", "svm.C")
     assert dimension.distribution.log
-    with pytest.raises(Refusal, match=r"space.C=3 must be a list of values"):
+    with pytest.raises(UserError, match=r"space.C=3 must be a list of values"):
         space.branch_of("svm", {"C": 3}, [], parse)
 
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import preflight
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import run
 from bakeoff.pipeline.stages.dataset import Dataset, lecture_table
 from bakeoff.pipeline.stages.splitting import KFold, LeaveOneOut
@@ -411,5 +411,5 @@ def test_nominal_columns_reach_the_learners_that_take_them_and_the_refusal_names
     if name in WITH_NOMINAL:
         assert len(list(run(job, preflight.check(job)))) == 10
     else:
-        with pytest.raises(Refusal, match="add preprocessing=one_hot"):
+        with pytest.raises(UserError, match="add preprocessing=one_hot"):
             preflight.check(job)

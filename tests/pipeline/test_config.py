@@ -14,7 +14,7 @@ from bakeoff.learners import MajorityClassifier
 from bakeoff.pipeline.config.build import build
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import as_yaml, explain, resolve, settle
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import PARTS
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
 from bakeoff.pipeline.stages.splitting import KFold
@@ -111,7 +111,7 @@ def test_what_is_given_is_kept_and_the_argument_too() -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_not_there_is_refused(part: str) -> None:
-    with pytest.raises(Refusal, match=f"{part} must name an option: add {part}=NAME"):
+    with pytest.raises(UserError, match=f"{part} must name an option: add {part}=NAME"):
         settle(spec() | {part: None})
 
 
@@ -157,7 +157,7 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
     ],
 )
 def test_what_cannot_be_built_or_trusted_is_refused(node: Any, said: str) -> None:
-    with pytest.raises(Refusal, match=said) as refused:
+    with pytest.raises(UserError, match=said) as refused:
         build(node, "learner", [])
     assert "\n" not in str(refused.value)
 
@@ -165,7 +165,9 @@ def test_what_cannot_be_built_or_trusted_is_refused(node: Any, said: str) -> Non
 def test_a_module_that_cannot_be_imported_is_refused_with_its_reason(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "broken_package.py").write_text("import no_such_package")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(Refusal, match=r"broken_package.Learner cannot be imported: No module named 'no_such_package'"):
+    with pytest.raises(
+        UserError, match=r"broken_package.Learner cannot be imported: No module named 'no_such_package'"
+    ):
         build({"_target_": "broken_package.Learner"}, "learner", ["broken_package"])
 
 
@@ -174,7 +176,7 @@ def test_trust_admits_a_package() -> None:
 
 
 def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
-    with pytest.raises(Refusal, match=r"^evaluation.folds=1 must be a whole number of at least 2"):
+    with pytest.raises(UserError, match=r"^evaluation.folds=1 must be a whole number of at least 2"):
         build({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 1}, "evaluation", [])
 
 
@@ -182,12 +184,12 @@ def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
 
 
 def test_a_value_that_must_be_given_is_asked_for() -> None:
-    with pytest.raises(Refusal, match=r"dataset.path must be given: add dataset.path=VALUE"):
+    with pytest.raises(UserError, match=r"dataset.path must be given: add dataset.path=VALUE"):
         resolve(OmegaConf.create({"dataset": {"path": "???"}}))
 
 
 def test_an_interpolation_that_points_nowhere_is_refused() -> None:
-    with pytest.raises(Refusal, match=r"a.b: .*'c' not found"):
+    with pytest.raises(UserError, match=r"a.b: .*'c' not found"):
         resolve(OmegaConf.create({"a": {"b": "${c}"}}))
 
 
@@ -224,14 +226,14 @@ def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
 )
 def test_errors_of_composition_are_sentences(words: list[str], said: str) -> None:
     explained = explain(_raised_by(words))
-    assert explained.__class__ is Refusal
-    with pytest.raises(Refusal, match=said):
+    assert explained.__class__ is UserError
+    with pytest.raises(UserError, match=said):
         raise explained
     assert "\n" not in str(explained)
 
 
 def test_a_refusal_needs_no_explanation() -> None:
-    refusal = Refusal("as it is")
+    refusal = UserError("as it is")
     assert explain(refusal) is refusal
 
 
@@ -257,7 +259,7 @@ def _raised_by(words: list[str]) -> Exception:
 
 def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -> None:
     composed_spec = resolve(composed("learner=knn", "space=decision_three"))
-    with pytest.raises(Refusal, match=r"space=decision_three is not an option.*decision_tree"):
+    with pytest.raises(UserError, match=r"space=decision_three is not an option.*decision_tree"):
         settle(composed_spec, {"learner": "knn", "space": "decision_three"})
     settle(resolve(composed("learner=majority")), {"learner": "majority", "space": "majority"})
 
@@ -265,12 +267,12 @@ def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -
 def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
     node = {"_target_": "bakeoff.pipeline.stages.dataset.bundled", "name": "iris", "positiv": "setosa"}
     with pytest.raises(
-        Refusal, match=r"dataset.positiv is not a key of bakeoff.pipeline.stages.dataset.bundled.*positive"
+        UserError, match=r"dataset.positiv is not a key of bakeoff.pipeline.stages.dataset.bundled.*positive"
     ):
         build(node, "dataset", [])
 
 
 @pytest.mark.parametrize("n_jobs", [0, -3])
 def test_a_number_of_processes_that_is_none_is_refused(n_jobs: int) -> None:
-    with pytest.raises(Refusal, match=f"n_jobs={n_jobs} must be a number of processes"):
+    with pytest.raises(UserError, match=f"n_jobs={n_jobs} must be a number of processes"):
         settle(spec() | {"n_jobs": n_jobs})

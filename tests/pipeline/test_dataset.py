@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table, read_file, read_table, with_kinds
 
 PEOPLE = """\
@@ -80,7 +80,7 @@ def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
     ],
 )
 def test_wrong_names_of_bundled_sets_are_refused_with_the_nearest(call: Any, said: str) -> None:
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(UserError, match=said):
         call()
 
 
@@ -298,22 +298,22 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
     ],
 )
 def test_bad_files_and_options_are_refused(tmp_path: Path, text: str, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(UserError, match=said):
         read_table(written(tmp_path, text), **({"target": "y"} | options))
 
 
 def test_a_missing_file_is_refused_with_the_folder_it_was_sought_in(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(Refusal, match=rf"dataset.path='none.csv' is not a file \(looked in {tmp_path}\)"):
+    with pytest.raises(UserError, match=rf"dataset.path='none.csv' is not a file \(looked in {tmp_path}\)"):
         read_table("none.csv", "y")
-    with pytest.raises(Refusal, match="is not a file"):
+    with pytest.raises(UserError, match="is not a file"):
         read_table(str(tmp_path), "y")
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "image.csv").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\n\xff")
-    with pytest.raises(Refusal, match="cannot be read as a table"):
+    with pytest.raises(UserError, match="cannot be read as a table"):
         read_table(str(tmp_path / "image.csv"), "y")
     (tmp_path / "no.parquet").write_bytes(b"nothing")
-    with pytest.raises(Refusal, match="cannot be read as a table"):
+    with pytest.raises(UserError, match="cannot be read as a table"):
         read_table(str(tmp_path / "no.parquet"), "y")

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from bakeoff import learners
 from bakeoff.learners.decision_tree.export import draw
 from bakeoff.pipeline import figures
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, final_model, run
 from bakeoff.pipeline.figures.canvas import Picture, key, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun
@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[Picture, Experiment, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(name: str) -> None:
     figure, experiment, reason = REFUSED[name]
-    with pytest.raises(Refusal, match=r"^figures: ") as refused:
+    with pytest.raises(UserError, match=r"^figures: ") as refused:
         figure.check(experiment)
     assert reason in str(refused.value)
 
@@ -449,7 +449,7 @@ def test_made_rows_are_the_same_for_the_same_seed_and_as_many_as_asked(name: str
 
 
 def test_a_shape_that_is_not_made_is_refused_with_the_nearest() -> None:
-    with pytest.raises(Refusal, match="Did you mean 'moons'"):
+    with pytest.raises(UserError, match="Did you mean 'moons'"):
         made("moon", 10, 0.1, 0)
 
 

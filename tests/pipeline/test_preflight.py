@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, run
 from bakeoff.pipeline.preflight import check
 from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table
@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_it_is_refused_in_one_or_two_sentences(case: str) -> None:
     wrong, said = REFUSED[case]
-    with pytest.raises(Refusal, match=said) as refused:
+    with pytest.raises(UserError, match=said) as refused:
         check(wrong)
     assert "\n" not in str(refused.value)
 

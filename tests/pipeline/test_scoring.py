@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import Perceptron
 from sklearn.svm import SVC, LinearSVC
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring import (
     CLASSIFICATION,
     DEFAULTS,
@@ -291,5 +291,5 @@ def test_less_is_better_for_errors_only() -> None:
     ],
 )
 def test_metrics_that_cannot_be_had_are_refused(names: Any, task: str, learner: Any, said: str) -> None:
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(UserError, match=said):
         choose_metrics(names, task, learner)

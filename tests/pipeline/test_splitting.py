@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting import (
     GroupKFold,
     Holdout,
@@ -208,7 +208,7 @@ def test_the_fit_on_all_rows_of_a_series_validates_on_the_latest() -> None:
     ],
 )
 def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, Any], said: str) -> None:
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(UserError, match=said):
         splitter(**values)
 
 
@@ -245,5 +245,5 @@ def of(text: str, groups: list[int] | None = None) -> Target:
     ],
 )
 def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: Target, said: str) -> None:
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(UserError, match=said):
         splits(splitter, target)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import axis_seed, fit
 from bakeoff.pipeline.stages.dataset import bundled
 from bakeoff.pipeline.stages.preprocessing import preprocessing
@@ -149,7 +149,7 @@ def test_a_candidate_without_a_score_never_wins() -> None:
     assert best[-1].max_depth == 2
     assert table is not None
     assert np.isnan(table["validation_score"][0])
-    with pytest.raises(Refusal, match="the headline metric is not defined on the inner validation rows"):
+    with pytest.raises(UserError, match="the headline metric is not defined on the inner validation rows"):
         GridTuning({"max_depth": [1]}).tune(model, rows)
 
 
@@ -297,5 +297,5 @@ def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
     ],
 )
 def test_what_is_no_space_and_no_number_of_folds_is_refused(space: Any, folds: Any, said: str) -> None:
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(UserError, match=said):
         GridTuning(space, folds)

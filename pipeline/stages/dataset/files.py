@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.kinds import labels, looks_like_classes, targets, with_kinds
 from bakeoff.pipeline.stages.dataset.table import Dataset, positive_class
 
@@ -48,34 +48,34 @@ def read_table(
 
     Raises
     ------
-    Refusal
+    UserError
         No such file, no rows, no such column, missing targets, or one class only.
     """
     file = Path(path).expanduser()
     frame = read_file(file, separator, nominal)
     for key, names in {"numeric": numeric, "nominal": nominal, "drop": drop}.items():
         if isinstance(names, str):
-            raise Refusal(f"dataset.{key}={names!r} must be a list of columns: dataset.{key}=[{names}].")
+            raise UserError(f"dataset.{key}={names!r} must be a list of columns: dataset.{key}=[{names}].")
         _require_columns(frame, key, names)
     _require_columns(frame, "target", [target])
     if groups is not None:
         _require_columns(frame, "groups", [groups])
     if target in drop or target == groups or groups in drop:
-        raise Refusal(
+        raise UserError(
             f"dataset.target={target!r}, dataset.groups={groups!r} and dataset.drop={list(drop)} name a column twice; "
             "each may have one part only."
         )
     if task not in TASKS and task is not None:
-        raise Refusal(f"dataset.task={task!r} is not a task. {did_you_mean(str(task), TASKS)}")
+        raise UserError(f"dataset.task={task!r} is not a task. {did_you_mean(str(task), TASKS)}")
     y = frame.pop(target)
     if y.isna().any():
-        raise Refusal(
+        raise UserError(
             f"dataset.target={target!r} has {int(y.isna().sum())} missing cells in {file.name}; remove those rows."
         )
     group_of = _groups(frame.pop(groups)) if groups is not None else None
     X = with_kinds(frame.drop(columns=list(drop)), numeric, nominal)
     if X.shape[1] == 0:
-        raise Refusal(f"dataset.path={file.name} has no column left to learn from beside {target!r}.")
+        raise UserError(f"dataset.path={file.name} has no column left to learn from beside {target!r}.")
     task = task or ("classification" if looks_like_classes(y) else "regression")
     values = labels(y) if task == "classification" else targets(y, target)
     return Dataset(
@@ -98,27 +98,27 @@ def read_file(file: Path, separator: str = ",", nominal: Sequence[str] = ()) -> 
 
     Raises
     ------
-    Refusal
+    UserError
         There is no table in the file.
     """
     require_file(file)
     try:
         frame = pd.read_parquet(file) if file.suffix == ".parquet" else _read_text(file, separator, nominal)
     except pd.errors.EmptyDataError:
-        raise Refusal(
+        raise UserError(
             f"dataset.path={str(file)!r} is empty; it needs a row of column names and rows of data."
         ) from None
     except (pd.errors.ParserError, UnicodeDecodeError, ValueError, OSError) as error:
-        raise Refusal(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
+        raise UserError(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
     if frame.empty:
-        raise Refusal(f"dataset.path={str(file)!r} has column names but no rows.")
+        raise UserError(f"dataset.path={str(file)!r} has column names but no rows.")
     return frame
 
 
 def require_file(file: Path) -> None:
     """Refuse a path that is not a file's."""
     if not file.is_file():
-        raise Refusal(
+        raise UserError(
             f"dataset.path={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a CSV file."
         )
 
@@ -139,12 +139,12 @@ def _require_columns(frame: pd.DataFrame, key: str, names: Sequence[str]) -> Non
     columns = [str(column) for column in frame.columns]
     for name in names:
         if name not in columns:
-            raise Refusal(f"dataset.{key}={name!r} is not a column of the file. {did_you_mean(str(name), columns)}")
+            raise UserError(f"dataset.{key}={name!r} is not a column of the file. {did_you_mean(str(name), columns)}")
 
 
 def _groups(column: pd.Series) -> np.ndarray:
     if column.isna().any():
-        raise Refusal(
+        raise UserError(
             f"dataset.groups={str(column.name)!r} has {int(column.isna().sum())} missing cells; each row needs a group."
         )
     return np.unique(column.astype(str), return_inverse=True)[1]

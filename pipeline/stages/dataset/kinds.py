@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-from bakeoff.pipeline.errors import Refusal
+from bakeoff.pipeline.errors import UserError
 
 MOST_CLASSES = 20
 """A target of whole numbers with no more distinct values than this is taken for classes."""
@@ -25,7 +25,7 @@ def with_kinds(frame: pd.DataFrame, numeric: Sequence[str] = (), nominal: Sequen
 
     Raises
     ------
-    Refusal
+    UserError
         A column is said to be numeric and is not.
     """
     columns: dict[str, np.ndarray | pd.Categorical] = {}
@@ -42,7 +42,9 @@ def _as_numbers(column: pd.Series, name: str) -> np.ndarray:
     try:
         return np.asarray(pd.to_numeric(column), dtype=np.float64)
     except (ValueError, TypeError) as error:
-        raise Refusal(f"dataset.numeric names {name!r}, but {error}; correct the cell or take the name out.") from error
+        raise UserError(
+            f"dataset.numeric names {name!r}, but {error}; correct the cell or take the name out."
+        ) from error
 
 
 def _as_category(column: pd.Series) -> pd.Categorical:
@@ -66,8 +68,8 @@ def labels(y: pd.Series) -> np.ndarray:
 
 
 def targets(y: pd.Series, target: str) -> np.ndarray:
-    """Return targets as float64, shape (n,); raises Refusal where they are not numbers."""
+    """Return targets as float64, shape (n,); raises UserError where they are not numbers."""
     try:
         return y.to_numpy(dtype=np.float64)
     except (ValueError, TypeError) as error:
-        raise Refusal(f"dataset.task=regression, but the target {target!r} is not numeric: {error}.") from error
+        raise UserError(f"dataset.task=regression, but the target {target!r} is not numeric: {error}.") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.files import read_table
 from bakeoff.pipeline.stages.dataset.table import Dataset, positive_class
 
@@ -34,7 +34,7 @@ def bundled(name: str, positive: str | None = None) -> Dataset:
         "diabetes": datasets.load_diabetes,
     }
     if name not in loaders:
-        raise Refusal(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), loaders)}")
+        raise UserError(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), loaders)}")
     bunch: dict[str, np.ndarray] = loaders[name]()  # type: ignore[assignment]
     X = pd.DataFrame(bunch["data"], columns=[str(column) for column in bunch["feature_names"]], dtype=np.float64)
     if name == "diabetes":
@@ -75,7 +75,7 @@ def made(name: str, rows: int, noise: float, seed: int) -> Dataset:
         ),
     }
     if name not in makers:
-        raise Refusal(f"dataset.name={name!r} is not made here. {did_you_mean(str(name), makers)}")
+        raise UserError(f"dataset.name={name!r} is not made here. {did_you_mean(str(name), makers)}")
     table, codes = makers[name]()
     y = np.array(["A", "B", "C"])[codes]
     return Dataset(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.errors import Refusal, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,9 @@ def positive_class(positive: str | None, y: np.ndarray, task: str) -> object | N
         return classes[-1] if len(classes) == 2 else None
     named = {str(label): label for label in classes}
     if str(positive) not in named:
-        raise Refusal(f"dataset.positive={positive!r} is no class of the target. {did_you_mean(str(positive), named)}")
+        raise UserError(
+            f"dataset.positive={positive!r} is no class of the target. {did_you_mean(str(positive), named)}"
+        )
     return named[str(positive)]
 
 
