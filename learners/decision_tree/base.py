@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from bakeoff.learners.base.estimator import Learner, with_input_tags
 from bakeoff.learners.base.paths import checked_values
 from bakeoff.learners.trees.criteria import Criterion
-from bakeoff.learners.trees.growing.grower import Growth, grow
+from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
 from bakeoff.learners.trees.pruning import methods as pruning
-from bakeoff.learners.trees.pruning.collapsible_tree import Step
-from bakeoff.learners.trees.pruning.nested_trees import beyond_leaves, smaller_trees
+from bakeoff.learners.trees.pruning.collapsible_tree import PruningStep
+from bakeoff.learners.trees.pruning.nested_trees import list_splits_beyond, nest_trees
 from bakeoff.learners.trees.rows.frontier import Front
 from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.tree import Tree
@@ -61,13 +61,13 @@ class TreeLearner(Learner):
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     }
 
-    def _growth(self, n: int, d: int, weight: float, criterion: Criterion) -> Growth:
+    def _growth(self, n: int, d: int, weight: float, criterion: Criterion) -> GrowthLimits:
         max_features = features_to_draw(self.max_features, d)
         generators = []
         if max_features < d:
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
             generators = [np.random.default_rng(seed)]
-        return Growth(
+        return GrowthLimits(
             criterion=criterion,
             max_depth=np.inf if self.max_depth is None else self.max_depth,
             min_samples_split=rows_of(self.min_samples_split, n, least=2),
@@ -84,7 +84,7 @@ class TreeLearner(Learner):
         n_values = np.array([0 if values is None else len(values) for values in self.categories_])
         growth = self._growth(X.shape[0], X.shape[1], float(target.weight.sum()), criterion)
         front = Front.of(X, n_values > 0, target, drawing=len(growth.generators) > 0)
-        return grow(front, n_values, growth)[0]
+        return grow_frontier(front, n_values, growth)[0]
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit for every value of a parameter whose trees are parts of one another, with one growth.
@@ -121,14 +121,14 @@ class TreeLearner(Learner):
         if parameter == "max_depth":
             grown.set_params(max_leaf_nodes=None)
         full = grown._full_tree(X, y, sample_weight)
-        cut_back = full.down_to if parameter == "max_depth" else smaller_trees(full, parameter, values)
+        cut_back = full.cut_at_depth if parameter == "max_depth" else nest_trees(full, parameter, values)
         for value in values:
             fitted = copy(grown)
             fitted.max_leaf_nodes = self.max_leaf_nodes
             setattr(fitted, parameter, value)
             tree = cut_back(np.inf if value is None and parameter == "max_depth" else value)
             if parameter == "max_depth" and fitted.max_leaf_nodes is not None:
-                tree.collapse(beyond_leaves(tree, fitted.max_leaf_nodes))
+                tree.collapse(list_splits_beyond(tree, fitted.max_leaf_nodes))
             fitted.tree_ = tree
             yield fitted if parameter == "ccp_alpha" else fitted._keep(tree)
 
@@ -188,13 +188,14 @@ class TreeLearner(Learner):
         y = self._check_target(y, table.shape[0])
         weight = self._check_weight(sample_weight, table)
         as_leaf, below = self._losses(table, y, weight)
-        steps = getattr(pruning, method)(self.tree_, as_leaf, below, float(weight.sum()))
+        prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
+        steps = prune(self.tree_, as_leaf, below, float(weight.sum()))
         return self._follow(steps, float(weight.sum()))
 
-    def _pessimistic_steps(self, confidence: float) -> list[Step]:
+    def _pessimistic_steps(self, confidence: float) -> list[PruningStep]:
         raise ValueError("method 'pessimistic' counts errors, which a regressor has not: give validation rows instead.")
 
-    def _follow(self, steps: list[Step], weight: float) -> Self:
+    def _follow(self, steps: list[PruningStep], weight: float) -> Self:
         self.pruning_path_ = {
             "leaves": np.array([step.leaves for step in steps]),
             "depth": np.array([step.depth for step in steps]),
@@ -204,7 +205,7 @@ class TreeLearner(Learner):
         return self
 
     def _path(self, tree: Tree) -> Bunch:
-        steps = pruning.weakest_links(tree, np.inf)
+        steps = pruning.collapse_weakest_links(tree, np.inf)
         alphas, impurities = [0.0], [steps[0].loss]
         for step in steps[1:]:
             alpha = max(step.cost, alphas[-1])
@@ -283,9 +284,9 @@ def rows_of(value: int | float, n: int, least: int) -> int:
 def cut_to_cost(tree: Tree, ccp_alpha: float) -> Tree:
     """Remove from the tree, in place, what cost-complexity pruning removes; return it."""
     if ccp_alpha > 0:
-        tree.collapse(_collapsed(pruning.weakest_links(tree, ccp_alpha)))
+        tree.collapse(_collapsed(pruning.collapse_weakest_links(tree, ccp_alpha)))
     return tree
 
 
-def _collapsed(steps: list[Step]) -> np.ndarray:
+def _collapsed(steps: list[PruningStep]) -> np.ndarray:
     return np.array([step.node for step in steps if step.node >= 0], dtype=np.intp)

@@ -22,8 +22,8 @@ from sklearn.utils._param_validation import StrOptions
 from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.decision_tree.base import TreeLearner
 from bakeoff.learners.trees.criteria import CLASSIFICATION
-from bakeoff.learners.trees.pruning.collapsible_tree import Step
-from bakeoff.learners.trees.pruning.methods import errors_at_nodes, pessimistic
+from bakeoff.learners.trees.pruning.collapsible_tree import PruningStep
+from bakeoff.learners.trees.pruning.methods import count_errors_at_nodes, prune_pessimistically
 from bakeoff.learners.trees.rows.class_target import Labels
 from bakeoff.learners.trees.tree import Tree
 
@@ -152,12 +152,12 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         codes = np.searchsorted(self.classes_, y)
         codes[codes == self.classes_.size] = 0
         codes = np.where(self.classes_[codes] == y, codes, -1)
-        return errors_at_nodes(self.tree_, self.tree_.apply(X), codes, weight)
+        return count_errors_at_nodes(self.tree_, self.tree_.apply(X), codes, weight)
 
     def _scores(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return 1 - loss / weight
 
-    def _pessimistic_steps(self, confidence: float) -> list[Step]:
+    def _pessimistic_steps(self, confidence: float) -> list[PruningStep]:
         if not 0 < confidence <= 0.5:
             raise ValueError(f"confidence is {confidence}; it must be above 0 and at most 0.5 (C4.5 takes 0.25).")
-        return pessimistic(self.tree_, confidence)
+        return prune_pessimistically(self.tree_, confidence)

@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import StrOptions
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.decision_tree.base import TreeLearner
 from bakeoff.learners.trees.criteria import REGRESSION
-from bakeoff.learners.trees.pruning.methods import squares_at_nodes
+from bakeoff.learners.trees.pruning.methods import sum_squares_at_nodes
 from bakeoff.learners.trees.rows.numeric_target import Values
 from bakeoff.learners.trees.tree import Tree
 
@@ -121,7 +121,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         return self.tree_.value[self.tree_.apply(X), 0]
 
     def _losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return squares_at_nodes(self.tree_, self.tree_.apply(X), y.astype(np.float64), weight)
+        return sum_squares_at_nodes(self.tree_, self.tree_.apply(X), y.astype(np.float64), weight)
 
     def _scores(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return -loss / weight

@@ -36,7 +36,7 @@ from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree, rows_to
 from bakeoff.learners.random_forest.out_of_bag import OutOfBag, places_given
 from bakeoff.learners.random_forest.predictor import coded, woods
 from bakeoff.learners.trees.criteria import Criterion
-from bakeoff.learners.trees.growing.grower import Growth
+from bakeoff.learners.trees.growing.grower import GrowthLimits
 from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.tree import Tree
 
@@ -171,10 +171,10 @@ class ForestLearner(Learner):
                     self._keep_test(outside.answers, pool, places_given(pool, sample_weight))
                 yield len(self.trees_)
 
-    def _growth(self, pool: Pool, aim: Aim, size: int | None) -> Growth:
+    def _growth(self, pool: Pool, aim: Aim, size: int | None) -> GrowthLimits:
         n, d = pool.X.shape
         n, mass = (n if size is None else size), mass_of_tree(pool, aim.target.weight, size)
-        return Growth(
+        return GrowthLimits(
             criterion=aim.criterion,
             max_depth=np.inf if self.max_depth is None else self.max_depth,
             min_samples_split=rows_of(self.min_samples_split, n, least=2),

@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bakeoff.learners import random_forest
 from bakeoff.learners.random_forest.bootstrap import Pool
-from bakeoff.learners.trees.growing.grower import Growth, grow
+from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
 from bakeoff.learners.trees.rows.binning import most_values, ranks
 from bakeoff.learners.trees.rows.frontier import Front
 from bakeoff.learners.trees.rows.presort import by_features, row_type, sorting
@@ -30,7 +30,7 @@ class Plan:
     size: int | None
     replacement: bool
     by_tree: bool
-    growth: Growth
+    growth: GrowthLimits
 
 
 def grow_trees(
@@ -103,7 +103,7 @@ class Nursery:
         d, n = self.columns.shape
         drawn = np.stack([_draw(self.pool, self.plan, generator) for generator in batch])  # (trees, n)
         front = self._front(drawn, self.target.of(np.tile(np.arange(n), len(batch))))
-        return list(zip(grow(front, self.n_values, _drawing(self.plan, d, batch)), drawn > 0, strict=True))
+        return list(zip(grow_frontier(front, self.n_values, _drawing(self.plan, d, batch)), drawn > 0, strict=True))
 
     def _front(self, drawn: np.ndarray, target: Target) -> Front:
         places, trees = np.minimum(drawn, 1) if self.counted else drawn, drawn.shape[0]
@@ -140,7 +140,7 @@ def _repeated(order: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return np.concatenate(trees, axis=1)
 
 
-def _drawing(plan: Plan, d: int, generators: list[np.random.Generator]) -> Growth:
+def _drawing(plan: Plan, d: int, generators: list[np.random.Generator]) -> GrowthLimits:
     max_features = plan.growth.max_features
     if plan.by_tree:
         return replace(plan.growth, subsets=[np.sort(g.permutation(d)[:max_features]) for g in generators])

@@ -151,7 +151,7 @@ class Tree:
         branch[nominal] = np.where(known, route, -1)
         return branch
 
-    def sum_up(self, at_nodes: np.ndarray) -> np.ndarray:
+    def sum_over_subtrees(self, at_nodes: np.ndarray) -> np.ndarray:
         """Add to each node what stands at all nodes below it: (k,) or (k, r), same shape."""
         total = at_nodes.copy()
         parent = self.parent
@@ -159,16 +159,16 @@ class Tree:
             np.add.at(total, parent[here], total[here])
         return total
 
-    def down_to(self, depth: float) -> Tree:
+    def cut_at_depth(self, depth: float) -> Tree:
         """Return a copy of the nodes of at most this depth; the arrays of routes and values are shared."""
         k = int(np.searchsorted(self.depth, depth, side="right"))
         tree = replace(self, **{name: getattr(self, name)[:k].copy() for name in NODE_FIELDS})
         tree._make_leaves(np.flatnonzero(tree.depth == depth))
         return tree
 
-    def without(self, nodes: np.ndarray) -> Tree:
+    def collapsed_at(self, nodes: np.ndarray) -> Tree:
         """Return a copy in which the given nodes are leaves."""
-        tree = self.down_to(np.inf)
+        tree = self.cut_at_depth(np.inf)
         if nodes.size:
             tree.collapse(nodes)
         return tree

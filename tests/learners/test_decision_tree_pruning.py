@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
 from sklearn.tree import DecisionTreeRegressor as ScikitLearnRegressor
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
-from bakeoff.learners.trees.pruning.methods import pessimistic_extra
+from bakeoff.learners.trees.pruning.methods import estimate_extra_errors
 
 
 def _score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -140,7 +140,9 @@ def test_cost_complexity_path_and_pruning_are_scikit_learns() -> None:
 def test_pessimistic_estimates_are_quinlans() -> None:
     # C4.5 (1993), section 4.2: U_25%(0, 6) = .206, U_25%(0, 9) = .143, U_25%(0, 1) = .750, U_25%(1, 16) = .157.
     n, errors = np.array([6.0, 9.0, 1.0, 16.0]), np.array([0.0, 0.0, 0.0, 1.0])
-    assert (errors + pessimistic_extra(n, errors, 0.25)) / n == pytest.approx([0.206, 0.143, 0.750, 0.157], abs=0.012)
+    assert (errors + estimate_extra_errors(n, errors, 0.25)) / n == pytest.approx(
+        [0.206, 0.143, 0.750, 0.157], abs=0.012
+    )
 
 
 def test_pessimistic_pruning_removes_more_at_lower_confidence_and_takes_no_rows() -> None:

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
 from bakeoff.learners.random_forest.bootstrap import Pool
 from bakeoff.learners.trees.criteria import SquaredDistance
-from bakeoff.learners.trees.growing.grower import Growth, grow
+from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
 from bakeoff.learners.trees.rows.class_target import Labels
 from bakeoff.learners.trees.rows.frontier import Front
 from bakeoff.learners.trees.rows.numeric_target import Values
@@ -316,10 +316,11 @@ def test_rows_sorted_at_each_level_give_the_tree_of_rows_kept_sorted(kind: str, 
     y = X[:, 1] + X[:, 3] + rng.normal(size=1500)
     c = {"labels": 3, "many labels": 12, "values": 0}[kind]
     target = Labels(rng.integers(0, c, 1500), weight, c, "gini") if c else Values(y, weight)
-    growth = Growth(SquaredDistance(classes=c > 0), min_samples_leaf=2, multiway=weighted)
+    growth = GrowthLimits(SquaredDistance(classes=c > 0), min_samples_leaf=2, multiway=weighted)
     n_values = np.array([0, 0, 0, 4, 4])
     one, two = (
-        grow(Front.of(X, n_values > 0, target, drawing=drawing), n_values, growth)[0] for drawing in (False, True)
+        grow_frontier(Front.of(X, n_values > 0, target, drawing=drawing), n_values, growth)[0]
+        for drawing in (False, True)
     )
     assert one.node_count > 300
     for name, column in vars(one).items():

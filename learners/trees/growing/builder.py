@@ -35,7 +35,7 @@ class Level:
         return Level(self.number[chosen], self.tree[chosen], self.branch[chosen], content)
 
 
-class Book:
+class TreeBuilder:
     """Entries about all nodes so far, of all trees of the front.
 
     Parameters
@@ -57,17 +57,17 @@ class Book:
         self.n_values, self.target, self.roots = n_values, target, roots
         self.depth, self.count = 0, roots.number.size
         self.root_weight = roots.content.weight
-        self._births: list[tuple[np.ndarray, ...]] = []
+        self._nodes: list[tuple[np.ndarray, ...]] = []
         whole, real = np.empty(0, dtype=np.intp), np.empty(0)
         self._splits: list[tuple[np.ndarray, ...]] = [(whole, whole, real, whole, whole, whole, real)]
         self._routes: list[tuple[np.ndarray, ...]] = [(whole, real, whole)]
-        self._write_births(roots)
+        self._record_nodes(roots)
 
-    def _write_births(self, level: Level) -> None:
+    def _record_nodes(self, level: Level) -> None:
         depth = np.full(level.number.size, self.depth)
-        self._births.append((level.number, level.tree, depth, *level.content))
+        self._nodes.append((level.number, level.tree, depth, *level.content))
 
-    def write_splits(self, level: Level, splits: Splits, decision: Decision) -> None:
+    def add_splits(self, level: Level, splits: Splits, decision: Decision) -> None:
         """Enter the splits of a level, and reserve numbers for the children."""
         n_children, upto = decision.n_branches, np.cumsum(decision.n_branches)
         self._first_child = upto - n_children
@@ -88,13 +88,13 @@ class Book:
         if node.size:
             self._routes.append((level.number[node], code, branch))
 
-    def _made_splits(self) -> list[np.ndarray]:
+    def _collect_splits(self) -> list[np.ndarray]:
         """Return the columns of all splits, without the nodes that turned out to have none."""
         columns = _gather(self._splits)
         split = np.flatnonzero(columns[5])
         return [column.take(split) for column in columns]
 
-    def write_children(self, front: Front, level: Level, decision: Decision) -> tuple[Level, np.ndarray, np.ndarray]:
+    def add_nodes(self, front: Front, level: Level, decision: Decision) -> tuple[Level, np.ndarray, np.ndarray]:
         """Enter the children of a level.
 
         Returns
@@ -113,19 +113,19 @@ class Book:
         self.depth += 1
         number = self._first_child.take(parent) + branch
         children = Level(number, level.tree.take(parent), branch, self.target.content(rows, node, places))
-        self._write_births(children)
+        self._record_nodes(children)
         return children, rows, node
 
-    def _described_births(self) -> list[np.ndarray]:
+    def _describe_nodes(self) -> list[np.ndarray]:
         """Return the columns of all nodes, described together: a level may have few."""
-        number, tree, depth, *parts = _gather(self._births)
+        number, tree, depth, *parts = _gather(self._nodes)
         content = Content(*parts)
         value, impurity = self.target.describe(content)
         return [number, tree, depth, content.rows, content.weight, impurity, value]
 
-    def best_first(self, max_leaf_nodes: float) -> np.ndarray:
+    def mark_best_first(self, max_leaf_nodes: float) -> np.ndarray:
         """Mark the splits that a heap would make first, largest gain first, within the allowed leaves: (count,)."""
-        number, _, _, _, first_child, n_children, gain = self._made_splits()
+        number, _, _, _, first_child, n_children, gain = self._collect_splits()
         at = dict(zip(number.tolist(), range(number.size), strict=True))
         made = np.zeros(self.count, dtype=bool)
         for root in self.roots.number.tolist():
@@ -143,40 +143,40 @@ class Book:
                         heapq.heappush(heap, (-gain[at[child]], child))
         return made
 
-    def trees(self, max_leaf_nodes: float) -> list[Tree]:
+    def finish_trees(self, max_leaf_nodes: float) -> list[Tree]:
         """Return the finished trees."""
-        births, splits = self._described_births(), self._made_splits()
+        nodes, splits = self._describe_nodes(), self._collect_splits()
         tree_of = np.full(self.count, -1)  # a number reserved for a child that never was belongs to no tree
-        tree_of[births[0]] = births[1]
+        tree_of[nodes[0]] = nodes[1]
         carried_out = tree_of[splits[4]] >= 0
         splits = [part[carried_out] for part in splits]
-        made = self.best_first(max_leaf_nodes) if np.isfinite(max_leaf_nodes) else np.ones(self.count, dtype=bool)
-        shelf = _Shelf(tree_of, self.roots.number.size)
-        columns = self._columns(shelf, births, splits)
+        made = self.mark_best_first(max_leaf_nodes) if np.isfinite(max_leaf_nodes) else np.ones(self.count, dtype=bool)
+        order = _TreeOrder(tree_of, self.roots.number.size)
+        columns = self._columns(order, nodes, splits)
         trees = []
         for t in range(self.roots.number.size):
-            tree = self._tree(columns, shelf.of_tree(t))
-            mine = shelf.nodes[shelf.of_tree(t)]
+            tree = self._tree(columns, order.of_tree(t))
+            mine = order.nodes[order.of_tree(t)]
             extra = ~made[mine] & ~tree.is_leaf  # splits that only looked like the best before later ones were known
             if extra.any():
                 tree.collapse(np.flatnonzero(extra))
             trees.append(tree)
         return trees
 
-    def _columns(self, shelf: _Shelf, births: list[np.ndarray], splits: list[np.ndarray]) -> dict[str, np.ndarray]:
+    def _columns(self, order: _TreeOrder, nodes: list[np.ndarray], splits: list[np.ndarray]) -> dict[str, np.ndarray]:
         """Lay the entries of all nodes out tree by tree."""
-        k = shelf.nodes.size
+        k = order.nodes.size
         born = ("depth", "n_node_samples", "weighted_n_node_samples", "impurity", "value")
-        at = shelf.place[births[0]]
-        columns = {name: _scatter(part, at, k) for name, part in zip(born, births[2:], strict=True)}
+        at = order.place[nodes[0]]
+        columns = {name: _scatter(part, at, k) for name, part in zip(born, nodes[2:], strict=True)}
         asked = ("feature", "threshold", "missing_branch", "first_child", "n_children", "gain")
         fills = (-1, np.nan, 0, -1, 0, 0)
-        at = shelf.place[splits[0]]
-        splits[4] = shelf.within_tree(splits[4])
+        at = order.place[splits[0]]
+        splits[4] = order.within_tree(splits[4])
         columns |= {
             name: _scatter(part, at, k, fill) for name, part, fill in zip(asked, splits[1:], fills, strict=True)
         }
-        columns["route_start"], columns["route"] = self._route(shelf, columns["feature"])
+        columns["route_start"], columns["route"] = self._route(order, columns["feature"])
         return columns
 
     def _tree(self, columns: dict[str, np.ndarray], mine: slice) -> Tree:
@@ -190,7 +190,7 @@ class Book:
             own["route_start"] = np.where(start >= 0, start - first, -1)
         return Tree(route=columns["route"][first:last], n_values=self.n_values, **own)
 
-    def _route(self, shelf: _Shelf, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _route(self, order: _TreeOrder, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lay the branches of each nominal split out by value code, and last the missing cell's."""
         nominal = np.flatnonzero((feature >= 0) & (self.n_values[feature] > 0))
         width = self.n_values[feature[nominal]] + 1
@@ -199,7 +199,7 @@ class Book:
         route = np.full(int(width.sum()), -1)
         if nominal.size:
             number, code, branch = _gather(self._routes)
-            node = shelf.place[number]
+            node = order.place[number]
             own = (node >= 0) & (start[node] >= 0)
             node, code, branch = node[own], code[own], branch[own]
             code = np.where(np.isinf(code), self.n_values[feature[node]], code).astype(np.intp)
@@ -207,7 +207,7 @@ class Book:
         return start, route
 
 
-class _Shelf:
+class _TreeOrder:
     """Where nodes stand when they are put tree by tree, given the tree of each node (count,), or -1."""
 
     def __init__(self, tree_of: np.ndarray, trees: int) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
-from bakeoff.learners.trees.growing.builder import Book, Level
+from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
 from bakeoff.learners.trees.rows.frontier import Front, Nodes
 from bakeoff.learners.trees.splitting.feature_block import Limits, Splits
 from bakeoff.learners.trees.splitting.splitter import best_splits, decide
@@ -31,7 +31,7 @@ is asked for again: at every step of every level, which could take as long as al
 
 
 @dataclass
-class Growth:
+class GrowthLimits:
     """When a node may be split, and what it may ask.
 
     Attributes
@@ -59,7 +59,7 @@ class Growth:
     multiway: bool = True
 
 
-def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
+def grow_frontier(front: Front, n_values: np.ndarray, limits: GrowthLimits) -> list[Tree]:
     """Grow a tree from every root of the front.
 
     Parameters
@@ -68,7 +68,7 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
         n rows; its m nodes are the roots.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
-    growth : Growth
+    limits : GrowthLimits
 
     Returns
     -------
@@ -77,53 +77,54 @@ def grow(front: Front, n_values: np.ndarray, growth: Growth) -> list[Tree]:
     np.empty(KEPT, dtype=np.uint8)  # freed at once
     rows, node, roots = front.order[0].astype(np.intp), front.node_of_place, np.arange(front.rows_in_node.size)
     level = Level(roots, roots, np.zeros_like(roots), front.target.content(rows, node, front.rows_in_node))
-    book = Book(n_values, front.target, level)
-    while to_split := np.count_nonzero(open_nodes := _may_split(level, growth, book.depth)):
+    builder = TreeBuilder(n_values, front.target, level)
+    while to_split := np.count_nonzero(open_nodes := _mark_open_nodes(level, limits, builder.depth)):
         branch = np.where(open_nodes, level.branch, -1).take(node)
         if to_split < level.number.size:
             on = (branch >= 0).nonzero()[0]
             rows, branch, level = rows.take(on), branch.take(on), level.take(open_nodes.nonzero()[0])
         front = front.descend(rows, branch, Nodes(level.content.places, level.tree, level.content.sums.T))
-        splits = _search(front, level, growth)
-        _reject(splits, front, level, growth, book)
-        decision = decide(front, splits, growth.criterion, _limits(front, growth), multiway=growth.multiway)
-        book.write_splits(level, splits, decision)
-        if np.isfinite(growth.max_leaf_nodes):
-            decision = decision.only(book.best_first(growth.max_leaf_nodes)[level.number], front.node_of_place)
+        splits = _find_best_splits(front, level, limits)
+        _drop_weak_splits(splits, front, level, limits, builder)
+        decision = decide(front, splits, limits.criterion, _branch_limits(front, limits), multiway=limits.multiway)
+        builder.add_splits(level, splits, decision)
+        if np.isfinite(limits.max_leaf_nodes):
+            decision = decision.only(builder.mark_best_first(limits.max_leaf_nodes)[level.number], front.node_of_place)
         if not decision.n_branches.any():
             break
-        level, rows, node = book.write_children(front, level, decision)
-    return book.trees(growth.max_leaf_nodes)
+        level, rows, node = builder.add_nodes(front, level, decision)
+    return builder.finish_trees(limits.max_leaf_nodes)
 
 
-def _may_split(level: Level, growth: Growth, depth: int) -> np.ndarray:
-    if depth >= growth.max_depth:
+def _mark_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> np.ndarray:
+    if depth >= limits.max_depth:
         return np.zeros(level.number.size, dtype=bool)
-    enough = level.content.rows >= max(growth.min_samples_split, 2 * growth.min_samples_leaf, 2)
+    enough = level.content.rows >= max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
     enough &= ~level.content.pure
-    return enough & (level.content.weight >= 2 * growth.min_weight_leaf) if growth.min_weight_leaf > 0 else enough
+    return enough & (level.content.weight >= 2 * limits.min_weight_leaf) if limits.min_weight_leaf > 0 else enough
 
 
-def _limits(front: Front, growth: Growth) -> Limits:
-    rows, weight = growth.min_samples_leaf, growth.min_weight_leaf * front.target.grain
+def _branch_limits(front: Front, limits: GrowthLimits) -> Limits:
+    rows, weight = limits.min_samples_leaf, limits.min_weight_leaf * front.target.grain
     return Limits(1, max(weight, rows if rows > 1 else 0)) if front.target.counted else Limits(rows, weight)
 
 
-def _search(front: Front, level: Level, growth: Growth) -> Splits:
+def _find_best_splits(front: Front, level: Level, limits: GrowthLimits) -> Splits:
     """Find every node's best split; where none of the drawn features splits a node, draw more."""
-    limits, d, m = _limits(front, growth), front.columns.shape[0], level.number.size
-    if growth.subsets:
-        features = np.stack(growth.subsets)[level.tree].T
-        return best_splits(front, features, growth.criterion, limits, multiway=growth.multiway)
-    if not growth.generators:
-        return best_splits(front, np.arange(d)[:, None], growth.criterion, limits, multiway=growth.multiway)
-    drawn = _lots(level, growth, d)
+    branch_limits = _branch_limits(front, limits)
+    d, m = front.columns.shape[0], level.number.size
+    if limits.subsets:
+        features = np.stack(limits.subsets)[level.tree].T
+        return best_splits(front, features, limits.criterion, branch_limits, multiway=limits.multiway)
+    if not limits.generators:
+        return best_splits(front, np.arange(d)[:, None], limits.criterion, branch_limits, multiway=limits.multiway)
+    drawn = _draw_features(level, limits, d)
     splits = Splits.none(m)
     pending = np.arange(m)
-    for first in range(0, d, growth.max_features):
+    for first in range(0, d, limits.max_features):
         here = front if pending.size == m else front.only(pending)
-        features = _next_features(drawn[pending], first, growth.max_features)
-        found = best_splits(here, features, growth.criterion, limits, multiway=growth.multiway)
+        features = _next_features(drawn[pending], first, limits.max_features)
+        found = best_splits(here, features, limits.criterion, branch_limits, multiway=limits.multiway)
         splits.put(pending, found)
         pending = np.flatnonzero(splits.feature < 0)
         if pending.size == 0:
@@ -131,18 +132,18 @@ def _search(front: Front, level: Level, growth: Growth) -> Splits:
     return splits
 
 
-def _lots(level: Level, growth: Growth, d: int) -> np.ndarray:
+def _draw_features(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
     """Draw a number for each node and feature (m, d), every tree with its own generator: the lowest are looked at."""
     by_tree = np.argsort(level.tree, kind="stable")
-    nodes = np.bincount(level.tree, minlength=len(growth.generators)).tolist()
-    lots = [g.random((m, d), np.float32) for g, m in zip(growth.generators, nodes, strict=True)]
+    nodes = np.bincount(level.tree, minlength=len(limits.generators)).tolist()
+    numbers = [g.random((m, d), np.float32) for g, m in zip(limits.generators, nodes, strict=True)]
     drawn = np.empty((level.tree.size, d), dtype=np.float32)
-    drawn[by_tree] = np.concatenate(lots)
+    drawn[by_tree] = np.concatenate(numbers)
     return drawn
 
 
 def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
-    """Return the features of the lowest lots (m, d) but ``first``, up to ``count`` of them, ascending: (b, m)."""
+    """Return the features of the lowest numbers (m, d) but ``first``, up to ``count`` of them, ascending: (b, m)."""
     last = min(first + count, drawn.shape[1])
     if first == 0 and last < drawn.shape[1]:
         chosen = np.argpartition(drawn, last - 1, axis=1)[:, :last]
@@ -151,14 +152,14 @@ def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
     return np.ascontiguousarray(np.sort(chosen, axis=1).T)
 
 
-def _reject(splits: Splits, front: Front, level: Level, growth: Growth, book: Book) -> None:
+def _drop_weak_splits(splits: Splits, front: Front, level: Level, limits: GrowthLimits, builder: TreeBuilder) -> None:
     """Undo splits that gain too little, and write gains in the unit of the impurity, times the node's weight."""
     content = level.content
     gain = np.where(splits.feature >= 0, splits.gain, 0.0)
-    gain *= growth.criterion.unit(front.weight)
+    gain *= limits.criterion.unit(front.weight)
     gain *= content.unit
     gain *= content.weight
     splits.gain = gain
-    if growth.min_impurity_decrease > 0:  # a gain equal to the limit but for rounding is enough
-        fall = gain / book.root_weight[level.tree] + np.finfo(np.float64).eps
-        splits.feature[fall < growth.min_impurity_decrease] = -1
+    if limits.min_impurity_decrease > 0:  # a gain equal to the limit but for rounding is enough
+        fall = gain / builder.root_weight[level.tree] + np.finfo(np.float64).eps
+        splits.feature[fall < limits.min_impurity_decrease] = -1

@@ -16,7 +16,7 @@ import numpy as np
 from bakeoff.learners.trees.tree import Tree
 
 
-class Step(NamedTuple):
+class PruningStep(NamedTuple):
     """One removal: the node, its cost, and leaves, depth and loss of the whole tree after it."""
 
     node: int
@@ -26,7 +26,7 @@ class Step(NamedTuple):
     loss: float
 
 
-class Shrinking:
+class CollapsibleTree:
     """A tree that loses subtrees, with its loss, leaves and depth kept up to date.
 
     Parameters
@@ -42,7 +42,7 @@ class Shrinking:
         self.tree = tree
         self.as_leaf: list[float] = as_leaf.tolist()
         self.below: list[float] = below.tolist()
-        self.leaves: list[int] = tree.sum_up(tree.is_leaf.astype(np.intp)).tolist()
+        self.leaves: list[int] = tree.sum_over_subtrees(tree.is_leaf.astype(np.intp)).tolist()
         self.inner: list[bool] = (~tree.is_leaf).tolist()
         self.parent: list[int] = tree.parent.tolist()
         self._first: list[int] = tree.first_child.tolist()
@@ -51,7 +51,7 @@ class Shrinking:
         self._leaves_at = np.bincount(tree.depth[tree.is_leaf], minlength=tree.max_depth + 1).tolist()
         self.depth = tree.max_depth
 
-    def collapse(self, node: int, cost: float) -> Step:
+    def collapse(self, node: int, cost: float) -> PruningStep:
         """Make a leaf of the node."""
         saved, fewer = self.as_leaf[node] - self.below[node], self.leaves[node] - 1
         stack = [node]
@@ -72,10 +72,12 @@ class Shrinking:
             self.below[above] += saved
             self.leaves[above] -= fewer
             above = self.parent[above]
-        return Step(node, cost, self.leaves[0], self.depth, self.below[0])
+        return PruningStep(node, cost, self.leaves[0], self.depth, self.below[0])
 
 
-def cheapest_first(state: Shrinking, cost: Callable[[float, int], float], limit: float) -> Iterator[Step]:
+def collapse_cheapest_first(
+    state: CollapsibleTree, cost: Callable[[float, int], float], limit: float
+) -> Iterator[PruningStep]:
     """Collapse the inner node of smallest cost(growth of loss, leaves of its subtree) until all costs exceed the limit.
 
     Of equal costs the node of lowest number, which is nearest to the root and leftmost.

@@ -20,14 +20,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from bakeoff.learners.trees.pruning.collapsible_tree import Shrinking, Step, cheapest_first
+from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, PruningStep, collapse_cheapest_first
 from bakeoff.learners.trees.tree import Tree
 
 ROUNDING = 1e-12
 """Losses that differ by less, relative to the whole loss and weight, are equal."""
 
 
-def errors_at_nodes(
+def count_errors_at_nodes(
     tree: Tree, stop: np.ndarray, codes: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Count the weight of misclassified rows: with each node as a leaf, and with the subtree at each node.
@@ -51,15 +51,17 @@ def errors_at_nodes(
     def wrong(table: np.ndarray) -> np.ndarray:
         return table.sum(axis=1) - np.take_along_axis(table, label, axis=1)[:, 0]
 
-    return wrong(tree.sum_up(counts)), tree.sum_up(wrong(counts))
+    return wrong(tree.sum_over_subtrees(counts)), tree.sum_over_subtrees(wrong(counts))
 
 
-def squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sum weighted squared errors, as `errors_at_nodes` does for classes: as_leaf and below, both of shape (k,)."""
+def sum_squares_at_nodes(
+    tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum weighted squared errors, as `count_errors_at_nodes` does for classes: as_leaf and below, both (k,)."""
     k = tree.node_count
     prediction = tree.value[:, 0]
     here = np.bincount(stop, weights=weight * (y - prediction[stop]) ** 2, minlength=k)
-    mass = tree.sum_up(np.bincount(stop, weights=weight, minlength=k))
+    mass = tree.sum_over_subtrees(np.bincount(stop, weights=weight, minlength=k))
     # Squares about the node's own prediction, moved up to its parent's:
     # Σw(y-a)² = Σw(y-b)² + 2(b-a)Σw(y-b) + (b-a)²Σw
     drift = np.bincount(stop, weights=weight * (y - prediction[stop]), minlength=k)
@@ -70,14 +72,14 @@ def squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np.nda
         moved = as_leaf[level] + shift * (2 * drift[level] + mass[level] * shift)
         np.add.at(as_leaf, up, np.maximum(moved, 0.0))
         np.add.at(drift, up, drift[level] + mass[level] * shift)
-    return as_leaf, tree.sum_up(here)
+    return as_leaf, tree.sum_over_subtrees(here)
 
 
-def bottom_up(tree: Tree, as_leaf: np.ndarray, below: np.ndarray, weight: float) -> list[Step]:
+def prune_bottom_up(tree: Tree, as_leaf: np.ndarray, below: np.ndarray, weight: float) -> list[PruningStep]:
     """Method A: collapse, deepest first, what is strictly better as a leaf; return the steps, the first unpruned."""
-    state = Shrinking(tree, as_leaf, below)
+    state = CollapsibleTree(tree, as_leaf, below)
     slack = ROUNDING * (below[0] + as_leaf[0] + weight)
-    steps = [Step(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
+    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
     # Deepest first: when a node's turn comes, its children have had theirs.
     for node in range(tree.node_count - 1, -1, -1):
         only_leaves = state.inner[node] and not any(state.inner[child] for child in tree.children(node))
@@ -86,41 +88,41 @@ def bottom_up(tree: Tree, as_leaf: np.ndarray, below: np.ndarray, weight: float)
     return steps
 
 
-def best_first(tree: Tree, as_leaf: np.ndarray, below: np.ndarray, weight: float) -> list[Step]:
+def prune_best_first(tree: Tree, as_leaf: np.ndarray, below: np.ndarray, weight: float) -> list[PruningStep]:
     """Method B: remove the best of all subtrees until every removal worsens; return the steps, the first unpruned."""
-    state = Shrinking(tree, as_leaf, below)
+    state = CollapsibleTree(tree, as_leaf, below)
     slack = ROUNDING * (below[0] + as_leaf[0] + weight)
-    steps = [Step(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
-    for step in cheapest_first(state, lambda growth, _: growth, limit=slack):
+    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
+    for step in collapse_cheapest_first(state, lambda growth, _: growth, limit=slack):
         steps.append(step)
     return steps
 
 
-def weakest_links(tree: Tree, alpha: float) -> list[Step]:
+def collapse_weakest_links(tree: Tree, alpha: float) -> list[PruningStep]:
     """Return the steps of cost-complexity pruning with cost (R(node) - R(subtree)) / (leaves - 1) up to alpha."""
     as_leaf = tree.impurity * tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]
-    below = tree.sum_up(np.where(tree.is_leaf, as_leaf, 0.0))
-    state = Shrinking(tree, as_leaf, below)
-    steps = [Step(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
-    steps.extend(cheapest_first(state, lambda growth, leaves: growth / (leaves - 1), limit=alpha))
+    below = tree.sum_over_subtrees(np.where(tree.is_leaf, as_leaf, 0.0))
+    state = CollapsibleTree(tree, as_leaf, below)
+    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
+    steps.extend(collapse_cheapest_first(state, lambda growth, leaves: growth / (leaves - 1), limit=alpha))
     return steps
 
 
-def pessimistic(tree: Tree, confidence: float) -> list[Step]:
+def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
     """Collapse bottom-up by C4.5's estimate of errors; ``confidence`` is its CF, smaller prunes more."""
     weight = tree.weighted_n_node_samples
     as_leaf = weight * (1 - tree.value.max(axis=1))
-    as_leaf += pessimistic_extra(weight, as_leaf, confidence)
-    below = tree.sum_up(np.where(tree.is_leaf, as_leaf, 0.0))
-    state = Shrinking(tree, as_leaf, below)
-    steps = [Step(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
+    as_leaf += estimate_extra_errors(weight, as_leaf, confidence)
+    below = tree.sum_over_subtrees(np.where(tree.is_leaf, as_leaf, 0.0))
+    state = CollapsibleTree(tree, as_leaf, below)
+    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
     for node in range(tree.node_count - 1, -1, -1):
         if state.inner[node] and state.as_leaf[node] <= state.below[node] + 0.1:
             steps.append(state.collapse(node, state.as_leaf[node] - state.below[node]))
     return steps
 
 
-def pessimistic_extra(n: np.ndarray, errors: np.ndarray, confidence: float) -> np.ndarray:
+def estimate_extra_errors(n: np.ndarray, errors: np.ndarray, confidence: float) -> np.ndarray:
     """Return how many errors to add to ``errors`` among weights n (k,): the upper confidence limit, as in C4.5.
 
     Exact for no error (the limit p solves (1-p)^n = CF), linear from there to one error, and the normal approximation

@@ -18,7 +18,7 @@ from bakeoff.learners.trees.pruning import methods as pruning
 from bakeoff.learners.trees.tree import Tree
 
 
-def best_first_order(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+def order_best_first(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Return the inner nodes in the order in which a heap would split them, largest gain first, and leaves after each.
 
     Of equal gains the node of lowest number.
@@ -36,27 +36,27 @@ def best_first_order(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     return nodes, 1 + np.cumsum(tree.n_children[nodes] - 1)
 
 
-def beyond_leaves(tree: Tree, max_leaf_nodes: float) -> np.ndarray:
+def list_splits_beyond(tree: Tree, max_leaf_nodes: float) -> np.ndarray:
     """Return the inner nodes that best-first growth would have left as leaves."""
-    nodes, leaves = best_first_order(tree)
+    nodes, leaves = order_best_first(tree)
     return nodes[np.searchsorted(leaves, max_leaf_nodes, side="right") :]
 
 
-def smaller_trees(full: Tree, parameter: str, values: Sequence[Any]) -> Callable[[Any], Tree]:
+def nest_trees(full: Tree, parameter: str, values: Sequence[Any]) -> Callable[[Any], Tree]:
     """Return a function from values of ``"max_leaf_nodes"`` or ``"ccp_alpha"`` to trees; the work is shared by all."""
     if parameter == "max_leaf_nodes":
-        nodes, leaves = best_first_order(full)
+        nodes, leaves = order_best_first(full)
 
         def within_leaves(value: Any) -> Tree:
             made = nodes.size if value is None else int(np.searchsorted(leaves, value, side="right"))
-            return full.without(nodes[made:])
+            return full.collapsed_at(nodes[made:])
 
         return within_leaves
-    steps = pruning.weakest_links(full, max(values))[1:]
+    steps = pruning.collapse_weakest_links(full, max(values))[1:]
     cost = np.maximum.accumulate([step.cost for step in steps])
     removed = np.array([step.node for step in steps], dtype=np.intp)
 
     def pruned(value: Any) -> Tree:
-        return full.without(removed[: np.searchsorted(cost, value, side="right") if value > 0 else 0])
+        return full.collapsed_at(removed[: np.searchsorted(cost, value, side="right") if value > 0 else 0])
 
     return pruned
