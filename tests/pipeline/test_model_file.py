@@ -14,7 +14,7 @@ from bakeoff.pipeline.stages.dataset import bundled
 from bakeoff.pipeline.tracking import model_file as artefact
 from bakeoff.pipeline.tracking.provenance import pinned
 
-TYPES = ["bakeoff.learners.knn.estimators.KNeighborsClassifier"]
+TYPES = ["bakeoff.learners.knn.classifier.KNeighborsClassifier"]
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,13 @@ Reference: T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import StrOptions
 
-from bakeoff.learners.base.estimator import ProbabilisticClassifier, Regressor, with_input_tags
+from bakeoff.learners.base.estimator import ProbabilisticClassifier, with_input_tags
 from bakeoff.learners.knn.base import Neighbourhood
-from bakeoff.learners.knn.local_linear import local_linear
 
 
 class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):
@@ -118,117 +115,6 @@ class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):
             votes = np.bincount(box.ravel(), weights=share.ravel(), minlength=m * c)
             scores[start : start + m] = votes.reshape(m, c)
         return scores
-
-    def __sklearn_tags__(self) -> Tags:
-        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._takes_missing(), categorical=True)
-
-
-class KNeighborsRegressor(Regressor, Neighbourhood):
-    """Average the targets of the k nearest training rows, or lay a plane through them.
-
-    Parameters
-    ----------
-    n_neighbors, weights, bandwidth, algorithm, leaf_size, metric, p, metric_params, feature_weights, ties, missing, \
-categorical_features, random_state
-        As of `KNeighborsClassifier`.
-    regression : {"mean", "linear"}
-        The mean of the targets, weighted by the votes (locally weighted regression); or the value at the query of the
-        weighted least-squares plane through the neighbours (locally weighted linear regression), which takes complete
-        numeric columns.
-
-    Attributes
-    ----------
-    n_samples_fit_ : int
-        n, the rows of positive weight.
-    effective_metric_ : str or callable
-
-    Examples
-    --------
-    >>> speed, distance = [[4], [8], [12], [16], [20]], [7.0, 16.0, 24.0, 36.0, 50.0]
-    >>> KNeighborsRegressor(n_neighbors=2).fit(speed, distance).predict([[13]])
-    array([30.])
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Neighbourhood._parameter_constraints,
-        "regression": [StrOptions({"mean", "linear"})],
-    }
-
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str | Callable[[np.ndarray], Any] = "uniform",
-        bandwidth: float = 1.0,
-        regression: str = "mean",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: str | Callable[..., float] = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        feature_weights: Any = None,
-        ties: str = "first",
-        missing: str = "ignore",
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            weights=weights,
-            bandwidth=bandwidth,
-            algorithm=algorithm,
-            leaf_size=leaf_size,
-            metric=metric,
-            p=p,
-            metric_params=metric_params,
-            feature_weights=feature_weights,
-            ties=ties,
-            missing=missing,
-            categorical_features=categorical_features,
-            random_state=random_state,
-        )
-        self.regression = regression
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Store the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Fewer rows than ``n_neighbors``, or parameters that do not fit the columns.
-        """
-        X, y, weight = self._check_fit(X, y, sample_weight)
-        order = self._remember(X, weight, sample_weight)
-        self._y = y[order]
-        if self.regression == "linear":
-            if any(values is not None for values in self.categories_):
-                raise ValueError("regression='linear' takes numbers only, and X has nominal columns; take 'mean'.")
-            self._X = np.array(X[order])  # a copy: X may be the caller's own
-        return self
-
-    def _values(self, X: np.ndarray) -> np.ndarray:
-        values = np.empty(X.shape[0])
-        for start, rows, share in self._blocks(X):
-            y, block = self._y[rows], slice(start, start + rows.shape[0])
-            if self.regression == "linear":
-                values[block] = local_linear(X[block], self._X[rows], y, share)
-            else:
-                query = np.repeat(np.arange(rows.shape[0]), rows.shape[1])
-                values[block] = np.bincount(query, weights=(share * y).ravel(), minlength=rows.shape[0])
-        return values
-
-    def _takes_missing(self) -> bool:
-        return super()._takes_missing() and self.regression == "mean"
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=self._takes_missing(), categorical=True)
