@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bakeoff.learners.base.estimator import Learner
 from bakeoff.learners.base.paths import checked_values
 from bakeoff.learners.knn.graph import neighbour_graph, without_themselves
-from bakeoff.learners.knn.metric.from_parameters import learn_space
+from bakeoff.learners.knn.metric.fit_metric import learn_space
 from bakeoff.learners.knn.metric.minkowski import P_OF, by_columns, has_missing
 from bakeoff.learners.knn.search.cached_search import SharedSearch
 from bakeoff.learners.knn.search.choose_algorithm import choose_search

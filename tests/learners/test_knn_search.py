@@ -13,13 +13,13 @@ from sklearn.neighbors import NearestNeighbors
 
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 from bakeoff.learners.knn.metric import minkowski as metrics
-from bakeoff.learners.knn.metric.from_parameters import learn_space
+from bakeoff.learners.knn.metric.fit_metric import learn_space
 from bakeoff.learners.knn.metric.minkowski import NormSpace
 from bakeoff.learners.knn.search.brute_force import BruteForce, ScoreFilter
 from bakeoff.learners.knn.search.kd_tree import KDTree
-from bakeoff.learners.knn.search.matching_columns import NominalSearch
 from bakeoff.learners.knn.search.ranking import near_columns, nearest_columns
 from bakeoff.learners.knn.search.scipy_kd_tree import SciPyTree
+from bakeoff.learners.knn.search.simple_matching import NominalSearch
 
 LOADERS = [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
 

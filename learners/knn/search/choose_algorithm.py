@@ -9,8 +9,8 @@ import numpy as np
 from bakeoff.learners.knn.metric.minkowski import NormSpace, Space
 from bakeoff.learners.knn.search.base import Search
 from bakeoff.learners.knn.search.kd_tree import KDTree
-from bakeoff.learners.knn.search.matching_columns import NominalSearch
 from bakeoff.learners.knn.search.scipy_kd_tree import SciPyTree
+from bakeoff.learners.knn.search.simple_matching import NominalSearch
 
 TREE_ROWS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
 """From how many rows on SciPy's tree finds neighbours faster than brute force, by the number of columns (measured)."""
