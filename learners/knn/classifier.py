@@ -20,10 +20,10 @@ import numpy as np
 from sklearn.utils import Tags
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier, with_input_tags
-from bakeoff.learners.knn.base import Neighbourhood
+from bakeoff.learners.knn.base import KNeighborsBase
 
 
-class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):
+class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     """Let the k nearest training rows vote (equal votes: the smallest class).
 
     Parameters
@@ -101,14 +101,14 @@ class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):
             Fewer rows than ``n_neighbors``, or parameters that do not fit the columns.
         """
         X, codes, weight = self._check_fit(X, y, sample_weight)
-        order = self._remember(X, weight, sample_weight)
+        order = self._store_rows(X, weight, sample_weight)
         self._codes = codes[order]
         return self
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         c = self.classes_.size
         scores = np.empty((X.shape[0], c))
-        for start, rows, share in self._blocks(X):
+        for start, rows, share in self._iterate_votes(X):
             m = rows.shape[0]
             box = self._codes.take(rows)
             box += np.arange(0, m * c, c)[:, None]  # the (query, class) a vote goes to
@@ -117,4 +117,4 @@ class KNeighborsClassifier(ProbabilisticClassifier, Neighbourhood):
         return scores
 
     def __sklearn_tags__(self) -> Tags:
-        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._takes_missing(), categorical=True)
+        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)

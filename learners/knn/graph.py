@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 
-def neighbour_graph(rows: np.ndarray, distance: np.ndarray | None, n: int) -> Any:
+def build_graph(rows: np.ndarray, distance: np.ndarray | None, n: int) -> Any:
     """Return the adjacency matrix.
 
     Parameters
@@ -35,7 +35,7 @@ def neighbour_graph(rows: np.ndarray, distance: np.ndarray | None, n: int) -> An
     return csr_matrix((lengths, rows.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
 
 
-def without_themselves(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Drop each stored row from its own neighbours.
 
     Parameters

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def local_linear(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.ndarray) -> np.ndarray:
+def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Fit a plane for each query and read it there.
 
     Parameters

@@ -10,11 +10,11 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import Regressor, with_input_tags
-from bakeoff.learners.knn.base import Neighbourhood
-from bakeoff.learners.knn.local_linear import local_linear
+from bakeoff.learners.knn.base import KNeighborsBase
+from bakeoff.learners.knn.local_linear import predict_local_planes
 
 
-class KNeighborsRegressor(Regressor, Neighbourhood):
+class KNeighborsRegressor(Regressor, KNeighborsBase):
     """Average the targets of the k nearest training rows, or lay a plane through them.
 
     Parameters
@@ -41,7 +41,7 @@ categorical_features, random_state
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Neighbourhood._parameter_constraints,
+        **KNeighborsBase._parameter_constraints,
         "regression": [StrOptions({"mean", "linear"})],
     }
 
@@ -99,7 +99,7 @@ categorical_features, random_state
             Fewer rows than ``n_neighbors``, or parameters that do not fit the columns.
         """
         X, y, weight = self._check_fit(X, y, sample_weight)
-        order = self._remember(X, weight, sample_weight)
+        order = self._store_rows(X, weight, sample_weight)
         self._y = y[order]
         if self.regression == "linear":
             if any(values is not None for values in self.categories_):
@@ -109,17 +109,17 @@ categorical_features, random_state
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         values = np.empty(X.shape[0])
-        for start, rows, share in self._blocks(X):
+        for start, rows, share in self._iterate_votes(X):
             y, block = self._y[rows], slice(start, start + rows.shape[0])
             if self.regression == "linear":
-                values[block] = local_linear(X[block], self._X[rows], y, share)
+                values[block] = predict_local_planes(X[block], self._X[rows], y, share)
             else:
                 query = np.repeat(np.arange(rows.shape[0]), rows.shape[1])
                 values[block] = np.bincount(query, weights=(share * y).ravel(), minlength=rows.shape[0])
         return values
 
-    def _takes_missing(self) -> bool:
-        return super()._takes_missing() and self.regression == "mean"
+    def _accepts_missing(self) -> bool:
+        return super()._accepts_missing() and self.regression == "mean"
 
     def __sklearn_tags__(self) -> Tags:
-        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._takes_missing(), categorical=True)
+        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)

@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.search.ranking import PADDING
+from bakeoff.learners.knn.search.ranking import PADDING_ROW
 
 
-def masses(rows: np.ndarray, distance: np.ndarray, weight: np.ndarray, k: float, *, whole_ties: bool) -> np.ndarray:
+def select_sample_weights(
+    rows: np.ndarray, distance: np.ndarray, weight: np.ndarray, k: float, *, whole_ties: bool
+) -> np.ndarray:
     """Return the sample weight with which each neighbour takes part.
 
     Parameters
@@ -41,7 +43,7 @@ def masses(rows: np.ndarray, distance: np.ndarray, weight: np.ndarray, k: float,
     ndarray of shape (m, K)
         0 for those that do not take part.
     """
-    mass = np.where(rows == PADDING, 0.0, weight[rows])  # (m, K)
+    mass = np.where(rows == PADDING_ROW, 0.0, weight[rows])  # (m, K)
     total = np.cumsum(mass, axis=1)
     if not whole_ties:
         return np.clip(k - (total - mass), 0.0, mass)
@@ -49,7 +51,7 @@ def masses(rows: np.ndarray, distance: np.ndarray, weight: np.ndarray, k: float,
     return np.where(distance <= distance[np.arange(last.size), last][:, None], mass, 0.0)
 
 
-def vote_shares(
+def compute_vote_shares(
     distance: np.ndarray, mass: np.ndarray, weights: str | Callable[[np.ndarray], Any], bandwidth: float
 ) -> np.ndarray:
     """Return each neighbour's share of its query's vote.
@@ -80,14 +82,18 @@ def vote_shares(
         last = distance[np.arange(mass.shape[0]), (mass > 0).sum(axis=1) - 1]
         distance = np.where(mass > 0, distance, last[:, None])  # a callable need not know of padding
         if callable(weights):
-            vote = mass * _called(weights, distance)
+            vote = mass * _call_weights(weights, distance)
         else:
-            vote = mass * (_inverse(distance) if weights == "distance" else _gaussian(distance, bandwidth))
+            vote = mass * (
+                _compute_inverse_votes(distance)
+                if weights == "distance"
+                else _compute_gaussian_votes(distance, bandwidth)
+            )
     shares: np.ndarray = vote / vote.sum(axis=1, keepdims=True)
     return shares
 
 
-def _inverse(distance: np.ndarray) -> np.ndarray:
+def _compute_inverse_votes(distance: np.ndarray) -> np.ndarray:
     """d_1 / d_i: shape (m, K)."""
     nearest = distance[:, :1]
     comparable = (distance > nearest) & np.isfinite(distance)
@@ -95,7 +101,7 @@ def _inverse(distance: np.ndarray) -> np.ndarray:
     return np.where(distance == nearest, 1.0, np.where(comparable, ratio, 0.0))
 
 
-def _gaussian(distance: np.ndarray, bandwidth: float) -> np.ndarray:
+def _compute_gaussian_votes(distance: np.ndarray, bandwidth: float) -> np.ndarray:
     """exp(-(d_i² - d_1²) / 2h²): shape (m, K)."""
     with np.errstate(over="ignore", invalid="ignore"):
         u = distance / bandwidth
@@ -103,7 +109,7 @@ def _gaussian(distance: np.ndarray, bandwidth: float) -> np.ndarray:
     return np.where(distance == distance[:, :1], 1.0, np.exp(-np.where(np.isnan(exponent), np.inf, exponent)))
 
 
-def _called(weights: Callable[[np.ndarray], Any], distance: np.ndarray) -> np.ndarray:
+def _call_weights(weights: Callable[[np.ndarray], Any], distance: np.ndarray) -> np.ndarray:
     vote = np.asarray(weights(distance.copy()), dtype=np.float64)
     if vote.shape != distance.shape or not (np.isfinite(vote).all() and (vote >= 0).all()):
         raise ValueError(

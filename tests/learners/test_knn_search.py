@@ -13,24 +13,24 @@ from sklearn.neighbors import NearestNeighbors
 
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 from bakeoff.learners.knn.metric import minkowski as metrics
-from bakeoff.learners.knn.metric.fit_metric import learn_space
-from bakeoff.learners.knn.metric.minkowski import NormSpace
-from bakeoff.learners.knn.search.brute_force import BruteForce, ScoreFilter
+from bakeoff.learners.knn.metric.fit_metric import fit_metric
+from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.search.brute_force import BruteForce, Float32Prefilter
 from bakeoff.learners.knn.search.kd_tree import KDTree
-from bakeoff.learners.knn.search.ranking import near_columns, nearest_columns
-from bakeoff.learners.knn.search.scipy_kd_tree import SciPyTree
-from bakeoff.learners.knn.search.simple_matching import NominalSearch
+from bakeoff.learners.knn.search.ranking import select_candidates, select_nearest
+from bakeoff.learners.knn.search.scipy_kd_tree import SciPyKDTree
+from bakeoff.learners.knn.search.simple_matching import SimpleMatchingSearch
 
 LOADERS = [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
 
 
-def p_space(p: float, e: int) -> NormSpace:
-    return NormSpace(p, np.arange(e), np.zeros(e, dtype=bool), np.ones(e), np.ones(e))
+def p_metric(p: float, e: int) -> MinkowskiMetric:
+    return MinkowskiMetric(p, np.arange(e), np.zeros(e, dtype=bool), np.ones(e), np.ones(e))
 
 
 def by_definition(Q: np.ndarray, T: np.ndarray, p: float, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each query the rows as near as the k-th, by distance and row: coordinates as columns."""
-    table = p_space(p, T.shape[0]).table(Q, T, missing=False)
+    table = p_metric(p, T.shape[0]).measure_all_pairs(Q, T, missing=False)
     order = np.argsort(table, axis=1, kind="stable")
     ranked = np.take_along_axis(table, order, axis=1)
     return [(o[d <= d[k - 1]], d[d <= d[k - 1]]) for o, d in zip(order, ranked, strict=True)]
@@ -60,10 +60,10 @@ def test_every_search_finds_what_the_definition_says(
     def rows(m: int) -> np.ndarray:
         return rng.normal(size=(e, m)) if levels == 0 else rng.integers(0, levels, (e, m)).astype(float)
 
-    T, Q, space = rows(n), rows(7), p_space(p, e)
+    T, Q, metric = rows(n), rows(7), p_metric(p, e)
     expected = by_definition(Q, T, p, k)
-    for search in (BruteForce(space, T), KDTree(space, T, 5), SciPyTree(space, T, 5)):
-        found, distance = search.nearest(Q, k, whole_ties=whole_ties)
+    for search in (BruteForce(metric, T), KDTree(metric, T, 5), SciPyKDTree(metric, T, 5)):
+        found, distance = search.find_nearest(Q, k, whole_ties=whole_ties)
         for i, (row, near) in enumerate(expected):
             size = row.size if whole_ties else k
             np.testing.assert_array_equal(found[i, :size], row[:size])
@@ -79,7 +79,7 @@ def test_near_columns_keeps_all_that_may_be_near(seed: int, m: int, n: int, data
     exact = rng.integers(0, 40, (m, n)).astype(float)
     error = rng.uniform(0, 2, m)
     scores = exact + rng.uniform(-1, 1, (m, n)) * error[:, None]
-    kept = set(zip(*(part.tolist() for part in near_columns(scores, k, 2 * error)), strict=True))
+    kept = set(zip(*(part.tolist() for part in select_candidates(scores, k, 2 * error)), strict=True))
     near = exact <= np.partition(exact, k - 1, axis=1)[:, k - 1 : k]
     assert kept >= set(zip(*(part.tolist() for part in np.nonzero(near)), strict=True))
 
@@ -90,7 +90,7 @@ def test_scores_err_by_less_than_their_bound(shift: float, scale: float) -> None
     rng = np.random.default_rng(0)
     T = (rng.standard_cauchy(size=(30, 500)) + shift) * scale
     Q = (rng.standard_cauchy(size=(30, 40)) + shift) * scale
-    scores = ScoreFilter(T)
+    scores = Float32Prefilter(T)
     assert scores.far.size < 10
     z, q = ((A.T - scores.centre) / scores.radius for A in (T[:, scores.near], Q))
     exact = (z**2).sum(axis=1) - 2 * q @ z.T
@@ -151,7 +151,7 @@ def test_wholly_tied_votes_agree_between_searches(loader: Any) -> None:
 
 def test_tree_nodes_hold_their_rows_in_their_boxes() -> None:
     T = np.random.default_rng(0).normal(size=(3, 500))
-    tree = KDTree(p_space(2.0, 3), T, leaf_size=10)
+    tree = KDTree(p_metric(2.0, 3), T, leaf_size=10)
     assert sorted(tree.order.tolist()) == list(range(500))
     for start, stop, child, low, high in zip(tree.start, tree.stop, tree.child, tree.low.T, tree.high.T, strict=True):
         points = T[:, tree.order[start:stop]]
@@ -188,7 +188,7 @@ def test_nearest_columns_are_sorted_and_hold_the_first_k(seed: int, n: int, leve
     k = data.draw(st.integers(1, n))
     distances = np.random.default_rng(seed).integers(0, levels, (4, n)).astype(float)
     for whole_ties in (False, True):
-        query, column = nearest_columns(distances, k, whole_ties=whole_ties)
+        query, column = select_nearest(distances, k, whole_ties=whole_ties)
         assert (np.diff(query * n + column) > 0).all()
         for i in range(4):
             order = np.argsort(distances[i], kind="stable")
@@ -215,28 +215,29 @@ def test_counted_agreement_finds_what_comparing_finds(
     T = rng.integers(0, values, (e, n)).astype(float)
     Q = rng.integers(-1, values + 2, (e, 9)).astype(float)  # with values that no training row has
     Q[0, ::4] += 0.5
-    space = learn_space(T, np.ones(e, dtype=bool), metric, 2, None, np.full(e, 0.3) if seed % 2 else None)
-    counting = NominalSearch.over(space, T)
-    assert isinstance(counting, NominalSearch)
-    for found, expected in zip(
-        counting.nearest(Q, k, whole_ties=whole_ties), BruteForce(space, T).nearest(Q, k, whole_ties=whole_ties),
-        strict=True,
-    ):  # fmt: skip
-        np.testing.assert_array_equal(found, expected)
+    learnt = fit_metric(T, np.ones(e, dtype=bool), metric, 2, None, np.full(e, 0.3) if seed % 2 else None)
+    counting = SimpleMatchingSearch.over(learnt, T)
+    assert isinstance(counting, SimpleMatchingSearch)
+    rows, distances = counting.find_nearest(Q, k, whole_ties=whole_ties)
+    expected_rows, expected_distances = BruteForce(learnt, T).find_nearest(Q, k, whole_ties=whole_ties)
+    np.testing.assert_array_equal(rows, expected_rows)
+    np.testing.assert_array_equal(distances, expected_distances)
 
 
 def test_agreement_is_not_counted_where_it_is_no_whole_number_of_columns() -> None:
     T, nominal = np.zeros((3, 50)), np.ones(3, dtype=bool)
-    weighted = learn_space(T, nominal, "euclidean", 2, None, [1.0, 2.0, 1.0])
-    equal = learn_space(T, nominal, "euclidean", 2, None, None)
-    largest = learn_space(T, nominal, "chebyshev", 2, None, None)
-    mixed = learn_space(T, np.array([True, False, True]), "euclidean", 2, None, None)
+    weighted = fit_metric(T, nominal, "euclidean", 2, None, [1.0, 2.0, 1.0])
+    equal = fit_metric(T, nominal, "euclidean", 2, None, None)
+    largest = fit_metric(T, nominal, "chebyshev", 2, None, None)
+    mixed = fit_metric(T, np.array([True, False, True]), "euclidean", 2, None, None)
     holes = np.where(np.arange(50) == 7, np.nan, T)
-    assert isinstance(NominalSearch.over(equal, T), NominalSearch)
-    for space, rows in ((weighted, T), (largest, T), (mixed, T), (equal, holes), (equal, T + 0.5), (equal, T - 1)):
-        assert not isinstance(NominalSearch.over(space, rows), NominalSearch)
+    assert isinstance(SimpleMatchingSearch.over(equal, T), SimpleMatchingSearch)
+    for metric, rows in ((weighted, T), (largest, T), (mixed, T), (equal, holes), (equal, T + 0.5), (equal, T - 1)):
+        assert not isinstance(SimpleMatchingSearch.over(metric, rows), SimpleMatchingSearch)
     missing = np.array([[0.0], [np.nan], [0.0]])  # is left out of the distance
-    np.testing.assert_array_equal(NominalSearch.over(equal, T).nearest(missing, 2, whole_ties=False)[1], [[0.0, 0.0]])
+    np.testing.assert_array_equal(
+        SimpleMatchingSearch.over(equal, T).find_nearest(missing, 2, whole_ties=False)[1], [[0.0, 0.0]]
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 20, 21, 22, 401])
@@ -244,8 +245,8 @@ def test_a_pair_has_the_same_distance_however_many_are_asked_for(size: int, monk
     rng = np.random.default_rng(size)
     T, Q = rng.normal(size=(7, 400)), rng.normal(size=(7, 30))
     query, row = rng.integers(30, size=size), rng.integers(400, size=size)
-    space = p_space(2.0, 7)
-    expected = space.table(Q, T, missing=False)[query, row]
-    np.testing.assert_array_equal(space.pairs(Q, query, T, row, missing=False), expected)
-    monkeypatch.setattr(metrics, "PAIR_CELLS", 70)  # ten pairs at once
-    np.testing.assert_array_equal(space.pairs(Q, query, T, row, missing=False), expected)
+    metric = p_metric(2.0, 7)
+    expected = metric.measure_all_pairs(Q, T, missing=False)[query, row]
+    np.testing.assert_array_equal(metric.measure_pairs(Q, query, T, row, missing=False), expected)
+    monkeypatch.setattr(metrics, "CELLS_PER_PAIR_BLOCK", 70)  # ten pairs at once
+    np.testing.assert_array_equal(metric.measure_pairs(Q, query, T, row, missing=False), expected)

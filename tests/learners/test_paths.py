@@ -146,8 +146,8 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets the number of queries of each search among training rows."""
     seen: list[int] = []
     for kind in Search.__subclasses__():
-        if kind.__name__ != "SharedSearch":
-            monkeypatch.setattr(kind, "nearest", _counted(kind.nearest, seen))
+        if kind.__name__ != "CachedSearch":
+            monkeypatch.setattr(kind, "find_nearest", _counted(kind.find_nearest, seen))
     return seen
 
 

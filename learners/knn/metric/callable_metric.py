@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.metric.minkowski import Space
+from bakeoff.learners.knn.metric.minkowski import Metric
 
 
-class CallableSpace(Space):
+class CallableMetric(Metric):
     """A distance that the user gives as a function of two rows; nominal cells are codes.
 
     Parameters
@@ -28,16 +28,18 @@ class CallableSpace(Space):
         self.function = function
         self.parameters = parameters
 
-    def place(self, C: np.ndarray) -> np.ndarray:
+    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
         """Return C (d, m) itself."""
         return C
 
-    def table(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
+    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return all distances between Q (d, m) and T (d, n): shape (m, n)."""
         query, row = np.divmod(np.arange(Q.shape[1] * T.shape[1]), T.shape[1])
-        return self.pairs(Q, query, T, row, missing=missing).reshape(Q.shape[1], T.shape[1])
+        return self.measure_pairs(Q, query, T, row, missing=missing).reshape(Q.shape[1], T.shape[1])
 
-    def pairs(self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool) -> np.ndarray:
+    def measure_pairs(
+        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
+    ) -> np.ndarray:
         """Return the distances between columns Q[:, query[i]] and T[:, row[i]]: shape of ``query``.
 
         Raises

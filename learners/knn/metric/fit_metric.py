@@ -1,4 +1,4 @@
-"""From the parameters of k-NN and the training rows to the space that measures distances.
+"""From the parameters of k-NN and the training rows to the metric that measures distances.
 
 One function per family of metrics.  Cost: O(nd), for Mahalanobis O(nd² + d³).
 """
@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.metric.callable_metric import CallableSpace
-from bakeoff.learners.knn.metric.minkowski import P_OF, NormSpace, Space
+from bakeoff.learners.knn.metric.callable_metric import CallableMetric
+from bakeoff.learners.knn.metric.minkowski import POWER_BY_METRIC, Metric, MinkowskiMetric
 
 
-def learn_space(
+def fit_metric(
     C: np.ndarray, nominal: np.ndarray, metric: Any, p: float, metric_params: dict[str, Any] | None, weights: Any
-) -> Space:
-    """Build the space of a metric.
+) -> Metric:
+    """Learn the metric that the parameters name from the training rows.
 
     Parameters
     ----------
@@ -44,19 +44,21 @@ def learn_space(
     if callable(metric) or metric == "mahalanobis":
         if weights is not None:
             raise ValueError(f"feature_weights has no meaning for metric={metric!r}; scale the columns, or pass None.")
-        return CallableSpace(metric, given) if callable(metric) else _mahalanobis(C, nominal, given)
-    share = _column_weights(weights, C.shape[0])
+        return CallableMetric(metric, given) if callable(metric) else _fit_mahalanobis(C, nominal, given)
+    share = _check_feature_weights(weights, C.shape[0])
     columns = np.flatnonzero(share)
     if columns.size < C.shape[0]:
         C, nominal, share = C[columns], nominal[columns], share[columns]
     if metric == "hamming":
-        return NormSpace(1.0, columns, np.ones(columns.size, dtype=bool), share, share, mean=True)
+        return MinkowskiMetric(1.0, columns, np.ones(columns.size, dtype=bool), share, share, mean=True)
     if metric == "gower":
-        return NormSpace(1.0, columns, nominal, np.where(nominal, share, share * _one_over_range(C)), share, mean=True)
-    return _p_norm(P_OF.get(metric, float(p)), C, columns, nominal, share)
+        return MinkowskiMetric(
+            1.0, columns, nominal, np.where(nominal, share, share * _invert_ranges(C)), share, mean=True
+        )
+    return _fit_minkowski(POWER_BY_METRIC.get(metric, float(p)), C, columns, nominal, share)
 
 
-def _column_weights(weights: Any, d: int) -> np.ndarray:
+def _check_feature_weights(weights: Any, d: int) -> np.ndarray:
     if weights is None:
         return np.ones(d)
     share = np.asarray(weights, dtype=np.float64)
@@ -67,38 +69,42 @@ def _column_weights(weights: Any, d: int) -> np.ndarray:
     return share
 
 
-def _half_range(C: np.ndarray) -> np.ndarray:
+def _compute_half_ranges(C: np.ndarray) -> np.ndarray:
     """(largest - smallest) / 2 of each column, of shape (d,): halved first, since the range itself may overflow."""
     half: np.ndarray = np.fmax.reduce(C, axis=1) / 2 - np.fmin.reduce(C, axis=1) / 2
     return np.where(np.isnan(half), 0.0, half)  # a column without a value has none
 
 
-def _one_over_range(C: np.ndarray) -> np.ndarray:
-    half = _half_range(C)
+def _invert_ranges(C: np.ndarray) -> np.ndarray:
+    half = _compute_half_ranges(C)
     return np.where(half > 1e-300, 0.5 / np.where(half > 1e-300, half, 1.0), 0.0)  # a constant column tells nothing
 
 
-def _power_of_two(size: float) -> float:
+def _choose_unit(size: float) -> float:
     """Return the unit that makes a size ordinary: multiplying by a power of two rounds nothing away."""
     if size == 0 or 1e-140 <= size <= 1e150:
         return 1.0
     return float(2.0 ** np.clip(np.frexp(size)[1], -1000, 1000))
 
 
-def _p_norm(p: float, C: np.ndarray, columns: np.ndarray, nominal: np.ndarray, share: np.ndarray) -> NormSpace:
+def _fit_minkowski(
+    p: float, C: np.ndarray, columns: np.ndarray, nominal: np.ndarray, share: np.ndarray
+) -> MinkowskiMetric:
     root = share if p == np.inf else share ** (1 / p)
-    half = np.where(nominal, 1.0, _half_range(C))
-    unit = _power_of_two(float((half * root).max()))
+    half = np.where(nominal, 1.0, _compute_half_ranges(C))
+    unit = _choose_unit(float((half * root).max()))
     # Only differences count, so a constant column may be moved to 0: else 1e200 there would drown the rest.
     offset = np.where((half == 0) & ~np.isnan(C[:, 0]), C[:, 0], 0.0)
-    return NormSpace(p, columns, nominal, root / unit, share, offset=offset, unit=unit)
+    return MinkowskiMetric(p, columns, nominal, root / unit, share, offset=offset, unit=unit)
 
 
-def _mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> NormSpace:
+def _fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> MinkowskiMetric:
     d, n = C.shape
     if nominal.any():
         raise ValueError("metric='mahalanobis' takes numbers only, and X has nominal columns; take metric='gower'.")
-    scale = np.array([1 / _power_of_two(half) for half in _half_range(C).tolist()])  # (d,), all 1 for ordinary data
+    scale = np.array(
+        [1 / _choose_unit(half) for half in _compute_half_ranges(C).tolist()]
+    )  # (d,), all 1 for ordinary data
     if given:
         V = np.asarray(next(iter(given.values())), dtype=np.float64)
         if V.shape != (d, d) or not np.isfinite(V).all() or not np.allclose(V, V.T):
@@ -110,13 +116,13 @@ def _mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> N
         raise ValueError("metric='mahalanobis' learns the covariance and needs 2 rows; training has 1 sample. Give V.")
     else:
         V = np.atleast_2d(np.cov(C * scale[:, None], ddof=1))
-    lower = _cholesky(V)
+    lower = _factor_covariance(V)
     rotation = lower.T if "VI" in given else np.linalg.inv(lower)  # V = LLᵀ: Δᵀ V⁻¹ Δ = ‖L⁻¹ Δ‖²
     centre = (C / n).sum(axis=1)
-    return NormSpace(2.0, np.arange(d), nominal, scale, np.ones(d), offset=centre, rotation=rotation)
+    return MinkowskiMetric(2.0, np.arange(d), nominal, scale, np.ones(d), offset=centre, rotation=rotation)
 
 
-def _cholesky(V: np.ndarray) -> np.ndarray:
+def _factor_covariance(V: np.ndarray) -> np.ndarray:
     try:
         lower = np.linalg.cholesky(V)
     except np.linalg.LinAlgError:

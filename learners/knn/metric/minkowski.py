@@ -1,4 +1,4 @@
-r"""Distances: the space in which neighbours are near.
+r"""Distances between rows: what makes neighbours near.
 
 For rows x and z with column weights w (1 unless given) the p-norm distance is
 
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-P_OF = {
+POWER_BY_METRIC = {
     "euclidean": 2.0,
     "l2": 2.0,
     "manhattan": 1.0,
@@ -36,14 +36,14 @@ P_OF = {
 }
 """The p-norms that have names."""
 
-FARTHEST = 1e150
+MAX_COORDINATE = 1e150
 """The largest coordinate: its square, summed over columns, still fits a float."""
 
-PAIR_CELLS = 2**15
+CELLS_PER_PAIR_BLOCK = 2**15
 """Cells of pairs compared at once: 256 KiB."""
 
 
-class Space(ABC):
+class Metric(ABC):
     """Abstract: coordinates of rows, and distances between them.
 
     Attributes
@@ -55,19 +55,21 @@ class Space(ABC):
     unit: float = 1.0
 
     @abstractmethod
-    def place(self, C: np.ndarray) -> np.ndarray:
-        """Return the coordinates, of shape (e, m), of a table C (d, m), which may be overwritten; see `by_columns`."""
+    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
+        """Return the coordinates (e, m) of a table C (d, m), which may be overwritten; see `copy_transposed`."""
 
     @abstractmethod
-    def table(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
+    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return all distances between Q (e, m) and T (e, n): shape (m, n); ``missing``: there may be NaN."""
 
     @abstractmethod
-    def pairs(self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool) -> np.ndarray:
+    def measure_pairs(
+        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
+    ) -> np.ndarray:
         """Return the distances between columns Q[:, query[i]] and T[:, row[i]]: shape of ``query``."""
 
 
-class NormSpace(Space):
+class MinkowskiMetric(Metric):
     """A p-norm over scaled columns, some of them nominal, perhaps rotated.
 
     Parameters
@@ -116,7 +118,7 @@ class NormSpace(Space):
         self.mean = mean
         self.unit = unit
 
-    def place(self, C: np.ndarray) -> np.ndarray:
+    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
         """Return the coordinates, of shape (e, m), of a table C (d, m), which may be overwritten.
 
         Raises
@@ -132,33 +134,35 @@ class NormSpace(Space):
                 Z *= self._scale[:, None]
         if self.rotation is not None:
             # Column by column and not as a matrix product, whose last bits depend on the number of rows.
-            Z = np.stack([_combine(row, Z) for row in self.rotation])
+            Z = np.stack([_combine_rows(row, Z) for row in self.rotation])
         measured = Z[~self.nominal] if self._mixed else Z
         reach = np.fmax.reduce(measured, axis=None, initial=0.0), np.fmin.reduce(measured, axis=None, initial=0.0)
-        if max(reach[0], -reach[1]) > FARTHEST:
+        if max(reach[0], -reach[1]) > MAX_COORDINATE:
             raise ValueError(
-                f"X has values more than {FARTHEST:g} times what sets the training rows apart: "
+                f"X has values more than {MAX_COORDINATE:g} times what sets the training rows apart: "
                 "no distance can be computed from them; correct or drop those rows."
             )
         return Z
 
-    def table(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
+    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return all distances between Q (e, m) and T (e, n): shape (m, n)."""
 
         def gap(j: int) -> np.ndarray:
-            return self._gap(j, Q[j][:, None], T[j][None, :], missing)
+            return self._compute_difference(j, Q[j][:, None], T[j][None, :], missing)
 
-        return self.norm(gap, missing=missing)
+        return self.compute_norm(gap, missing=missing)
 
-    def pairs(self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool) -> np.ndarray:
+    def measure_pairs(
+        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
+    ) -> np.ndarray:
         """Return the distances between columns Q[:, query[i]] and T[:, row[i]]: shape of ``query``."""
         if self.p == 2 and not (missing or self.mean or self.nominal.any()):
             return self._euclidean_pairs(Q, query, T, row)
 
         def gap(j: int) -> np.ndarray:
-            return self._gap(j, Q[j][query], T[j][row], missing)
+            return self._compute_difference(j, Q[j][query], T[j][row], missing)
 
-        return self.norm(gap, missing=missing)
+        return self.compute_norm(gap, missing=missing)
 
     def _euclidean_pairs(self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray) -> np.ndarray:
         """Return what `norm` would, with fewer calls: a sum over the first axis adds column by column, too.
@@ -169,7 +173,7 @@ class NormSpace(Space):
         if size == 1:
             query, row = np.repeat(query, 2), np.repeat(row, 2)
         total = np.empty(query.size)
-        step = max(2, PAIR_CELLS // Q.shape[0])
+        step = max(2, CELLS_PER_PAIR_BLOCK // Q.shape[0])
         edges = [*range(0, query.size - 1, step), query.size]  # no part has a single pair
         for start, stop in itertools.pairwise(edges):
             gap = Q.take(query[start:stop], axis=1)
@@ -178,7 +182,7 @@ class NormSpace(Space):
             np.add.reduce(gap, axis=0, out=total[start:stop])
         return np.sqrt(total[:size], out=total[:size])
 
-    def norm(self, gap: Callable[[int], np.ndarray], *, missing: bool = False) -> np.ndarray:
+    def compute_norm(self, gap: Callable[[int], np.ndarray], *, missing: bool = False) -> np.ndarray:
         """Return the norm of differences.
 
         Parameters
@@ -189,21 +193,21 @@ class NormSpace(Space):
             Whether there may be a NaN.
         """
         if self.p in (1.0, 2.0, np.inf):
-            total = self._sum(gap, self.p, missing)
+            total = self._sum_terms(gap, self.p, missing)
             return np.sqrt(total, out=total) if self.p == 2 else total
-        largest = self._sum(gap, np.inf, missing)
+        largest = self._sum_terms(gap, np.inf, missing)
         # Shares of the largest difference are powered, since |x|^p itself may leave the range of floats.
         per = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
-        total = self._sum(lambda j: gap(j) / per, self.p, missing)
+        total = self._sum_terms(lambda j: gap(j) / per, self.p, missing)
         return per * total ** (1 / self.p)
 
-    def _gap(self, j: int, a: np.ndarray, b: np.ndarray, missing: bool) -> np.ndarray:
+    def _compute_difference(self, j: int, a: np.ndarray, b: np.ndarray, missing: bool) -> np.ndarray:
         if not self.nominal[j]:
             return a - b
         gap = (a != b) * self.factor[j]
         return np.where(np.isnan(a) | np.isnan(b), np.nan, gap) if missing else gap
 
-    def _sum(self, gap: Callable[[int], np.ndarray], p: float, missing: bool) -> np.ndarray:
+    def _sum_terms(self, gap: Callable[[int], np.ndarray], p: float, missing: bool) -> np.ndarray:
         """Σ_j |gap_j|^p, scaled up for missing cells and divided for a mean; at p = ∞ the largest."""
         total: np.ndarray | None = None
         present: Any = 0.0
@@ -220,14 +224,14 @@ class NormSpace(Space):
                 term **= p
             join = np.maximum if p == np.inf else np.add
             total = term if total is None else join(total, term, out=total)
-        assert total is not None  # a space has at least one column
+        assert total is not None  # a metric has at least one column
         if missing:
             scale = 1.0 if p == np.inf else whole / np.where(present > 0, present, 1.0)
             total = np.where(present > 0, total * scale, np.inf)
         return total / whole if self.mean else total
 
 
-def by_columns(X: np.ndarray) -> np.ndarray:
+def copy_transposed(X: np.ndarray) -> np.ndarray:
     """Return a copy of a table X (m, d) column by column: shape (d, m)."""
     columns = np.empty((X.shape[1], X.shape[0]))
     step = max(256, 2048 // X.shape[1])
@@ -236,7 +240,7 @@ def by_columns(X: np.ndarray) -> np.ndarray:
     return columns
 
 
-def _combine(coefficients: np.ndarray, Z: np.ndarray) -> np.ndarray:
+def _combine_rows(coefficients: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """Σ_j c_j Z_j of rows Z (e, m): shape (m,)."""
     total = np.zeros(Z.shape[1])
     for coefficient, z in zip(coefficients.tolist(), Z, strict=True):

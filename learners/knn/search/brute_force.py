@@ -15,24 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.metric.minkowski import NormSpace, Space, has_missing
+from bakeoff.learners.knn.metric.minkowski import Metric, MinkowskiMetric, has_missing
 from bakeoff.learners.knn.search.base import Search
-from bakeoff.learners.knn.search.ranking import in_order, near_columns, nearest_columns, ranked
+from bakeoff.learners.knn.search.ranking import rank_pairs, select_candidates, select_nearest, sort_pairs
 
-BLOCK_CELLS = 2**20
+CELLS_PER_BLOCK = 2**20
 """Scores that are wanted at once: 4 MiB in float32, near the cache."""
 
-MOST_CELLS = 2**23
+MAX_CELLS = 2**23
 """Scores that are held at once at most: matrix products want 64 rows, but not at any price."""
 
-TILE_CELLS = 2**16
+CELLS_PER_TILE = 2**16
 """Exact distances computed at once: 512 KiB in float64."""
 
-FILTER_ROWS = 100
+MIN_PREFILTER_ROWS = 100
 """Fewer rows are as soon compared as filtered."""
 
 
-class ScoreFilter:
+class Float32Prefilter:
     """Float32 scores of stored rows, with their error bound.
 
     The bound grows with the largest norm, so a few rows far out, which would spoil it for all, are kept out and are
@@ -75,7 +75,7 @@ class ScoreFilter:
 
     def _gaps(self, T: np.ndarray, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield some of the rows of T (e, n), all unless given, less the centre: where they are, and a new array."""
-        step = max(1, TILE_CELLS // T.shape[0])
+        step = max(1, CELLS_PER_TILE // T.shape[0])
         for start in range(0, T.shape[1] if rows is None else rows.size, step):
             part = slice(start, start + step)
             yield part, T[:, part if rows is None else rows[part]] - self.centre[:, None]
@@ -94,7 +94,7 @@ class ScoreFilter:
             return None
         left[:, :-1] = -2 * q
         error = 1.1 * (e + 8) * 2.0**-24 * (2 * length + 1)
-        query, row = near_columns(left @ self.right, k, 2 * error)
+        query, row = select_candidates(left @ self.right, k, 2 * error)
         if query.size > m * (4 * k + n // 16):
             return None
         if not self.far.size:
@@ -108,49 +108,51 @@ class BruteForce(Search):
 
     Parameters
     ----------
-    space : Space
+    metric : Metric
     T : ndarray of shape (e, n)
     """
 
-    def __init__(self, space: Space, T: np.ndarray) -> None:
-        super().__init__(space, T)
-        euclidean = isinstance(space, NormSpace) and space.p == 2 and not space.nominal.any()
+    def __init__(self, metric: Metric, T: np.ndarray) -> None:
+        super().__init__(metric, T)
+        euclidean = isinstance(metric, MinkowskiMetric) and metric.p == 2 and not metric.nominal.any()
         self.filtered = euclidean and not self.missing
-        self._filter: ScoreFilter | None = None
+        self._filter: Float32Prefilter | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is worth saving: the filter is made from the rows when it is first wanted."""
         return {**self.__dict__, "_filter": None}
 
-    def block_rows(self, *, whole_ties: bool) -> int:
+    def choose_block_size(self, *, whole_ties: bool) -> int:
         """Return how many queries to give at once."""
         n = self.T.shape[1]
-        return max(1, BLOCK_CELLS // n) if whole_ties else max(1, min(max(64, BLOCK_CELLS // n), MOST_CELLS // n))
+        return (
+            max(1, CELLS_PER_BLOCK // n) if whole_ties else max(1, min(max(64, CELLS_PER_BLOCK // n), MAX_CELLS // n))
+        )
 
-    def nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.nearest`."""
+    def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
         m, n = Q.shape[1], self.T.shape[1]
         missing = self.missing or has_missing(Q)
         pairs = None
-        if self.filtered and not missing and n >= FILTER_ROWS and k <= n // 8:
-            self._filter = self._filter or ScoreFilter(self.T)
+        if self.filtered and not missing and n >= MIN_PREFILTER_ROWS and k <= n // 8:
+            self._filter = self._filter or Float32Prefilter(self.T)
             pairs = self._filter.candidates(Q, k)
         if pairs is None:
             query, row, distance = self._all_pairs(Q, k, missing, whole_ties)
         else:
-            query, row = in_order(*pairs, n)
-            distance = self.space.pairs(Q, query, self.T, row, missing=False)
-        return ranked(query, row, distance, m, k, whole_ties=whole_ties)
+            query, row = sort_pairs(*pairs, n)
+            distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
+        return rank_pairs(query, row, distance, m, k, whole_ties=whole_ties)
 
     def _all_pairs(
         self, Q: np.ndarray, k: int, missing: bool, whole_ties: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute every distance, tile by tile; keep the pairs as near as each query's k-th."""
-        step = max(1, TILE_CELLS // self.T.shape[1])
+        step = max(1, CELLS_PER_TILE // self.T.shape[1])
         kept = []
         for start in range(0, Q.shape[1], step):
-            distances = self.space.table(Q[:, start : start + step], self.T, missing=missing)
-            query, row = nearest_columns(distances, k, whole_ties=whole_ties)
+            distances = self.metric.measure_all_pairs(Q[:, start : start + step], self.T, missing=missing)
+            query, row = select_nearest(distances, k, whole_ties=whole_ties)
             kept.append((query + start, row, distances[query, row]))
         query, row, distance = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         return query, row, distance

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.knn.search.base import Search
-from bakeoff.learners.knn.search.ranking import first_ranked
+from bakeoff.learners.knn.search.ranking import take_top_k
 
-MOST_CELLS = 2**25
+MAX_CELLS = 2**25
 """Neighbours that are kept at once at most: half a gigabyte."""
 
 
-class SharedSearch(Search):
+class CachedSearch(Search):
     """Answers for any k up to a largest one.
 
     Parameters
@@ -31,7 +31,7 @@ class SharedSearch(Search):
     """
 
     def __init__(self, search: Search, largest: int) -> None:
-        super().__init__(search.space, search.T)
+        super().__init__(search.metric, search.T)
         self.search = search
         self.largest = largest
         self._kept: dict[tuple[Any, ...], tuple[np.ndarray, ...]] = {}
@@ -41,24 +41,24 @@ class SharedSearch(Search):
         """Return what is worth saving: answers can be found again."""
         return {**self.__dict__, "_kept": {}, "_cells": 0}
 
-    def block_rows(self, *, whole_ties: bool) -> int:
+    def choose_block_size(self, *, whole_ties: bool) -> int:
         """Return how many queries to give at once."""
-        return self.search.block_rows(whole_ties=whole_ties)
+        return self.search.choose_block_size(whole_ties=whole_ties)
 
-    def nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.nearest`."""
+    def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
         if k > self.largest:
-            return self.search.nearest(Q, k, whole_ties=whole_ties)
+            return self.search.find_nearest(Q, k, whole_ties=whole_ties)
         key = (whole_ties, Q.shape, Q[:, 0].tobytes())
         queries, rows, distances = self._kept.get(key, (np.empty(0), np.empty(0), np.empty(0)))
         if not _same(queries, Q):
-            rows, distances = self.search.nearest(Q, self.largest, whole_ties=whole_ties)
+            rows, distances = self.search.find_nearest(Q, self.largest, whole_ties=whole_ties)
             self._keep(key, Q, rows, distances)
-        return first_ranked(rows, distances, k, whole_ties=whole_ties)
+        return take_top_k(rows, distances, k, whole_ties=whole_ties)
 
     def _keep(self, key: tuple[Any, ...], Q: np.ndarray, rows: np.ndarray, distances: np.ndarray) -> None:
         self._cells += rows.size
-        if self._cells > MOST_CELLS:
+        if self._cells > MAX_CELLS:
             self._kept, self._cells = {}, rows.size
         self._kept[key] = (Q.copy(), rows, distances)
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.knn.metric.minkowski import NormSpace
+from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
 from bakeoff.learners.knn.search.base import Search
-from bakeoff.learners.knn.search.brute_force import BLOCK_CELLS
-from bakeoff.learners.knn.search.ranking import in_order, ranked
+from bakeoff.learners.knn.search.brute_force import CELLS_PER_BLOCK
+from bakeoff.learners.knn.search.ranking import rank_pairs, sort_pairs
 
 ROUNDING = 1 + 1e-12
 """Radii are widened by this, as two ways to compute one power may differ in the last bits."""
@@ -27,7 +27,7 @@ class KDTree(Search):
 
     Parameters
     ----------
-    space : NormSpace
+    metric : MinkowskiMetric
     T : ndarray of shape (e, n)
     leaf_size : int
         A node of at most so many rows is not divided.
@@ -42,9 +42,9 @@ class KDTree(Search):
     low, high : ndarrays of shape (e, nodes)
     """
 
-    def __init__(self, space: NormSpace, T: np.ndarray, leaf_size: int) -> None:
-        super().__init__(space, T)
-        self.space: NormSpace = space
+    def __init__(self, metric: MinkowskiMetric, T: np.ndarray, leaf_size: int) -> None:
+        super().__init__(metric, T)
+        self.metric: MinkowskiMetric = metric
         self.order = np.arange(T.shape[1])
         slices, children, lows, highs = [(0, T.shape[1])], [], [], []
         for start, stop in slices:  # grows while it is walked: level by level
@@ -63,19 +63,19 @@ class KDTree(Search):
         self.child = np.array(children)
         self.low, self.high = np.array(lows).T.copy(), np.array(highs).T.copy()
 
-    def block_rows(self, *, whole_ties: bool) -> int:
+    def choose_block_size(self, *, whole_ties: bool) -> int:
         """Return how many queries to give at once."""
-        return max(1, BLOCK_CELLS // self.T.shape[1])
+        return max(1, CELLS_PER_BLOCK // self.T.shape[1])
 
-    def nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.nearest`."""
+    def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
         m = Q.shape[1]
-        home = self._home(Q, k)
-        first = self._rank(np.arange(m), home, Q, k, whole_ties=False)[1][:, k - 1]
-        query, node = self._within(Q, first * ROUNDING)
-        return self._rank(query, node, Q, k, whole_ties=whole_ties)
+        home = self._find_start_leaves(Q, k)
+        first = self._rank_leaf_rows(np.arange(m), home, Q, k, whole_ties=False)[1][:, k - 1]
+        query, node = self._find_leaves_in_reach(Q, first * ROUNDING)
+        return self._rank_leaf_rows(query, node, Q, k, whole_ties=whole_ties)
 
-    def _home(self, Q: np.ndarray, k: int) -> np.ndarray:
+    def _find_start_leaves(self, Q: np.ndarray, k: int) -> np.ndarray:
         """Follow the nearer box down while it holds k rows: a node for each query, of shape (m,)."""
         query = np.arange(Q.shape[1])
         home = np.zeros(query.size, dtype=np.intp)
@@ -89,7 +89,7 @@ class KDTree(Search):
             home[query] = nearer[deeper]
         return home
 
-    def _within(self, Q: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _find_leaves_in_reach(self, Q: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs of query and leaf whose box reaches into the query's radius."""
         query = np.arange(Q.shape[1])
         node = np.zeros(query.size, dtype=np.intp)
@@ -109,15 +109,15 @@ class KDTree(Search):
             q = Q[j][query]
             return np.maximum(np.maximum(self.low[j][node] - q, q - self.high[j][node]), 0.0)
 
-        return self.space.norm(outside)
+        return self.metric.compute_norm(outside)
 
-    def _rank(
+    def _rank_leaf_rows(
         self, query: np.ndarray, node: np.ndarray, Q: np.ndarray, k: int, *, whole_ties: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rank all rows of the nodes paired with each query."""
         size = self.stop[node] - self.start[node]
         within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
         row = self.order[np.repeat(self.start[node], size) + within]
-        query, row = in_order(np.repeat(query, size), row, self.T.shape[1])
-        distance = self.space.pairs(Q, query, self.T, row, missing=False)
-        return ranked(query, row, distance, Q.shape[1], k, whole_ties=whole_ties)
+        query, row = sort_pairs(np.repeat(query, size), row, self.T.shape[1])
+        distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
+        return rank_pairs(query, row, distance, Q.shape[1], k, whole_ties=whole_ties)

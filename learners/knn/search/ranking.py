@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-PADDING = -1
+PADDING_ROW = -1
 """The row where a query has fewer neighbours than another of its block."""
 
 
-def near_columns(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find, in each row, all columns that may be among the k smallest if every score errs by at most slack / 2.
 
     Scanning all n scores for the k-th smallest is dear, so columns are dealt into piles and the piles' minima are
@@ -30,7 +30,7 @@ def near_columns(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndar
     query, column : ndarrays of equal length
         At least k columns for each query, ties at the k-th place among them; ``query`` does not decrease.
     """
-    lowest, height = _pile_minima(scores, k)
+    lowest, height = _compute_bucket_minima(scores, k)
     n, width = scores.shape[1], scores.shape[1] // height
     bound = np.partition(lowest, k - 1, axis=1)[:, k - 1] + slack.astype(scores.dtype)  # (m,)
     # Flat positions all along: with them NumPy looks things up in half the time that pairs of indices take.
@@ -44,7 +44,7 @@ def near_columns(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndar
     return np.divmod(place.ravel().take(np.flatnonzero(near)), n)
 
 
-def nearest_columns(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+def select_nearest(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
     """Find, in each row of exact distances (m, n), columns that hold the k smallest and few others.
 
     Returns
@@ -52,8 +52,8 @@ def nearest_columns(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple
     query, column : ndarrays of equal length
         Sorted.  All ties at the k-th place are among them with ``whole_ties``, else at least as many as are wanted.
     """
-    lowest, _ = _pile_minima(distances, k)
-    bound = np.partition(lowest, k - 1, axis=1)[:, k - 1 : k]  # (m, 1), as in `near_columns`
+    lowest, _ = _compute_bucket_minima(distances, k)
+    bound = np.partition(lowest, k - 1, axis=1)[:, k - 1 : k]  # (m, 1), as in `select_candidates`
     near = distances <= bound
     if not whole_ties and np.count_nonzero(near) > 4 * k * near.shape[0]:
         tied = distances == bound  # of which the first k are enough, and there may be thousands
@@ -61,7 +61,7 @@ def nearest_columns(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple
     return np.divmod(np.flatnonzero(near), near.shape[1])
 
 
-def _pile_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]:
+def _compute_bucket_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]:
     """Deal columns into piles of one height, at least k of them, the last few columns each for itself.
 
     Returns the piles' minima and the height; column j lies on pile j mod width, width = n // height.
@@ -73,14 +73,14 @@ def _pile_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]:
     return np.concatenate([piles.min(axis=1), scores[:, height * width :]], axis=1), height
 
 
-def in_order(query: np.ndarray, row: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def sort_pairs(query: np.ndarray, row: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Sort pairs of query and row (of n) by query, then row."""
     key = query * n + row
     key.sort()
     return np.divmod(key, n)
 
 
-def ranked(
+def rank_pairs(
     query: np.ndarray, row: np.ndarray, distance: np.ndarray, m: int, k: int, *, whole_ties: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Arrange candidate pairs, sorted by query and row, as a table of neighbours for each of m queries.
@@ -96,26 +96,26 @@ def ranked(
     Returns
     -------
     row : ndarray of shape (m, K), int
-        By distance, then row; `PADDING` behind the last.
+        By distance, then row; `PADDING_ROW` behind the last.
     distance : ndarray of shape (m, K)
         Infinite behind the last.
     """
     counts = np.bincount(query, minlength=m)
     place = np.arange(query.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = np.full((m, counts.max()), PADDING)
+    rows = np.full((m, counts.max()), PADDING_ROW)
     distances = np.full(rows.shape, np.inf)
     rows[query, place] = row
     distances[query, place] = distance
     order = np.argsort(distances, axis=1, kind="stable") + np.arange(0, rows.size, len(rows[0]))[:, None]
     rows, distances = rows.take(order), distances.take(order)  # positions in the whole table
-    return first_ranked(rows, distances, k, whole_ties=whole_ties)
+    return take_top_k(rows, distances, k, whole_ties=whole_ties)
 
 
-def first_ranked(rows: np.ndarray, distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Cut ranked tables of shape (m, K) after the k-th neighbour, or after those as near as the k-th; see `ranked`."""
+def take_top_k(rows: np.ndarray, distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Cut ranked tables (m, K) after the k-th neighbour, or after all that are as near; see `rank_pairs`."""
     if not whole_ties:
         return rows[:, :k], distances[:, :k]
     beyond = distances > distances[:, k - 1 : k]
-    rows, distances = np.where(beyond, PADDING, rows), np.where(beyond, np.inf, distances)
-    width = int((rows != PADDING).sum(axis=1).max())
+    rows, distances = np.where(beyond, PADDING_ROW, rows), np.where(beyond, np.inf, distances)
+    width = int((rows != PADDING_ROW).sum(axis=1).max())
     return rows[:, :width], distances[:, :width]

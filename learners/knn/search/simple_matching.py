@@ -19,64 +19,66 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.base.input_checks import small_integers
-from bakeoff.learners.knn.metric.minkowski import NormSpace, Space, has_missing
+from bakeoff.learners.knn.metric.minkowski import Metric, MinkowskiMetric, has_missing
 from bakeoff.learners.knn.search.brute_force import BruteForce
-from bakeoff.learners.knn.search.ranking import in_order, near_columns, ranked
+from bakeoff.learners.knn.search.ranking import rank_pairs, select_candidates, sort_pairs
 
-EXACT = 2**24
+MAX_EXACT_INTEGER = 2**24
 """Whole numbers up to this are exact in float32."""
 
-MOST_CELLS = 2**24
+MAX_CELLS = 2**24
 """The most cells of the training rows' vectors: 64 MiB."""
 
-WORTH = 32
+MAX_VALUES_PER_COLUMN = 32
 """With more values per column than this, comparing codes is as fast."""
 
 
-class NominalSearch(BruteForce):
+class SimpleMatchingSearch(BruteForce):
     """Compare every query with every stored row, by the values they share.
 
     Parameters
     ----------
-    space : NormSpace
+    metric : MinkowskiMetric
     T : ndarray of shape (e, n)
         Codes, without a missing cell; see `over`.
     """
 
-    def __init__(self, space: NormSpace, T: np.ndarray) -> None:
-        super().__init__(space, T)
-        self._sizes = _sizes(T)
+    def __init__(self, metric: MinkowskiMetric, T: np.ndarray) -> None:
+        super().__init__(metric, T)
+        self._sizes = _count_codes(T)
         self._right: np.ndarray | None = None  # (v + 1, n) float32: the vectors and, last, e n + row
         disagreeing = np.arange(T.shape[0] + 1)  # columns
-        self._distance = space.norm(lambda j: (disagreeing > j) * space.factor[j])  # of so many, to the last bit
+        self._distance = metric.compute_norm(
+            lambda j: (disagreeing > j) * metric.factor[j]
+        )  # of so many, to the last bit
 
     @classmethod
-    def over(cls, space: Space, T: np.ndarray) -> BruteForce:
-        """Return this search, if it is for such a space and rows and likely the fastest, else plain brute force."""
-        if isinstance(space, NormSpace) and space.nominal.all() and space.p in (1.0, 2.0):
+    def over(cls, metric: Metric, T: np.ndarray) -> BruteForce:
+        """Return this search, if it is for such a metric and rows and likely the fastest, else plain brute force."""
+        if isinstance(metric, MinkowskiMetric) and metric.nominal.all() and metric.p in (1.0, 2.0):
             e, n = T.shape
-            same = not np.ptp(space.factor) and (e + 1) * n < EXACT and small_integers(T) is not None
-            v = int(_sizes(T).sum()) if same else 0
-            if 0 < v <= WORTH * e and (v + 1) * n <= MOST_CELLS:
-                return cls(space, T)
-        return BruteForce(space, T)
+            same = not np.ptp(metric.factor) and (e + 1) * n < MAX_EXACT_INTEGER and small_integers(T) is not None
+            v = int(_count_codes(T).sum()) if same else 0
+            if 0 < v <= MAX_VALUES_PER_COLUMN * e and (v + 1) * n <= MAX_CELLS:
+                return cls(metric, T)
+        return BruteForce(metric, T)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is worth saving: the vectors are made from the rows when they are first wanted."""
         return {**super().__getstate__(), "_right": None}
 
-    def nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.nearest`."""
+    def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
         if has_missing(Q):
-            return super().nearest(Q, k, whole_ties=whole_ties)
+            return super().find_nearest(Q, k, whole_ties=whole_ties)
         n = self.T.shape[1]
         keys = self._keys(Q)
         slack = np.zeros(len(keys))
         if whole_ties:  # every key of as many disagreeing columns as the k-th has
             slack = n - 1 - np.partition(keys, k - 1, axis=1)[:, k - 1] % n
-        query, row = in_order(*near_columns(keys, k, slack), n)
+        query, row = sort_pairs(*select_candidates(keys, k, slack), n)
         distance = self._distance[(keys[query, row] // n).astype(np.intp)]
-        return ranked(query, row, distance, len(keys), k, whole_ties=whole_ties)
+        return rank_pairs(query, row, distance, len(keys), k, whole_ties=whole_ties)
 
     def _keys(self, Q: np.ndarray) -> np.ndarray:
         """Return the key of each query and row, of shape (m, n), float32."""
@@ -96,6 +98,6 @@ class NominalSearch(BruteForce):
         return vectors
 
 
-def _sizes(T: np.ndarray) -> np.ndarray:
+def _count_codes(T: np.ndarray) -> np.ndarray:
     """Return how many codes each column of T (e, n) has, from 0 to its largest: shape (e,)."""
     return T.max(axis=1).astype(np.intp) + 1
