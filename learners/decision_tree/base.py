@@ -18,9 +18,10 @@ from bakeoff.learners.base.estimator import Learner, with_input_tags
 from bakeoff.learners.base.paths import checked_values
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
-from bakeoff.learners.trees.pruning import methods as pruning
 from bakeoff.learners.trees.pruning.collapsible_tree import PruningStep
+from bakeoff.learners.trees.pruning.cost_complexity import collapse_weakest_links
 from bakeoff.learners.trees.pruning.nested_trees import list_splits_beyond, nest_trees
+from bakeoff.learners.trees.pruning.reduced_error import prune_best_first, prune_bottom_up
 from bakeoff.learners.trees.rows.frontier import Front
 from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.tree import Tree
@@ -188,7 +189,7 @@ class TreeLearner(Learner):
         y = self._check_target(y, table.shape[0])
         weight = self._check_weight(sample_weight, table)
         as_leaf, below = self._losses(table, y, weight)
-        prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
+        prune = prune_best_first if method == "best_first" else prune_bottom_up
         steps = prune(self.tree_, as_leaf, below, float(weight.sum()))
         return self._follow(steps, float(weight.sum()))
 
@@ -205,7 +206,7 @@ class TreeLearner(Learner):
         return self
 
     def _path(self, tree: Tree) -> Bunch:
-        steps = pruning.collapse_weakest_links(tree, np.inf)
+        steps = collapse_weakest_links(tree, np.inf)
         alphas, impurities = [0.0], [steps[0].loss]
         for step in steps[1:]:
             alpha = max(step.cost, alphas[-1])
@@ -284,7 +285,7 @@ def rows_of(value: int | float, n: int, least: int) -> int:
 def cut_to_cost(tree: Tree, ccp_alpha: float) -> Tree:
     """Remove from the tree, in place, what cost-complexity pruning removes; return it."""
     if ccp_alpha > 0:
-        tree.collapse(_collapsed(pruning.collapse_weakest_links(tree, ccp_alpha)))
+        tree.collapse(_collapsed(collapse_weakest_links(tree, ccp_alpha)))
     return tree
 
 

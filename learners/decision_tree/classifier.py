@@ -23,7 +23,8 @@ from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.decision_tree.base import TreeLearner
 from bakeoff.learners.trees.criteria import CLASSIFICATION
 from bakeoff.learners.trees.pruning.collapsible_tree import PruningStep
-from bakeoff.learners.trees.pruning.methods import count_errors_at_nodes, prune_pessimistically
+from bakeoff.learners.trees.pruning.pessimistic import prune_pessimistically
+from bakeoff.learners.trees.pruning.reduced_error import count_errors_at_nodes
 from bakeoff.learners.trees.rows.class_target import Labels
 from bakeoff.learners.trees.tree import Tree
 

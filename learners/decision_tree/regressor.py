@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import StrOptions
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.decision_tree.base import TreeLearner
 from bakeoff.learners.trees.criteria import REGRESSION
-from bakeoff.learners.trees.pruning.methods import sum_squares_at_nodes
+from bakeoff.learners.trees.pruning.reduced_error import sum_squares_at_nodes
 from bakeoff.learners.trees.rows.numeric_target import Values
 from bakeoff.learners.trees.tree import Tree
 

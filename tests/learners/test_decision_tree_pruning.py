@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
 from sklearn.tree import DecisionTreeRegressor as ScikitLearnRegressor
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
-from bakeoff.learners.trees.pruning.methods import estimate_extra_errors
+from bakeoff.learners.trees.pruning.pessimistic import estimate_extra_errors
 
 
 def _score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:

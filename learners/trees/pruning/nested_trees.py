@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.trees.pruning import methods as pruning
+from bakeoff.learners.trees.pruning.cost_complexity import collapse_weakest_links
 from bakeoff.learners.trees.tree import Tree
 
 
@@ -52,7 +52,7 @@ def nest_trees(full: Tree, parameter: str, values: Sequence[Any]) -> Callable[[A
             return full.collapsed_at(nodes[made:])
 
         return within_leaves
-    steps = pruning.collapse_weakest_links(full, max(values))[1:]
+    steps = collapse_weakest_links(full, max(values))[1:]
     cost = np.maximum.accumulate([step.cost for step in steps])
     removed = np.array([step.node for step in steps], dtype=np.intp)
 

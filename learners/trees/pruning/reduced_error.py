@@ -1,22 +1,17 @@
-"""Pruning a grown tree: against validation rows (A, B), by cost and complexity (CART), by pessimism (C4.5).
+"""Reduced-error pruning (Quinlan 1987): a grown tree is cut back as far as validation rows do not get worse.
 
-A, ``"bottom_up"``: a node whose children are all leaves becomes a leaf if the validation score is strictly greater;
-repeat until no such node is left.
-B, ``"best_first"``: of all inner nodes remove the subtree whose removal gives the best validation score; an equal
-score still prunes; stop when every removal worsens.
-``"pessimistic"``: no validation rows; the errors of a leaf are taken at the upper limit of their confidence interval,
-and a subtree goes if, so counted, the leaf in its place makes no more than 0.1 errors more.
-Cost-complexity: the smallest subtree minimising R(T) + α |leaves|.
+Bottom-up (method A of the lectures): a node whose children are all leaves becomes a leaf if the validation score is
+strictly greater; repeat until no such node is left.
+Best-first (method B): of all inner nodes, the one whose collapse gives the best validation score becomes a leaf; an
+equal score still prunes; stop when every collapse lowers the score.
 
-One pass of the rows gives what every node would lose as a leaf, and sums from the bottom up what the subtree at every
-node loses; each removal changes only the sums above it.  Cost: O(m depth + k log k) for m rows and k nodes.
+One pass of the rows gives the loss of every node as a leaf, and sums from the bottom up give the loss of the subtree at
+every node; each collapse changes only the sums above it.  Cost: O(m depth + k log k) for m rows and k nodes.
 
-References: J. R. Quinlan, "Simplifying decision trees", 1987; "C4.5", 1993, chapter 4; Breiman et al. 1984, chapter 3.
+Reference: J. R. Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987.
 """
 
 from __future__ import annotations
-
-from statistics import NormalDist
 
 import numpy as np
 
@@ -96,46 +91,3 @@ def prune_best_first(tree: Tree, as_leaf: np.ndarray, below: np.ndarray, weight:
     for step in collapse_cheapest_first(state, lambda growth, _: growth, limit=slack):
         steps.append(step)
     return steps
-
-
-def collapse_weakest_links(tree: Tree, alpha: float) -> list[PruningStep]:
-    """Return the steps of cost-complexity pruning with cost (R(node) - R(subtree)) / (leaves - 1) up to alpha."""
-    as_leaf = tree.impurity * tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]
-    below = tree.sum_over_subtrees(np.where(tree.is_leaf, as_leaf, 0.0))
-    state = CollapsibleTree(tree, as_leaf, below)
-    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
-    steps.extend(collapse_cheapest_first(state, lambda growth, leaves: growth / (leaves - 1), limit=alpha))
-    return steps
-
-
-def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
-    """Collapse bottom-up by C4.5's estimate of errors; ``confidence`` is its CF, smaller prunes more."""
-    weight = tree.weighted_n_node_samples
-    as_leaf = weight * (1 - tree.value.max(axis=1))
-    as_leaf += estimate_extra_errors(weight, as_leaf, confidence)
-    below = tree.sum_over_subtrees(np.where(tree.is_leaf, as_leaf, 0.0))
-    state = CollapsibleTree(tree, as_leaf, below)
-    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
-    for node in range(tree.node_count - 1, -1, -1):
-        if state.inner[node] and state.as_leaf[node] <= state.below[node] + 0.1:
-            steps.append(state.collapse(node, state.as_leaf[node] - state.below[node]))
-    return steps
-
-
-def estimate_extra_errors(n: np.ndarray, errors: np.ndarray, confidence: float) -> np.ndarray:
-    """Return how many errors to add to ``errors`` among weights n (k,): the upper confidence limit, as in C4.5.
-
-    Exact for no error (the limit p solves (1-p)^n = CF), linear from there to one error, and the normal approximation
-    with continuity correction beyond.
-    """
-    none = n * (1 - np.exp(np.log(confidence) / n))
-    z2 = NormalDist().inv_cdf(1 - confidence) ** 2 if confidence < 0.5 else 0.0
-
-    def normal(e: np.ndarray) -> np.ndarray:
-        half = e + 0.5
-        root = np.sqrt(np.maximum(z2 * (half * (1 - half / n) + z2 / 4), 0.0))
-        limit = n * (half + z2 / 2 + root) / (n + z2) - e
-        return np.where(half >= n, 0.67 * np.maximum(n - e, 0.0), limit)
-
-    one = normal(np.minimum(1.0, n))
-    return np.where(errors < 1, none + np.minimum(errors, 1.0) * (one - none), normal(errors))
