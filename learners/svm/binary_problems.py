@@ -6,27 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.svm.hard_margin import hard_margin
-from bakeoff.learners.svm.hyperplane import Machine
-from bakeoff.learners.svm.kernel.training_space import Space
-from bakeoff.learners.svm.soft_margin import DEAREST, soft_margin
+from bakeoff.learners.svm.hard_margin import fit_hard_margin
+from bakeoff.learners.svm.hyperplane import Hyperplane
+from bakeoff.learners.svm.kernel.training_space import TrainingSpace
+from bakeoff.learners.svm.soft_margin import MAX_C, fit_soft_margin
 
-PRIMAL_ROWS = 3
+MIN_ROWS_PER_FEATURE = 3
 """The linear primal is solved for the soft margin with at least so many rows for each feature."""
 
-HARD_COLUMNS = 1000
+MAX_FEATURES = 1000
 """Up to so many features, and however few the rows, it may have the word on the hard margin and dear slack."""
 
 Problem = tuple[np.ndarray, np.ndarray]
 """The rows of a binary problem, the negative ones first, and their signs."""
 
 
-def fit_machines(space: Space, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int) -> list[Machine]:
+def fit_hyperplanes(
+    space: TrainingSpace, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int
+) -> list[Hyperplane]:
     """Find the hyperplane of every problem.
 
     Parameters
     ----------
-    space : Space
+    space : TrainingSpace
         Of the n rows.
     prices : ndarray of shape (n,)
         C of each row; all infinite for the hard margin.
@@ -39,21 +41,21 @@ def fit_machines(space: Space, prices: np.ndarray, problems: list[Problem], tol:
     return [_fit_problem(space, prices, problem, tol, max_iter) for problem in problems]
 
 
-def _fit_problem(space: Space, prices: np.ndarray, problem: Problem, tol: float, max_iter: int) -> Machine:
+def _fit_problem(space: TrainingSpace, prices: np.ndarray, problem: Problem, tol: float, max_iter: int) -> Hyperplane:
     members, signs = problem
     everyone = members.size == prices.size and bool((np.diff(members) == 1).all())
-    gram = space.gram if everyone else space.gram.restricted(members)
+    gram = space.gram if everyone else space.gram.restrict_to(members)
     hard = bool(np.isinf(prices[members]).any())
     rows = None
     if space.rows is not None:
         d = space.rows.shape[1]
-        dear = d <= HARD_COLUMNS and float(prices[members].max()) > DEAREST
-        rows = space.rows[members] if members.size >= PRIMAL_ROWS * d or dear else None
+        dear = d <= MAX_FEATURES and float(prices[members].max()) > MAX_C
+        rows = space.rows[members] if members.size >= MIN_ROWS_PER_FEATURE * d or dear else None
     steps = max(100_000, 100 * members.size) if max_iter == -1 else max_iter
     if hard:
-        machine = hard_margin(gram, signs, tol, steps, rows)
+        machine = fit_hard_margin(gram, signs, tol, steps, rows)
     else:
-        machine = soft_margin(gram, signs, prices[members], tol, steps, rows)
+        machine = fit_soft_margin(gram, signs, prices[members], tol, steps, rows)
     return machine.in_unit(space.length)
 
 

@@ -23,13 +23,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from bakeoff.learners.svm.binary_problems import counted_rows, fit_machines
+from bakeoff.learners.svm.binary_problems import counted_rows, fit_hyperplanes
 from bakeoff.learners.svm.decision import KernelClassifier
-from bakeoff.learners.svm.hyperplane import Machine
-from bakeoff.learners.svm.kernel.training_space import training_space
-from bakeoff.learners.svm.one_vs_one import binary_problems, compact
+from bakeoff.learners.svm.hyperplane import Hyperplane
+from bakeoff.learners.svm.kernel.training_space import make_training_space
+from bakeoff.learners.svm.one_vs_one import arrange_dual_coef, binary_problems
 
-LARGEST = 1e200
+MAX_FINITE_C = 1e200
 """The largest C that is not infinite, in the unit of length of the rows."""
 
 
@@ -169,9 +169,9 @@ class SVC(KernelClassifier):
         self._learn_class_weight(codes, weight / given)
         problems = binary_problems(codes, self.classes_.size, self.multi_class)
         whole = len(problems[0][0]) == codes.size
-        space = training_space(self.kernel, self.gamma, self.coef0, self.degree, table, kept, given, whole=whole)
+        space = make_training_space(self.kernel, self.gamma, self.coef0, self.degree, table, kept, given, whole=whole)
         prices = _prices(self.C, weight, space.length)
-        machines = fit_machines(space, prices, problems, self.tol, self.max_iter)
+        machines = fit_hyperplanes(space, prices, problems, self.tol, self.max_iter)
         self._keep(machines, [members for members, _ in problems], codes)
         self._shift, self._gamma = space.shift, space.gamma
         self.support_ = kept[self._places]
@@ -185,7 +185,7 @@ class SVC(KernelClassifier):
             self.intercept_ -= self.coef_ @ self._shift
         return self
 
-    def _keep(self, machines: list[Machine], members: list[np.ndarray], codes: np.ndarray) -> None:
+    def _keep(self, machines: list[Hyperplane], members: list[np.ndarray], codes: np.ndarray) -> None:
         """Store what the machines found, and warn of any that did not finish."""
         c = self.classes_.size
         beta = np.zeros((codes.size, len(machines)))
@@ -195,7 +195,9 @@ class SVC(KernelClassifier):
         self._expansion = beta[self._places]  # (s, p)
         self.n_support_ = np.bincount(codes[self._places], minlength=c)
         one_against_one = c > 2 and self.multi_class == "ovo"
-        self.dual_coef_ = compact(self._expansion, codes[self._places], c) if one_against_one else self._expansion.T
+        self.dual_coef_ = (
+            arrange_dual_coef(self._expansion, codes[self._places], c) if one_against_one else self._expansion.T
+        )
         self.intercept_ = np.array([machine.intercept for machine in machines])
         self.margin_ = np.array([machine.margin for machine in machines])
         self.dual_objective_ = np.array([machine.dual for machine in machines])
@@ -227,6 +229,6 @@ def _prices(C: float, weight: np.ndarray, length: float) -> np.ndarray:
     heaviest = float(weight.max())
     with np.errstate(over="ignore", under="ignore"):
         dearest = C * np.float64(length) ** 2 * heaviest
-        if np.isinf(C) or dearest <= LARGEST:
+        if np.isinf(C) or dearest <= MAX_FINITE_C:
             return C * weight * length**2
-        return np.asarray(weight / heaviest * LARGEST)
+        return np.asarray(weight / heaviest * MAX_FINITE_C)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bakeoff.learners.base.estimator import Classifier
 from bakeoff.learners.svm.kernel.functions import Kernel
-from bakeoff.learners.svm.one_vs_one import votes, votes_with_confidence
+from bakeoff.learners.svm.one_vs_one import count_votes, score_by_votes
 
 
 class KernelClassifier(Classifier):
@@ -50,7 +50,7 @@ class KernelClassifier(Classifier):
             return decision[:, 0]
         if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
             return decision
-        return votes_with_confidence(decision, self.classes_.size)
+        return score_by_votes(decision, self.classes_.size)
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         decision, c = self._decision(X), self.classes_.size
@@ -58,7 +58,7 @@ class KernelClassifier(Classifier):
             return decision * np.array([-1.0, 1.0])
         if self.multi_class == "ovr":
             return decision
-        return votes_with_confidence(decision, c) if self.break_ties else votes(decision, c)[0]
+        return score_by_votes(decision, c) if self.break_ties else count_votes(decision, c)[0]
 
     def _decision(self, X: np.ndarray) -> np.ndarray:
         """Return f(x) of every binary problem: shape (m, p)."""

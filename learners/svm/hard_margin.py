@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraint import Box, multipliers, violation
+from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_multipliers, measure_violation
 from bakeoff.learners.svm.dual.solver import DualPoint, solve_dual
-from bakeoff.learners.svm.hyperplane import Machine, machine_at, machine_of
+from bakeoff.learners.svm.hyperplane import Hyperplane, hyperplane_from_dual, hyperplane_from_primal
 from bakeoff.learners.svm.kernel.gram import Gram
-from bakeoff.learners.svm.primal.hard_margin import separate
-from bakeoff.learners.svm.soft_margin import steps_worth_primal
+from bakeoff.learners.svm.primal.hard_margin import solve_hard_margin_primal
+from bakeoff.learners.svm.soft_margin import smo_steps_worth_primal
 
 TOUCHING = 1e-12
 """Squared distance between the hulls, relative to the spread of the rows, that kernel values do not tell from none."""
@@ -30,7 +30,7 @@ ASKED = "C=inf asks for a hyperplane that separates the classes, and"
 CURE = "give a finite C, or another kernel."
 
 
-def hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X: np.ndarray | None) -> Machine:
+def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X: np.ndarray | None) -> Hyperplane:
     """Find the hyperplane.
 
     Parameters
@@ -51,13 +51,13 @@ def hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X: np.
     """
     hulls = _Hulls(gram, signs)
     if X is not None:
-        hulls.approach(tol, min(max_iter, steps_worth_primal(*X.shape)))
+        hulls.approach(tol, min(max_iter, smo_steps_worth_primal(*X.shape)))
         if not (hulls.point.converged and hulls.nearness > CLEAR) and hulls.point.n_iter < max_iter:
-            found = separate(X, signs)
+            found = solve_hard_margin_primal(X, signs)
             if found is not None and found.meet:
                 raise ValueError(f"{ASKED} none does (their convex hulls meet): {CURE}")
             if found is not None:
-                return machine_of(found, X, signs, np.full_like(signs, np.inf), hulls.point.n_iter, tol)
+                return hyperplane_from_primal(found, X, signs, np.full_like(signs, np.inf), hulls.point.n_iter, tol)
     hulls.approach(tol, max_iter)
     if hulls.nearness <= TOUCHING:
         distance = float(np.sqrt(max(hulls.nearness, 0.0)))
@@ -73,7 +73,7 @@ class _Hulls:
         negatives = int(np.count_nonzero(signs < 0))
         low, high = np.where(signs < 0, -np.inf, 0.0), np.where(signs > 0, np.inf, 0.0)
         self._gram, self._signs = gram, signs
-        self._box = Box(low, high, [slice(0, negatives), slice(negatives, signs.size)])
+        self._box = BoxConstraints(low, high, [slice(0, negatives), slice(negatives, signs.size)])
         ends = np.array([0, negatives])
         self.point = DualPoint(np.zeros_like(signs), gram.product(ends, signs[ends]))
         self.point.beta[ends] = signs[ends]
@@ -90,15 +90,15 @@ class _Hulls:
         point, box = self.point, self._box
         while (nearness := self.nearness) > TOUCHING:
             goal = max(0.5 * tol * nearness, NOISE) * self._spread
-            point.converged = violation(box, point.beta, point.gradient) <= goal
+            point.converged = measure_violation(box, point.beta, point.gradient) <= goal
             if point.converged or point.n_iter >= max_iter:
                 break
             solve_dual(self._gram, box, point, goal, max_iter)
 
-    def machine(self, tol: float, max_iter: int) -> Machine:
+    def machine(self, tol: float, max_iter: int) -> Hyperplane:
         """Return the canonical hyperplane half-way between them; ends the use of the points."""
         point, signs = self.point, self._signs
-        below, above = multipliers(self._box, point.beta, point.gradient)
+        below, above = estimate_multipliers(self._box, point.beta, point.gradient)
         if above <= below:
             raise ValueError(f"{ASKED} none was found in max_iter={max_iter} steps: {CURE[:-1]}, or more steps.")
         # On the hulls f takes the values ±1: that fixes the length of w.
@@ -106,7 +106,7 @@ class _Hulls:
         point.beta *= stretch
         point.gradient *= stretch
         point.gradient -= signs
-        box = Box(self._box.low, self._box.high, [slice(0, signs.size)])
+        box = BoxConstraints(self._box.low, self._box.high, [slice(0, signs.size)])
         intercept = -0.5 * stretch * (above + below)
-        machine = machine_at(self._gram, box, point, signs, np.full_like(signs, np.inf), intercept)
+        machine = hyperplane_from_dual(self._gram, box, point, signs, np.full_like(signs, np.inf), intercept)
         return replace(machine, converged=machine.converged and machine.residual <= tol)  # or rounding came before

@@ -13,16 +13,16 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraint import Box, violation
+from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, measure_violation
 from bakeoff.learners.svm.dual.solver import DualPoint
 from bakeoff.learners.svm.kernel.gram import Gram
-from bakeoff.learners.svm.primal.hard_margin import Separation
-from bakeoff.learners.svm.primal.soft_margin import Plane
+from bakeoff.learners.svm.primal.hard_margin import HardMarginSolution
+from bakeoff.learners.svm.primal.soft_margin import SoftMarginSolution
 
 
 @final
 @dataclass(frozen=True)
-class Machine:
+class Hyperplane:
     """A fitted hyperplane.
 
     Attributes
@@ -53,7 +53,7 @@ class Machine:
     converged: bool
     normal: np.ndarray | None = None
 
-    def in_unit(self, length: float) -> Machine:
+    def in_unit(self, length: float) -> Hyperplane:
         """Return the same hyperplane for rows ``length`` times as long; f(x) does not change."""
         if length == 1.0:
             return self
@@ -68,13 +68,15 @@ class Machine:
         )
 
 
-def machine_at(gram: Gram, box: Box, point: DualPoint, signs: np.ndarray, C: np.ndarray, intercept: float) -> Machine:
+def hyperplane_from_dual(
+    gram: Gram, box: BoxConstraints, point: DualPoint, signs: np.ndarray, C: np.ndarray, intercept: float
+) -> Hyperplane:
     """Return the hyperplane of a point of the dual.
 
     Parameters
     ----------
     gram : Gram
-    box : Box
+    box : BoxConstraints
         Of one group, all rows.
     point : DualPoint
         Its gradient is Kβ - y.
@@ -88,21 +90,26 @@ def machine_at(gram: Gram, box: Box, point: DualPoint, signs: np.ndarray, C: np.
     squared_norm = max(0.0, float(point.beta @ values))
     slack = np.maximum(0.0, 1.0 - signs * (values + intercept))
     price = 0.0 if np.isinf(C).all() else float(C @ slack)
-    return Machine(
+    return Hyperplane(
         beta=point.beta,
         intercept=intercept - float(point.beta @ gram.level),
         margin=1.0 / np.sqrt(squared_norm) if squared_norm > 0 else np.inf,
         dual=float(point.beta @ signs) - 0.5 * squared_norm,
         primal=0.5 * squared_norm + price,
-        residual=violation(box, point.beta, point.gradient),
+        residual=measure_violation(box, point.beta, point.gradient),
         n_iter=point.n_iter,
         converged=point.converged,
     )
 
 
-def machine_of(
-    found: Plane | Separation, X: np.ndarray, signs: np.ndarray, C: np.ndarray, n_iter: int, tol: float
-) -> Machine:
+def hyperplane_from_primal(
+    found: SoftMarginSolution | HardMarginSolution,
+    X: np.ndarray,
+    signs: np.ndarray,
+    C: np.ndarray,
+    n_iter: int,
+    tol: float,
+) -> Hyperplane:
     """Return the hyperplane of an interior point method between rows X (n, d), after so many steps of the dual.
 
     ``C``, of shape (n,), is the price of slack: all infinite for the hard margin.
@@ -113,7 +120,7 @@ def machine_of(
     residual = max(0.0, float(lacking.max(initial=0.0)), float(beyond.max(initial=0.0)))
     squared_norm = float(found.normal @ found.normal)
     price = 0.0 if np.isinf(C).all() else float(C @ np.maximum(0.0, -excess))
-    return Machine(
+    return Hyperplane(
         beta=signs * found.alpha,
         intercept=found.intercept,
         margin=1.0 / np.sqrt(squared_norm),

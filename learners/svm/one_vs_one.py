@@ -15,7 +15,7 @@ import numpy as np
 from bakeoff.learners.base.multiclass import one_against_rest
 
 
-def pairs_of(c: int) -> list[tuple[int, int]]:
+def list_class_pairs(c: int) -> list[tuple[int, int]]:
     """Return the pairs of classes in order."""
     return list(combinations(range(c), 2))
 
@@ -36,11 +36,11 @@ def binary_problems(codes: np.ndarray, c: int, multi_class: str) -> list[tuple[n
     runs = np.split(np.arange(codes.size), np.searchsorted(codes, np.arange(1, c)))
     return [
         (np.concatenate([runs[upper], runs[lower]]), np.repeat([-1.0, 1.0], [runs[upper].size, runs[lower].size]))
-        for lower, upper in pairs_of(c)
+        for lower, upper in list_class_pairs(c)
     ]
 
 
-def votes(decision: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+def count_votes(decision: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
     """Count the pairs that each class wins, and add up by how much.
 
     Parameters
@@ -53,7 +53,7 @@ def votes(decision: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
     won, confidence : ndarray of shape (m, c)
     """
     won, confidence = np.zeros((decision.shape[0], c)), np.zeros((decision.shape[0], c))
-    for column, (lower, upper) in enumerate(pairs_of(c)):
+    for column, (lower, upper) in enumerate(list_class_pairs(c)):
         value = decision[:, column]
         won[:, lower] += value > 0
         won[:, upper] += value <= 0
@@ -62,14 +62,14 @@ def votes(decision: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
     return won, confidence
 
 
-def votes_with_confidence(decision: np.ndarray, c: int) -> np.ndarray:
+def score_by_votes(decision: np.ndarray, c: int) -> np.ndarray:
     """Return one score per class, of shape (m, c): the votes, and equal votes in order of confidence."""
-    won, confidence = votes(decision, c)
+    won, confidence = count_votes(decision, c)
     # Squeezed into ±1/3, confidence never outweighs a vote.
     return won + confidence / (3.0 * (np.abs(confidence) + 1.0))
 
 
-def compact(expansion: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
+def arrange_dual_coef(expansion: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
     """Write coefficients as scikit-learn does: a support vector takes part in c - 1 pairs, so it has c - 1 of them.
 
     Parameters
@@ -85,7 +85,7 @@ def compact(expansion: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
         Row r holds the pair with the r-th of the other classes.
     """
     out = np.zeros((c - 1, codes.size))
-    for column, (lower, upper) in enumerate(pairs_of(c)):
+    for column, (lower, upper) in enumerate(list_class_pairs(c)):
         for own, row in ((lower, upper - 1), (upper, lower)):
             mine = codes == own
             out[row, mine] = expansion[mine, column]

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LibSVC
 
 from bakeoff.learners import SVC
-from bakeoff.learners.svm.kernel.feature_map import embedded
-from bakeoff.learners.svm.kernel.gram import StoredGram, given_gram
+from bakeoff.learners.svm.kernel.feature_map import compute_feature_map
+from bakeoff.learners.svm.kernel.gram import StoredGram, make_gram_of_values
 
 INF = float("inf")
 
@@ -260,9 +260,11 @@ def test_dear_slack_and_columns_in_units_far_apart_reach_the_optimum(C: float, f
 
 
 def test_an_indefinite_kernel_has_no_rows() -> None:
-    assert embedded(given_gram(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))) is None
+    assert (
+        compute_feature_map(make_gram_of_values(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))) is None
+    )
     K = rows_of(noisy(30)[0], {"kernel": "rbf", "gamma": 0.5})
-    rows = embedded(StoredGram(K, np.zeros(30)))
+    rows = compute_feature_map(StoredGram(K, np.zeros(30)))
     assert rows is not None
     centred = np.eye(30) - 1 / 30
     np.testing.assert_allclose(rows @ rows.T, centred @ K @ centred, atol=1e-12)

@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bakeoff.learners.svm.dual.block_principal_pivoting import free_guess, pivot
-from bakeoff.learners.svm.dual.box_constraint import Box, violation
-from bakeoff.learners.svm.dual.kkt_system import solve_free
-from bakeoff.learners.svm.dual.smo import pair_steps
+from bakeoff.learners.svm.dual.block_principal_pivoting import guess_free_rows, solve_by_pivoting
+from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, measure_violation
+from bakeoff.learners.svm.dual.kkt_system import solve_kkt_system
+from bakeoff.learners.svm.dual.smo import run_smo
 from bakeoff.learners.svm.kernel.functions import Kernel
-from bakeoff.learners.svm.kernel.gram import Gram, StoredGram, gram_of
+from bakeoff.learners.svm.kernel.gram import Gram, StoredGram, make_gram
 
 
-def programme(seed: int, n: int, C: float) -> tuple[np.ndarray, Box, np.ndarray]:
+def programme(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraints, np.ndarray]:
     """Return a Gaussian kernel, the box of a soft margin, and the signs."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 6))
     signs = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
     K = np.exp(-0.2 * np.square(X[:, None] - X[None]).sum(axis=2))
-    return K, Box(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, n)]), signs
+    return K, BoxConstraints(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, n)]), signs
 
 
 @settings(deadline=None, max_examples=60)
@@ -29,11 +29,11 @@ def programme(seed: int, n: int, C: float) -> tuple[np.ndarray, Box, np.ndarray]
 def test_it_solves_the_programme_or_changes_nothing(seed: int, n: int, C: float, steps: int) -> None:
     K, box, signs = programme(seed, n, C)
     beta, gradient = np.zeros(n), -signs
-    pair_steps(K, box, beta, gradient, 1e-9, steps)
+    run_smo(K, box, beta, gradient, 1e-9, steps)
     before = beta.copy(), gradient.copy()
-    guess = free_guess(box, beta, gradient, 1e-9)
-    if pivot(StoredGram(K, np.zeros(n)), box, beta, gradient, guess, 1e-9, n):
-        assert violation(box, beta, gradient) <= 1e-8
+    guess = guess_free_rows(box, beta, gradient, 1e-9)
+    if solve_by_pivoting(StoredGram(K, np.zeros(n)), box, beta, gradient, guess, 1e-9, n):
+        assert measure_violation(box, beta, gradient) <= 1e-8
         assert (beta >= box.low).all()
         assert (beta <= box.high).all()
         assert abs(beta.sum()) <= 1e-9 * max(1.0, np.abs(beta).sum())
@@ -48,16 +48,18 @@ def test_near_the_optimum_it_finds_what_a_thousand_steps_find(seed: int) -> None
     n = 200
     K, box, signs = programme(seed, n, 1.0)
     slow, fast = (np.zeros(n), -signs), (np.zeros(n), -signs)
-    pair_steps(K, box, *slow, 1e-10, 100_000)
-    pair_steps(K, box, *fast, 1e-10, 100)
-    assert pivot(StoredGram(K, np.zeros(n)), box, *fast, free_guess(box, *fast, 1e-10), 1e-10, n)
+    run_smo(K, box, *slow, 1e-10, 100_000)
+    run_smo(K, box, *fast, 1e-10, 100)
+    assert solve_by_pivoting(StoredGram(K, np.zeros(n)), box, *fast, guess_free_rows(box, *fast, 1e-10), 1e-10, n)
     np.testing.assert_allclose(fast[0], slow[0], atol=1e-7)
 
 
 def test_a_kernel_that_bends_down_moves_nothing() -> None:
     _, box, signs = programme(0, 40, 1.0)
     beta, gradient = np.zeros(40), -signs
-    assert not pivot(StoredGram(-np.eye(40), np.zeros(40)), box, beta, gradient, np.ones(40, dtype=bool), 1e-9, 40)
+    assert not solve_by_pivoting(
+        StoredGram(-np.eye(40), np.zeros(40)), box, beta, gradient, np.ones(40, dtype=bool), 1e-9, 40
+    )
     assert not beta.any()
 
 
@@ -65,14 +67,14 @@ def test_a_pair_of_classes_has_the_kernel_values_of_its_rows() -> None:
     K, _, _ = programme(3, 60, 1.0)
     whole = StoredGram(K, np.arange(60.0))
     for rows in (np.r_[40:55, 3:20], np.arange(0, 60, 2)):
-        part: Gram = whole.restricted(rows)
+        part: Gram = whole.restrict_to(rows)
         inner = np.array([1, 4, 9])
         expected = K[np.ix_(rows, rows)]
-        np.testing.assert_array_equal(part.block(np.arange(rows.size)), expected)
-        np.testing.assert_array_equal(part.block(inner), expected[np.ix_(inner, inner)])
-        np.testing.assert_array_equal(part.lines(inner), expected[inner])
+        np.testing.assert_array_equal(part.take_block(np.arange(rows.size)), expected)
+        np.testing.assert_array_equal(part.take_block(inner), expected[np.ix_(inner, inner)])
+        np.testing.assert_array_equal(part.take_rows(inner), expected[inner])
         np.testing.assert_allclose(part.product(inner, np.ones(3)), expected[:, inner].sum(axis=1))
-        np.testing.assert_array_equal(part.restricted(inner).lines(np.arange(3)), expected[np.ix_(inner, inner)])
+        np.testing.assert_array_equal(part.restrict_to(inner).take_rows(np.arange(3)), expected[np.ix_(inner, inner)])
         np.testing.assert_array_equal(part.diagonal, expected.diagonal())
         np.testing.assert_array_equal(part.level, rows)
 
@@ -80,10 +82,10 @@ def test_a_pair_of_classes_has_the_kernel_values_of_its_rows() -> None:
 @pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
 def test_pairs_of_classes_share_what_lies_within_a_class(name: str) -> None:
     X, kernel = np.random.default_rng(0).normal(size=(60, 5)), Kernel(name, 0.3, 1.0, 3)
-    computed = gram_of(kernel, X, whole=False)
+    computed = make_gram(kernel, X, whole=False)
     for rows in (np.r_[20:45, 0:20], np.r_[45:60, 0:20], np.r_[45:60, 20:45]):
-        part = computed.restricted(rows)
-        K = part.block(np.arange(rows.size)) + part.level[:, None] + part.level[None, :]
+        part = computed.restrict_to(rows)
+        K = part.take_block(np.arange(rows.size)) + part.level[:, None] + part.level[None, :]
         lacking = kernel(X[rows], X[rows]) - K  # a constant, which shifts b alone
         np.testing.assert_allclose(lacking, lacking[0, 0], atol=1e-12 * np.abs(K).max())
 
@@ -94,7 +96,7 @@ def test_the_free_rows_have_one_gradient_and_the_sum_asked_for(seed: int, f: int
     K, _, _ = programme(seed, f, 1.0)
     slope = np.random.default_rng(seed).normal(size=f)
     for kernel in (K, K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()):  # the second one singular by itself
-        solved = solve_free(kernel, [slice(0, f)], slope, [total], 1e-13)
+        solved = solve_kkt_system(kernel, [slice(0, f)], slope, [total], 1e-13)
         assert solved is not None
         size = 1.0 + float(np.abs(solved[0]).max())
         np.testing.assert_allclose(slope + kernel @ solved[0], solved[1][0], atol=1e-9 * size)
@@ -104,8 +106,8 @@ def test_the_free_rows_have_one_gradient_and_the_sum_asked_for(seed: int, f: int
 def test_pairs_chosen_by_gain_reach_the_same_optimum() -> None:
     K, box, signs = programme(1, 150, 5.0)
     plain, gaining = (np.zeros(150), -signs), (np.zeros(150), -signs)
-    by_violation = pair_steps(K, box, *plain, 1e-9, 100_000)
-    by_gain = pair_steps(K, box, *gaining, 1e-9, 100_000, by_gain=True)
-    assert max(violation(box, *plain), violation(box, *gaining)) <= 1e-9
+    by_violation = run_smo(K, box, *plain, 1e-9, 100_000)
+    by_gain = run_smo(K, box, *gaining, 1e-9, 100_000, second_order=True)
+    assert max(measure_violation(box, *plain), measure_violation(box, *gaining)) <= 1e-9
     assert by_gain < by_violation
     np.testing.assert_allclose(gaining[0], plain[0], atol=1e-7)

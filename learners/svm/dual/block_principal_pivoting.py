@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraint import Box, multipliers
-from bakeoff.learners.svm.dual.kkt_system import solve_free, spans_of
+from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_multipliers
+from bakeoff.learners.svm.dual.kkt_system import locate_groups, solve_kkt_system
 from bakeoff.learners.svm.kernel.gram import Gram
 
 PATIENCE = 3
@@ -30,29 +30,29 @@ RIDGE = 1e-13
 """Added to the diagonal, relative to the largest: see `newton`."""
 
 
-def free_guess(box: Box, beta: np.ndarray, gradient: np.ndarray, tol: float) -> np.ndarray:
+def guess_free_rows(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, tol: float) -> np.ndarray:
     """Return which rows a point says are free: those between their bounds, and those that want to be, (n,) bool.
 
     Parameters
     ----------
-    box : Box
+    box : BoxConstraints
     beta, gradient : ndarray of shape (n,)
     tol : float
     """
-    level = _per_row(box, multipliers(box, beta, gradient))
+    level = _per_row(box, estimate_multipliers(box, beta, gradient))
     rises, falls = beta < box.high, beta > box.low
     return (rises & falls) | (rises & (gradient < level - tol)) | (falls & (gradient > level + tol))
 
 
-def pivot(
-    gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, free: np.ndarray, tol: float, most: int
+def solve_by_pivoting(
+    gram: Gram, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, free: np.ndarray, tol: float, most: int
 ) -> bool:
     """Solve the programme from a guess, changing ``beta`` and ``gradient`` in place; if it fails, they stay.
 
     Parameters
     ----------
     gram : Gram
-    box : Box
+    box : BoxConstraints
     beta, gradient : ndarray of shape (n,)
     free : ndarray of shape (n,), bool
         The guess.
@@ -72,11 +72,11 @@ def pivot(
         rows, bound = free.nonzero()[0], np.where(on_high, box.high, box.low)
         change = np.where(free, 0.0, bound - beta)
         fixed = change.nonzero()[0]
-        slope = gradient + change[fixed] @ gram.lines(fixed) if fixed.size else gradient
-        groups, spans = spans_of(box, rows)
-        lines = gram.lines(rows)  # (f, n)
+        slope = gradient + change[fixed] @ gram.take_rows(fixed) if fixed.size else gradient
+        groups, spans = locate_groups(box, rows)
+        lines = gram.take_rows(rows)  # (f, n)
         sums = [-float(change[group].sum()) for group in groups]
-        solved = solve_free(lines.take(rows, axis=1), spans, slope[rows], sums, RIDGE)
+        solved = solve_kkt_system(lines.take(rows, axis=1), spans, slope[rows], sums, RIDGE)
         if solved is None or len(groups) < len(box.groups):
             return False
         change[rows] = solved[0]
@@ -99,7 +99,7 @@ def pivot(
     return False
 
 
-def _per_row(box: Box, levels: list[float]) -> np.ndarray | float:
+def _per_row(box: BoxConstraints, levels: list[float]) -> np.ndarray | float:
     """Return each group's number for its rows: shape (n,), or the number where there is one group."""
     if len(levels) == 1:
         return levels[0]

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from bakeoff.learners.svm.dual.box_constraint import Box
+from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
 
 
-def spans_of(box: Box, rows: np.ndarray) -> tuple[list[slice], list[slice]]:
+def locate_groups(box: BoxConstraints, rows: np.ndarray) -> tuple[list[slice], list[slice]]:
     """Return the groups that have any of the rows (ascending), and where those stand among the rows."""
     if len(box.groups) == 1:
         return box.groups, [slice(0, rows.size)]
@@ -23,7 +23,7 @@ def spans_of(box: Box, rows: np.ndarray) -> tuple[list[slice], list[slice]]:
     return [group for group, _ in pairs], [span for _, span in pairs]
 
 
-def solve_free(
+def solve_kkt_system(
     K: np.ndarray, spans: list[slice], slope: np.ndarray, sums: list[float], ridge: float
 ) -> tuple[np.ndarray, list[float]] | None:
     """Solve for the free rows.

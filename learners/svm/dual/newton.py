@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraint import Box
-from bakeoff.learners.svm.dual.kkt_system import solve_free, spans_of
+from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
+from bakeoff.learners.svm.dual.kkt_system import locate_groups, solve_kkt_system
 
 ROUNDS = 8
 """How often rows may be fixed before the step is cut short instead."""
@@ -26,13 +26,13 @@ RIDGES = (1e-13, 1e-9)
 first fails, for kernels whose small eigenvalues are lost in rounding."""
 
 
-def newton_step(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray) -> bool:
+def take_newton_step(K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> bool:
     """Minimise over the free rows, changing ``beta`` and ``gradient`` in place; never raises the objective.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
-    box : Box
+    box : BoxConstraints
     beta, gradient : ndarray of shape (n,)
 
     Returns
@@ -43,7 +43,7 @@ def newton_step(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray)
     return any(_regularised_step(K, box, beta, gradient, ridge) for ridge in RIDGES)
 
 
-def _regularised_step(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray, ridge: float) -> bool:
+def _regularised_step(K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, ridge: float) -> bool:
     free = (beta > box.low) & (beta < box.high)
     change = np.zeros_like(beta)
     first: np.ndarray | None = None
@@ -65,7 +65,7 @@ def _regularised_step(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.nd
 
 
 def _solve_free(
-    K: np.ndarray, box: Box, change: np.ndarray, gradient: np.ndarray, rows: np.ndarray, ridge: float
+    K: np.ndarray, box: BoxConstraints, change: np.ndarray, gradient: np.ndarray, rows: np.ndarray, ridge: float
 ) -> bool:
     """Write into ``change[rows]`` the minimiser, the other changes given; False if there is none."""
     change[rows] = 0.0
@@ -73,9 +73,9 @@ def _solve_free(
     fixed = change.nonzero()[0]
     if fixed.size:
         slope += values.take(fixed, axis=1) @ change[fixed]
-    groups, spans = spans_of(box, rows)
+    groups, spans = locate_groups(box, rows)
     sums = [-float(change[group].sum()) for group in groups]
-    solved = solve_free(values.take(rows, axis=1), spans, slope, sums, ridge)
+    solved = solve_kkt_system(values.take(rows, axis=1), spans, slope, sums, ridge)
     if solved is not None:
         change[rows] = solved[0]
     return solved is not None
@@ -96,7 +96,7 @@ def _bend(K: np.ndarray, change: np.ndarray) -> float:
     return float(change[moved] @ K.take(moved, axis=0).take(moved, axis=1) @ change[moved])
 
 
-def _cut_short(K: np.ndarray, box: Box, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray) -> bool:
+def _cut_short(K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray) -> bool:
     """Go along the change as far as it descends and the box allows."""
     room = np.full_like(beta, np.inf)
     rises, falls = change > 0.0, change < 0.0

@@ -27,7 +27,7 @@ from typing import final
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from bakeoff.learners.svm.dual.box_constraint import Box
+from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
 
 FLAT = 1e-12
 """Least curvature along a step, relative to the largest kernel value: repeated rows, indefinite kernels."""
@@ -36,28 +36,28 @@ LEAST = float(np.sqrt(np.finfo(float).tiny))
 """Least curvature, where all kernel values are next to nothing."""
 
 
-def pair_steps(
+def run_smo(
     K: np.ndarray,
-    box: Box,
+    box: BoxConstraints,
     beta: np.ndarray,
     gradient: np.ndarray,
     tol: float,
     limit: int,
     *,
-    by_gain: bool = False,
+    second_order: bool = False,
 ) -> int:
     """Take steps, changing ``beta`` and ``gradient`` in place.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
-    box : Box
+    box : BoxConstraints
     beta, gradient : ndarray of shape (n,)
     tol : float
         Stop when the largest violation is no more than this.
     limit : int
         Stop after so many steps.
-    by_gain : bool
+    second_order : bool
         How j is chosen.
 
     Returns
@@ -73,7 +73,7 @@ def pair_steps(
     # Single numbers are read from lists: several times faster than from arrays.
     at, low, high, own = beta.tolist(), box.low.tolist(), box.high.tolist(), diagonal.tolist()
     change = np.empty(beta.size)
-    choose = _Gain(K, diagonal, flat) if by_gain else None
+    choose = _Gain(K, diagonal, flat) if second_order else None
     whole = len(box.groups) == 1
     step = 0
     for step in range(limit + 1):

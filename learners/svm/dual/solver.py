@@ -15,16 +15,16 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.block_principal_pivoting import free_guess, pivot
-from bakeoff.learners.svm.dual.box_constraint import Box, violation
-from bakeoff.learners.svm.dual.newton import newton_step
-from bakeoff.learners.svm.dual.smo import pair_steps
+from bakeoff.learners.svm.dual.block_principal_pivoting import guess_free_rows, solve_by_pivoting
+from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, measure_violation
+from bakeoff.learners.svm.dual.newton import take_newton_step
+from bakeoff.learners.svm.dual.smo import run_smo
 from bakeoff.learners.svm.kernel.gram import Gram, StoredGram
 
-WORKING_SET = 1024
+WORKING_SET_ROWS = 1024
 """Rows solved together, and all rows up to so many: kernel values are the dearest part, and most rows need none."""
 
-LARGEST_SET = 2048
+MAX_WORKING_SET_ROWS = 2048
 """The most rows solved together, however many support vectors there are: their kernel matrix takes 32 MB."""
 
 STEP_COST = 4e-6
@@ -65,13 +65,13 @@ class DualPoint:
     converged: bool = False
 
 
-def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int) -> None:
+def solve_dual(gram: Gram, box: BoxConstraints, point: DualPoint, tol: float, max_iter: int) -> None:
     """Minimise from the given point, in place, until the violation is at most ``tol``.
 
     Parameters
     ----------
     gram : Gram
-    box : Box
+    box : BoxConstraints
     point : DualPoint
         Within the box; its ``beta`` and ``gradient`` belong together.
     tol : float
@@ -86,32 +86,32 @@ def solve_dual(gram: Gram, box: Box, point: DualPoint, tol: float, max_iter: int
             point.n_iter += _minimise(gram, box, point.beta, point.gradient, tol, budget)
         else:
             # Far from the optimum a working set need not be solved to the last digit.
-            fails = violation(box, point.beta, point.gradient)
+            fails = measure_violation(box, point.beta, point.gradient)
             goal = max(tol, 0.1 * fails) if fails > CLOSE else tol
             beta, gradient = point.beta[rows], point.gradient[rows]
-            inner = StoredGram(gram.block(rows), gram.level[rows])
-            point.n_iter += _minimise(inner, box.restricted(rows), beta, gradient, goal, budget)
+            inner = StoredGram(gram.take_block(rows), gram.level[rows])
+            point.n_iter += _minimise(inner, box.restrict_to(rows), beta, gradient, goal, budget)
             change = beta - point.beta[rows]
             point.beta[rows] = beta
             moved = np.flatnonzero(change)
             point.gradient += gram.product(rows[moved], change[moved])
-        if violation(box, point.beta, point.gradient) <= tol:
+        if measure_violation(box, point.beta, point.gradient) <= tol:
             point.converged = True
             return
 
 
-def _minimise(gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int) -> int:
+def _minimise(gram: Gram, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int) -> int:
     """Solve one working set; return the steps taken.
 
     Pivoting or Newton's step comes last of all: it leaves the free rows on the margin to rounding, whatever the
     tolerance.
     """
-    K = gram.block(np.arange(beta.size))
+    K = gram.take_block(np.arange(beta.size))
     taken = polished = 0
     free = _free(box, beta)
     while taken < budget:
         limit = min(max(PATIENCE, min(taken // 2, LULL), int(STEP_COST * free**3)), budget - taken)
-        steps = pair_steps(K, box, beta, gradient, tol, limit, by_gain=taken >= LULL)
+        steps = run_smo(K, box, beta, gradient, tol, limit, second_order=taken >= LULL)
         taken += steps + 1
         met, free = steps < limit, _free(box, beta)
         # With many free rows a linear system must have been paid for by as much work before it.
@@ -119,30 +119,30 @@ def _minimise(gram: Gram, box: Box, beta: np.ndarray, gradient: np.ndarray, tol:
             if met:
                 break
             continue
-        guess, most = free_guess(box, beta, gradient, 0.5 * tol), 2 * free + 16
+        guess, most = guess_free_rows(box, beta, gradient, 0.5 * tol), 2 * free + 16
         near = np.count_nonzero(guess) <= most
-        if near and pivot(gram, box, beta, gradient, guess, 0.5 * tol, 2 * most):
+        if near and solve_by_pivoting(gram, box, beta, gradient, guess, 0.5 * tol, 2 * most):
             break
         if not met and not (near and taken >= LULL):
             continue
         polished += met
-        moved = newton_step(K, box, beta, gradient)
-        if met and (not moved or polished > POLISHES or violation(box, beta, gradient) <= tol):
+        moved = take_newton_step(K, box, beta, gradient)
+        if met and (not moved or polished > POLISHES or measure_violation(box, beta, gradient) <= tol):
             break
     return taken
 
 
-def _free(box: Box, beta: np.ndarray) -> int:
+def _free(box: BoxConstraints, beta: np.ndarray) -> int:
     """Return how many rows lie between their bounds."""
     return int(np.count_nonzero((beta > box.low) & (beta < box.high)))
 
 
-def _working_set(box: Box, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def _working_set(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Choose the rows with the least gradient of those that may rise, and the greatest of those that may fall."""
-    if beta.size <= WORKING_SET:
+    if beta.size <= WORKING_SET_ROWS:
         return np.arange(beta.size)
-    some = min(max(WORKING_SET // 2, beta.size // 3), WORKING_SET)
-    size = min(max(some, int(np.count_nonzero(beta))), LARGEST_SET)
+    some = min(max(WORKING_SET_ROWS // 2, beta.size // 3), WORKING_SET_ROWS)
+    size = min(max(some, int(np.count_nonzero(beta))), MAX_WORKING_SET_ROWS)
     if beta.size <= size:
         return np.arange(beta.size)
     share = size // (2 * len(box.groups))

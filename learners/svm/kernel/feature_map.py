@@ -14,14 +14,14 @@ import numpy as np
 
 from bakeoff.learners.svm.kernel.gram import Gram
 
-NOTHING = 1e-14
+MIN_EIGENVALUE_RATIO = 1e-14
 """Eigenvalues, relative to the largest, that are lost in rounding."""
 
-INDEFINITE = -1e-10
+MIN_NEGATIVE_EIGENVALUE_RATIO = -1e-10
 """An eigenvalue, relative to the largest, below which K is no matrix of products."""
 
 
-def embedded(gram: Gram) -> np.ndarray | None:
+def compute_feature_map(gram: Gram) -> np.ndarray | None:
     """Return rows (n, r) about their mean, or None if K is indefinite.
 
     Parameters
@@ -30,17 +30,17 @@ def embedded(gram: Gram) -> np.ndarray | None:
         Of n rows.
     """
     try:
-        values, vectors = np.linalg.eigh(gram.block(np.arange(gram.diagonal.size)))
+        values, vectors = np.linalg.eigh(gram.take_block(np.arange(gram.diagonal.size)))
     except np.linalg.LinAlgError:
         return None
     largest = float(values[-1])
-    if largest <= 0.0 or values[0] < INDEFINITE * largest:
+    if largest <= 0.0 or values[0] < MIN_NEGATIVE_EIGENVALUE_RATIO * largest:
         return None
-    kept = values > NOTHING * largest
+    kept = values > MIN_EIGENVALUE_RATIO * largest
     rows: np.ndarray = vectors[:, kept] * np.sqrt(values[kept])
     return rows - rows.mean(axis=0)
 
 
-def steps_worth_embedding(n: int) -> int:
+def smo_steps_worth_feature_map(n: int) -> int:
     """The steps of a pair that take about as long as the rows and their primal (measured)."""
     return 1000 + int(2e-5 * n**3)

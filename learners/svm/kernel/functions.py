@@ -18,7 +18,7 @@ from typing import final
 
 import numpy as np
 
-STRIP = 1 << 17
+STRIP_VALUES = 1 << 17
 """Kernel values computed at a time: 1 MiB, which stays in cache."""
 
 
@@ -57,7 +57,7 @@ class Kernel:
     def _strips(self, A: np.ndarray, B: np.ndarray, K: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Compute K some rows at a time, into K if given: a strip stays in cache from the product to the map."""
         left, right = self.factors(A, B)
-        height = max(16, STRIP // max(B.shape[0], 1))
+        height = max(16, STRIP_VALUES // max(B.shape[0], 1))
         room = np.empty((min(height, A.shape[0]), B.shape[0])) if K is None else K
         for start in range(0, A.shape[0], height):
             rows = slice(start, min(start + height, A.shape[0]))

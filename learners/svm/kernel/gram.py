@@ -15,10 +15,10 @@ import numpy as np
 
 from bakeoff.learners.svm.kernel.functions import Kernel
 
-WHOLE = 1024
+MAX_STORED_ROWS = 1024
 """Up to so many rows the matrix is computed once and kept (8 MB)."""
 
-MOST_RUNS = 4
+MAX_COPIED_RUNS = 4
 """Up to so many runs of rows are copied block by block."""
 
 
@@ -41,11 +41,11 @@ class Gram(ABC):
         return bool(np.isfinite(self.diagonal).all())
 
     @abstractmethod
-    def lines(self, rows: np.ndarray) -> np.ndarray:
+    def take_rows(self, rows: np.ndarray) -> np.ndarray:
         """Return K between the given rows and all, of shape (r, n)."""
 
     @abstractmethod
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def take_block(self, rows: np.ndarray) -> np.ndarray:
         """Return K between the given rows, of shape (r, r)."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Gram(ABC):
         """Return K[:, columns] @ coefficients, of shape (n,)."""
 
     @abstractmethod
-    def restricted(self, rows: np.ndarray) -> Gram:
+    def restrict_to(self, rows: np.ndarray) -> Gram:
         """Return the matrix between the given rows alone."""
 
 
@@ -65,11 +65,11 @@ class StoredGram(Gram):
         self.values, self.level = values, level
         self.diagonal = values.diagonal().copy()
 
-    def lines(self, rows: np.ndarray) -> np.ndarray:
+    def take_rows(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         return self.values.take(rows, axis=0)
 
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def take_block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         return self.values if rows.size == self.values.shape[0] else self.values[np.ix_(rows, rows)]
 
@@ -77,10 +77,10 @@ class StoredGram(Gram):
         """See `Gram`."""
         return coefficients @ self.values[columns]
 
-    def restricted(self, rows: np.ndarray) -> Gram:
+    def restrict_to(self, rows: np.ndarray) -> Gram:
         """See `Gram`."""
         runs, values = _runs(rows), np.empty((rows.size, rows.size))
-        if len(runs) > MOST_RUNS:
+        if len(runs) > MAX_COPIED_RUNS:
             return StoredGram(self.values[np.ix_(rows, rows)], self.level[rows])
         for here, there in runs:  # slices copy several times faster than indices
             for across, along in runs:
@@ -99,11 +99,11 @@ class ComputedGram(Gram):
         self._factors: tuple[np.ndarray, np.ndarray] | None = None
         self._kept: dict[int, np.ndarray] = {}
 
-    def lines(self, rows: np.ndarray) -> np.ndarray:
+    def take_rows(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         return self.kernel(self.X[rows], self.X)
 
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def take_block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         return self.kernel(self.X[rows], self.X[rows])
 
@@ -113,11 +113,11 @@ class ComputedGram(Gram):
             return self.X @ (coefficients @ self.X[columns])  # w first: O(n d)
         return self.kernel.product(self.X, self.X[columns], coefficients)
 
-    def restricted(self, rows: np.ndarray) -> Gram:
+    def restrict_to(self, rows: np.ndarray) -> Gram:
         """See `Gram`."""
         runs = _runs(rows)
-        if rows.size > WHOLE or len(runs) > MOST_RUNS:
-            return gram_of(self.kernel, self.X[rows])
+        if rows.size > MAX_STORED_ROWS or len(runs) > MAX_COPIED_RUNS:
+            return make_gram(self.kernel, self.X[rows])
         values = np.empty((rows.size, rows.size))
         for place, (here, there) in enumerate(runs):
             values[here, here] = self._within(there)
@@ -132,7 +132,7 @@ class ComputedGram(Gram):
         if known is not None and known.shape[0] == rows.stop - rows.start:
             return known
         values = self._between(rows, rows)
-        if sum(kept.size for kept in self._kept.values()) + values.size <= WHOLE**2:
+        if sum(kept.size for kept in self._kept.values()) + values.size <= MAX_STORED_ROWS**2:
             self._kept[rows.start] = values
         return values
 
@@ -144,14 +144,14 @@ class ComputedGram(Gram):
         return values
 
 
-def gram_of(kernel: Kernel, X: np.ndarray, *, whole: bool = True) -> Gram:
+def make_gram(kernel: Kernel, X: np.ndarray, *, whole: bool = True) -> Gram:
     """Return the kernel matrix of the rows X (n, d), stored where it is small, unless parts are asked for ``whole``."""
-    if whole and X.shape[0] <= WHOLE:
+    if whole and X.shape[0] <= MAX_STORED_ROWS:
         return _stored(kernel, kernel(X, X))
     return ComputedGram(kernel, X)
 
 
-def given_gram(values: Any) -> StoredGram:
+def make_gram_of_values(values: Any) -> StoredGram:
     """Return the kernel matrix that the user gives, by hand or through a callable, checked."""
     K = np.asarray(values, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:

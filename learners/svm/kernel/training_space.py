@@ -12,15 +12,15 @@ from typing import Any, final
 import numpy as np
 
 from bakeoff.learners.svm.kernel.functions import Kernel
-from bakeoff.learners.svm.kernel.gram import Gram, given_gram, gram_of
+from bakeoff.learners.svm.kernel.gram import Gram, make_gram, make_gram_of_values
 
-SHORTEST, LONGEST = 1e-152, 1e152
+MIN_LENGTH, MAX_LENGTH = 1e-152, 1e152
 """Lengths whose squares, the linear kernel's values, are still numbers."""
 
 
 @final
 @dataclass(frozen=True)
-class Space:
+class TrainingSpace:
     """The training rows in the kernel's space.
 
     Attributes
@@ -44,7 +44,7 @@ class Space:
     rows: np.ndarray | None = None
 
 
-def training_space(
+def make_training_space(
     kernel: Any,
     gamma: Any,
     coef0: float,
@@ -54,7 +54,7 @@ def training_space(
     given: np.ndarray,
     *,
     whole: bool,
-) -> Space:
+) -> TrainingSpace:
     """Return the space of the training rows (n, d), for a kernel that is named or given.
 
     ``kept`` are their positions in the rows of ``fit``, and ``given`` their weights; ``whole``: whether kernel values
@@ -66,20 +66,20 @@ def training_space(
                 f"kernel='precomputed' takes the kernel values between the training rows, a square X; "
                 f"X has {table.shape[1]} columns."
             )
-        return given_space(table[:, kept])
+        return _space_of_values(table[:, kept])
     if callable(kernel):
-        return given_space(kernel(table, table))
-    return named_space(kernel, gamma, coef0, degree, table, given, whole=whole)
+        return _space_of_values(kernel(table, table))
+    return _space_of_kernel(kernel, gamma, coef0, degree, table, given, whole=whole)
 
 
-def given_space(values: Any) -> Space:
+def _space_of_values(values: Any) -> TrainingSpace:
     """Return the space of kernel values that the user gives, (n, n)."""
-    return Space(given_gram(values), np.zeros(1))
+    return TrainingSpace(make_gram_of_values(values), np.zeros(1))
 
 
-def named_space(
+def _space_of_kernel(
     kernel: str, gamma: Any, coef0: float, degree: int, table: np.ndarray, given: np.ndarray, *, whole: bool = True
-) -> Space:
+) -> TrainingSpace:
     """Return the space of a kernel known by name.
 
     Parameters
@@ -108,18 +108,18 @@ def named_space(
         if kernel == "linear":
             length = _unit(table)
             table = table / length
-        gram = gram_of(Kernel(kernel, width, float(coef0), int(degree)), table, whole=whole)
+        gram = make_gram(Kernel(kernel, width, float(coef0), int(degree)), table, whole=whole)
         if not (np.isfinite(table).all() and gram.is_finite()):
             raise ValueError("X: kernel values overflow; scale the columns, or lower gamma or degree.")
-    return Space(gram, shift, length, width, table if kernel == "linear" else None)
+    return TrainingSpace(gram, shift, length, width, table if kernel == "linear" else None)
 
 
 def _unit(table: np.ndarray) -> float:
     """Choose a unit of length in which the linear kernel's values are about 1: a power of 2, so nothing is lost."""
     length = float(np.abs(table).max())
-    if 0.0 < length < SHORTEST or not length < LONGEST:
+    if 0.0 < length < MIN_LENGTH or not length < MAX_LENGTH:
         raise ValueError(
-            f"X has cells {length:.1g} from the mean of their column, beyond {SHORTEST:g} to {LONGEST:g}, and "
+            f"X has cells {length:.1g} from the mean of their column, beyond {MIN_LENGTH:g} to {MAX_LENGTH:g}, and "
             "kernel values overflow; scale the columns."
         )
     return float(2.0 ** np.floor(np.log2(length))) if length > 0.0 else 1.0

@@ -40,7 +40,7 @@ HINT = 1e-6
 MEETING = 1e-13
 """Sums that are the proof, relative to their terms: zero to rounding, in every column."""
 
-INSIDE = 0.995
+FRACTION_TO_BOUNDARY = 0.995
 """Share of the way to the nearest constraint that a step may go."""
 
 DEAREST = 1e300
@@ -55,7 +55,7 @@ RIDGE = 1e-15
 
 @final
 @dataclass(frozen=True)
-class Separation:
+class HardMarginSolution:
     """What is known of two classes.
 
     Attributes
@@ -78,21 +78,23 @@ class Separation:
 
 @final
 @dataclass(frozen=True)
-class _Inside:
+class _InteriorPoint:
     """A point strictly inside the constraints, or a step from one: u (d + 1,), α and slack (n,)."""
 
     u: np.ndarray
     alpha: np.ndarray
     slack: np.ndarray
 
-    def moved(self, step: _Inside) -> _Inside:
+    def moved(self, step: _InteriorPoint) -> _InteriorPoint:
         """Go along the step as far as keeps all inside, at most to its end."""
         worst = max(float((-step.alpha / self.alpha).max()), float((-step.slack / self.slack).max()))
-        length = min(1.0, INSIDE / worst) if worst > 0.0 else 1.0
-        return _Inside(self.u + length * step.u, self.alpha + length * step.alpha, self.slack + length * step.slack)
+        length = min(1.0, FRACTION_TO_BOUNDARY / worst) if worst > 0.0 else 1.0
+        return _InteriorPoint(
+            self.u + length * step.u, self.alpha + length * step.alpha, self.slack + length * step.slack
+        )
 
 
-def separate(X: np.ndarray, signs: np.ndarray) -> Separation | None:
+def solve_hard_margin_primal(X: np.ndarray, signs: np.ndarray) -> HardMarginSolution | None:
     """Find the widest margin, or a proof that there is none; None if the numbers give out before either.
 
     Parameters
@@ -105,11 +107,11 @@ def separate(X: np.ndarray, signs: np.ndarray) -> Separation | None:
     best, waited, found = ENOUGH, 0, None
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         Z, D, size = scaled(X, signs)
-        at = _Inside(np.zeros(d + 1), np.ones(n), np.ones(n))
+        at = _InteriorPoint(np.zeros(d + 1), np.ones(n), np.ones(n))
         for _ in range(ITERATIONS):
             force, total = Z @ at.alpha, float(at.alpha.sum())
             if float(np.abs(force).max()) <= HINT * total and _hulls_meet(Z, at.alpha):
-                return Separation(True, np.zeros(d), 0.0, at.alpha)
+                return HardMarginSolution(True, np.zeros(d), 0.0, at.alpha)
             short, unbalanced = 1.0 - at.u @ Z + at.slack, D * at.u - force  # what the equations lack: (n,), (d + 1,)
             gap = gap_bound(float(at.alpha @ at.slack), total, at.u, D, short, unbalanced)
             waited = waited + 1 if found is not None and gap >= best else 0
@@ -122,7 +124,7 @@ def separate(X: np.ndarray, signs: np.ndarray) -> Separation | None:
     if found is None:
         return None
     alpha = np.where(found.alpha < found.slack * found.alpha.max(), 0.0, found.alpha)
-    return Separation(False, found.u[:d] / size, float(found.u[d]), alpha / float(size.max()) ** 2)
+    return HardMarginSolution(False, found.u[:d] / size, float(found.u[d]), alpha / float(size.max()) ** 2)
 
 
 def scaled(X: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -182,18 +184,20 @@ def balanced(Z: np.ndarray, theta: np.ndarray, D: np.ndarray) -> tuple[np.ndarra
     return system, unit
 
 
-def _step(Z: np.ndarray, D: np.ndarray, at: _Inside, short: np.ndarray, unbalanced: np.ndarray) -> _Inside | None:
+def _step(
+    Z: np.ndarray, D: np.ndarray, at: _InteriorPoint, short: np.ndarray, unbalanced: np.ndarray
+) -> _InteriorPoint | None:
     """Predict without a barrier, see how far that goes, and correct; None if the numbers give out."""
     system, unit = balanced(Z, at.alpha / at.slack, D)
     if not np.isfinite(system).all():
         return None
 
-    def towards(product: np.ndarray) -> _Inside:
+    def towards(product: np.ndarray) -> _InteriorPoint:
         """Newton's step to α·slack changed by the amounts given."""
         right = Z @ ((product + at.alpha * short) / at.slack) - unbalanced
         du = unit * np.linalg.solve(system, unit * right)
         rise = du @ Z - short
-        return _Inside(du, (product - at.alpha * rise) / at.slack, rise)
+        return _InteriorPoint(du, (product - at.alpha * rise) / at.slack, rise)
 
     try:
         product = at.alpha * at.slack

@@ -22,7 +22,7 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.primal.hard_margin import INSIDE, balanced, gap_bound, scaled
+from bakeoff.learners.svm.primal.hard_margin import FRACTION_TO_BOUNDARY, balanced, gap_bound, scaled
 
 ITERATIONS = 60
 GAP = 1e-12
@@ -34,7 +34,7 @@ PATIENCE = 4
 
 @final
 @dataclass(frozen=True)
-class Plane:
+class SoftMarginSolution:
     """A hyperplane, and the multipliers that prove it.
 
     Attributes
@@ -57,7 +57,7 @@ class Plane:
 
 @final
 @dataclass(frozen=True)
-class _Inside:
+class _InteriorPoint:
     """A point strictly inside the constraints, or a step from one: u of shape (d + 1,), the others (n,)."""
 
     u: np.ndarray
@@ -69,15 +69,15 @@ class _Inside:
     def products(self) -> float:
         return float(self.alpha @ self.slack + self.eta @ self.xi)
 
-    def moved(self, step: _Inside) -> _Inside:
+    def moved(self, step: _InteriorPoint) -> _InteriorPoint:
         """Go along the step as far as keeps all inside, at most to its end."""
         names = ("alpha", "eta", "slack", "xi")
         worst = max(float((-getattr(step, name) / getattr(self, name)).max()) for name in names)
-        length = min(1.0, INSIDE / worst) if worst > 0.0 else 1.0
-        return _Inside(*(getattr(self, name) + length * getattr(step, name) for name in ("u", *names)))
+        length = min(1.0, FRACTION_TO_BOUNDARY / worst) if worst > 0.0 else 1.0
+        return _InteriorPoint(*(getattr(self, name) + length * getattr(step, name) for name in ("u", *names)))
 
 
-def solve_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> Plane | None:
+def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> SoftMarginSolution | None:
     """Return the plane, as near to the optimum as rounding allows; None if the numbers give out at once.
 
     Parameters
@@ -94,7 +94,7 @@ def solve_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> Plane | Non
         Z, D, size = scaled(X, signs)
         unit = float(size.max()) ** 2
         price = C * unit  # rows in the unit of the largest column have these multipliers
-        at = _Inside(np.zeros(d + 1), price / 2, price / 2, np.ones(n), np.full(n, 2.0))
+        at = _InteriorPoint(np.zeros(d + 1), price / 2, price / 2, np.ones(n), np.full(n, 2.0))
         for _ in range(ITERATIONS):
             short, unbalanced = 1.0 - at.u @ Z - at.xi + at.slack, D * at.u - Z @ at.alpha  # (n,), (d + 1,)
             gap = gap_bound(at.products(), at.alpha.sum(), at.u, D, short, unbalanced)
@@ -107,22 +107,26 @@ def solve_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> Plane | Non
             at = following
     if found is None:
         return None
-    return Plane(found.u[:d] / size, float(found.u[d]), _snapped(found, price, C, signs), least)
+    return SoftMarginSolution(found.u[:d] / size, float(found.u[d]), _snapped(found, price, C, signs), least)
 
 
-def _step(Z: np.ndarray, D: np.ndarray, at: _Inside, short: np.ndarray, unbalanced: np.ndarray) -> _Inside | None:
+def _step(
+    Z: np.ndarray, D: np.ndarray, at: _InteriorPoint, short: np.ndarray, unbalanced: np.ndarray
+) -> _InteriorPoint | None:
     """Predict without a barrier, see how far that goes, and correct; None if the numbers give out."""
     theta = 1.0 / (at.xi / at.eta + at.slack / at.alpha)  # (n,)
     system, unit = balanced(Z, theta, D)
     if not np.isfinite(system).all():
         return None
 
-    def towards(for_slack: np.ndarray, for_xi: np.ndarray) -> _Inside:
+    def towards(for_slack: np.ndarray, for_xi: np.ndarray) -> _InteriorPoint:
         """Newton's step to α·slack and η·ξ changed by the amounts given."""
         right = short - for_xi / at.eta + for_slack / at.alpha
         du = unit * np.linalg.solve(system, unit * (Z @ (theta * right) - unbalanced))
         rise = theta * (right - du @ Z)
-        return _Inside(du, rise, -rise, (for_slack - at.slack * rise) / at.alpha, (for_xi + at.xi * rise) / at.eta)
+        return _InteriorPoint(
+            du, rise, -rise, (for_slack - at.slack * rise) / at.alpha, (for_xi + at.xi * rise) / at.eta
+        )
 
     try:
         for_slack, for_xi = -at.alpha * at.slack, -at.eta * at.xi
@@ -136,7 +140,7 @@ def _step(Z: np.ndarray, D: np.ndarray, at: _Inside, short: np.ndarray, unbalanc
     return following if all(np.isfinite(part).all() for part in vars(following).values()) else None
 
 
-def _snapped(point: _Inside, price: np.ndarray, C: np.ndarray, signs: np.ndarray) -> np.ndarray:
+def _snapped(point: _InteriorPoint, price: np.ndarray, C: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Return α, the multipliers that go to a bound put there: those smaller than the slack they are paired with."""
     alpha = np.clip(point.alpha / price, 0.0, 1.0) * C
     alpha[point.alpha < price * point.slack] = 0.0

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 
 from bakeoff.learners import SVC
-from bakeoff.learners.svm.primal.hard_margin import separate
+from bakeoff.learners.svm.primal.hard_margin import solve_hard_margin_primal
 
 INF = float("inf")
 
@@ -73,7 +73,7 @@ def test_what_it_says_is_what_linear_programming_says() -> None:
     silent = 0
     for seed in range(300):
         X, signs = made(seed)
-        found = separate(X, signs)
+        found = solve_hard_margin_primal(X, signs)
         if found is None:
             silent += 1
             continue
@@ -88,7 +88,7 @@ def test_what_it_says_is_what_linear_programming_says() -> None:
 
 def test_a_proof_that_the_hulls_meet_is_a_point_of_both() -> None:
     X, signs = np.array([[0.0, 0.0], [1e6, 1e-6], [0.0, 1e-6], [1e6, 0.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
-    found = separate(X, signs)
+    found = solve_hard_margin_primal(X, signs)
     assert found is not None
     assert found.meet
 

@@ -24,7 +24,7 @@ DUST = 1e-14
 
 @final
 @dataclass(frozen=True)
-class Box:
+class BoxConstraints:
     """The constraints on β for n rows.
 
     Parameters
@@ -38,20 +38,20 @@ class Box:
     high: np.ndarray
     groups: list[slice]
 
-    def restricted(self, rows: np.ndarray) -> Box:
+    def restrict_to(self, rows: np.ndarray) -> BoxConstraints:
         """Return the constraints on the given rows (ascending) alone."""
         edges = np.searchsorted(rows, [group.stop for group in self.groups]).tolist()
         starts = [0, *edges[:-1]]
         groups = [slice(a, b) for a, b in zip(starts, edges, strict=True)]
-        return Box(self.low[rows], self.high[rows], groups)
+        return BoxConstraints(self.low[rows], self.high[rows], groups)
 
 
-def on_bounds(box: Box, beta: np.ndarray) -> np.ndarray:
+def snap_to_bounds(box: BoxConstraints, beta: np.ndarray) -> np.ndarray:
     """Return β with rows that lie within rounding of a bound on it, or they would pass for free.
 
     Parameters
     ----------
-    box : Box
+    box : BoxConstraints
         Finite.
     beta : ndarray of shape (n,)
     """
@@ -59,7 +59,7 @@ def on_bounds(box: Box, beta: np.ndarray) -> np.ndarray:
     return np.where(beta <= box.low + reach, box.low, np.where(beta >= box.high - reach, box.high, beta))
 
 
-def violation(box: Box, beta: np.ndarray, gradient: np.ndarray) -> float:
+def measure_violation(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> float:
     """Return by how much the Karush-Kuhn-Tucker conditions fail: 0 at the optimum.
 
     Moving weight from row j to row i of one group lowers the objective while gradient_i < gradient_j; at the optimum
@@ -67,7 +67,7 @@ def violation(box: Box, beta: np.ndarray, gradient: np.ndarray) -> float:
 
     Parameters
     ----------
-    box : Box
+    box : BoxConstraints
     beta, gradient : ndarray of shape (n,)
         gradient = Kβ - p.
     """
@@ -76,7 +76,7 @@ def violation(box: Box, beta: np.ndarray, gradient: np.ndarray) -> float:
     return max(0.0, *(_spread(rising[group], falling[group]) for group in box.groups))
 
 
-def multipliers(box: Box, beta: np.ndarray, gradient: np.ndarray) -> list[float]:
+def estimate_multipliers(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> list[float]:
     """Return the value the gradient has on the free rows of each group, averaged over them.
 
     Where no row is free, any value between the bounds will do, and the middle is taken.
