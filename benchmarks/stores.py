@@ -39,7 +39,7 @@ def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     from bakeoff.pipeline.stages.pruning import NoPruning
     from bakeoff.pipeline.stages.splitting import KFold
     from bakeoff.pipeline.stages.tuning import NoTuning
-    from bakeoff.pipeline.tracking import Description, MLflowTracker
+    from bakeoff.pipeline.tracking import MLflowTracker, RunDescription
 
     dataset, learner = bundled("iris"), KNeighborsClassifier()
     metrics = scoring.choose_metrics(None, dataset.task, learner)
@@ -52,7 +52,7 @@ def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     begin.wait()
     for number in range(runs):
         tags = {"config_hash": f"{os.getpid()}-{number}"}
-        with tracker.run(Description(f"knn {number}", params, tags, "seed: 0\n"), experiment) as kept:
+        with tracker.run(RunDescription(f"knn {number}", params, tags, "seed: 0\n"), experiment) as kept:
             for fold in folds:
                 kept.fold(fold)
             kept.finish(model, [])

@@ -16,7 +16,7 @@ from bakeoff.pipeline.identity import config_hash
 from bakeoff.pipeline.stages import scoring
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Split
-from bakeoff.pipeline.tracking import Description, Figure, Stopped, Tracker
+from bakeoff.pipeline.tracking import Figure, RunDescription, RunStopped, Tracker
 
 Judge = Callable[[Experiment, Sequence[Fold]], bool]
 """Says of the folds so far whether further ones are worth their time."""
@@ -62,14 +62,14 @@ class Prepared:
     experiment : Experiment
     splits : list of Split
     figures : sequence of Figure
-    description : Description
+    description : RunDescription
     """
 
     spec: Mapping[str, Any]
     experiment: Experiment
     splits: list[Split]
     figures: Sequence[Figure]
-    description: Description
+    description: RunDescription
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Result:
     model : Model
         The run's model.
     run_id : str or None
-    pruned : str
+    stopped : str
         After how many folds a judge stopped it; empty if it came to its end.
     """
 
@@ -91,7 +91,7 @@ class Result:
     folds: list[Fold]
     model: Model
     run_id: str | None
-    pruned: str = ""
+    stopped: str = ""
 
     @property
     def score(self) -> float:
@@ -187,15 +187,15 @@ def execute(prepared: Prepared, tracker: Tracker, watch: Watch, judge: Judge = g
                 kept.fold(fold)
                 folds.append(fold)
                 if not judge(experiment, folds) and len(folds) < len(splits):
-                    raise Stopped(f"after {len(folds)} of {len(splits)} folds")
+                    raise RunStopped(f"after {len(folds)} of {len(splits)} folds")
             model = final_model(experiment, folds[-1])
             kept.finish(model, prepared.figures)
-    except Stopped as stopped:
+    except RunStopped as stopped:
         return Result(experiment, folds, folds[-1].model, kept.run_id, str(stopped))
     return Result(experiment, folds, model, kept.run_id)
 
 
-def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Description:
+def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> RunDescription:
     """Return the run's name, params and tags."""
     choices = {part: request.choices.get(part, "custom") for part in PARTS}
     choices["dataset"] = dataset.name
@@ -209,7 +209,7 @@ def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Des
     tags = {"config_hash": config_hash(spec, digest), "dataset_digest": digest}
     tags |= {"overrides": json.dumps(request.overrides)} | ({"sweep": request.sweep} if request.sweep else {})
     tags |= {"study": request.study} if request.study else {}
-    return Description(
+    return RunDescription(
         name=run_name(choices | {"experiment": experiment}, spec, request.varying),
         params=params,
         tags=tags,

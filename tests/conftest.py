@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-import elsewhere
 import pytest
+import subprocess_sweep
 from command import Bakeoff
 
 from bakeoff.pipeline.tracking.store import quiet_mlflow
@@ -40,9 +40,9 @@ def bakeoff(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 def serial(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """Return the scores of the sweep on one core, in a SQLite file."""
     folder = tmp_path_factory.mktemp("serial")
-    answer = elsewhere.bakeoff(folder, *elsewhere.SWEEP)
+    answer = subprocess_sweep.bakeoff(folder, *subprocess_sweep.SWEEP)
     assert answer.returncode == 0, answer.stderr
-    return elsewhere.scores(f"sqlite:///{folder}/outputs/mlflow.db")
+    return subprocess_sweep.scores(f"sqlite:///{folder}/outputs/mlflow.db")
 
 
 @pytest.fixture(scope="module")

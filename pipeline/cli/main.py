@@ -20,7 +20,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from bakeoff.pipeline.sweep.jobs import Outcome
+    from bakeoff.pipeline.sweep.jobs import JobOutcome
 
 REFUSED = 2
 
@@ -105,13 +105,13 @@ class Task:
         What a sweep's jobs are made of.
     jobs : list of tuple of str, optional
         The overrides of each job of a sweep, where they are not to be made of arguments.
-    outcomes : list of Outcome
+    outcomes : list of JobOutcome
     """
 
     tracebacks: bool = False
     arguments: list[str] = field(default_factory=list)
     jobs: list[tuple[str, ...]] | None = None
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[JobOutcome] = field(default_factory=list)
 
     def __call__(self, composed: DictConfig) -> float:
         """Run one job and keep its failure; returns its headline score."""

@@ -33,7 +33,7 @@ def failed_jobs(words: Sequence[str]) -> tuple[list[tuple[str, ...]], list[str]]
     store = open_store(given.get("tracking.uri"), given.get("tracking.experiment", "bakeoff"), create=False)
     history.end_orphans(store)
     stored = [f"{key}={value}" for key, value in given.items() if key != "sweep"]
-    jobs = [_with(overrides, stored) for overrides in history.failed(store, given.get("sweep"))]
+    jobs = [_with(overrides, stored) for overrides in history.find_failed_jobs(store, given.get("sweep"))]
     return jobs, [word for word in words if word != "--failed" and word.split("=", 1)[0] not in OWN]
 
 

@@ -11,10 +11,10 @@ from bakeoff.pipeline.cli.screen import Screen
 from bakeoff.pipeline.config.invocation import Request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import Resources, execute, prepare
-from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, Outcome
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
 
 
-def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = False) -> Outcome:
+def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = False) -> JobOutcome:
     """Run one job, show its scores, and turn whatever it raises into its outcome.
 
     Raises
@@ -32,13 +32,13 @@ def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = Fals
         screen.experiment(prepared.description.name, prepared.experiment)
         result = execute(prepared, tracker, screen.watch)
     except UserError as refusal:
-        return Outcome(request.number, name, REFUSED, str(refusal))
+        return JobOutcome(request.number, name, REFUSED, str(refusal))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         if tracebacks:
             traceback.print_exc()
-        return Outcome(request.number, name, FAILED, f"{type(error).__name__}: {error}")
+        return JobOutcome(request.number, name, FAILED, f"{type(error).__name__}: {error}")
     screen.scores(result.experiment, result.folds, result.model)
     screen.kept(result.run_id, tracker.store)
-    return Outcome(request.number, name, FINISHED, score=result.score, run_id=result.run_id)
+    return JobOutcome(request.number, name, FINISHED, score=result.score, run_id=result.run_id)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bakeoff.pipeline.cli.arguments import parse
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.store import SQLITE, quiet_mlflow, store_uri
+from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, quiet_mlflow, store_uri
 
 
 def open_pages(words: Sequence[str]) -> int:
@@ -30,7 +30,7 @@ def open_pages(words: Sequence[str]) -> int:
     if uri.startswith(("http://", "https://")):
         print(f"the store is a server: open {uri}")
         return 0
-    if uri.startswith(SQLITE) and not Path(uri.removeprefix(SQLITE)).is_file():
+    if uri.startswith(SQLITE_PREFIX) and not Path(uri.removeprefix(SQLITE_PREFIX)).is_file():
         raise UserError(f"ui: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     port = values.get("port", "5000")
     if not port.isdigit():

@@ -16,7 +16,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.store import SQLITE, store_uri
+from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, store_uri
 
 JOB_ID = "SLURM_JOB_ID"
 """Variable in which an engine tells a job its number."""
@@ -64,7 +64,7 @@ class Place:
         --------
         >>> Place("far away", "/tmp", None).require_reach("http://10.0.0.1:5000")
         """
-        if uri.startswith(SQLITE) and socket.gethostname() != self.host:
+        if uri.startswith(SQLITE_PREFIX) and socket.gethostname() != self.host:
             raise UserError(
                 f"tracking.uri={uri!r} is a file of {self.host}, and this job came to {socket.gethostname()}; "
                 "start a server that both reach, and give tracking.uri=http://HOST:PORT."

@@ -14,8 +14,8 @@ from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import Point
 from bakeoff.pipeline.study.trials import Found, Trials
 from bakeoff.pipeline.sweep.compose import Composer
-from bakeoff.pipeline.sweep.job_runner import Bench
-from bakeoff.pipeline.sweep.jobs import FINISHED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import history
 
 
@@ -26,7 +26,7 @@ class Jobs:
     Attributes
     ----------
     trials : Trials
-    bench : Bench
+    runner : JobRunner
     spec : mapping
         Settled, of some job: the store is the same for all.
     composer : Composer
@@ -38,12 +38,12 @@ class Jobs:
     """
 
     trials: Trials
-    bench: Bench
+    runner: JobRunner
     spec: Mapping[str, Any]
     composer: Composer
     most_failing: float | None
     at_once: int
-    note: Callable[[Outcome], object] = bool
+    note: Callable[[JobOutcome], object] = bool
     _ended: list[bool] = field(default_factory=list)
     _too_many: bool = False
 
@@ -53,61 +53,63 @@ class Jobs:
             if job is not None:
                 yield job
 
-    def judge(self, standing: Standing) -> bool:
+    def judge(self, progress: JobProgress) -> bool:
         """Report the mean over the folds so far; return whether the trial is worth another fold."""
-        trial = self.trials.running[standing.number]
-        value = self.trials.values(standing.metrics)[0]
+        trial = self.trials.running[progress.number]
+        value = self.trials.values(progress.metrics)[0]
         if value == value:
-            trial.report(value, step=standing.folds)
+            trial.report(value, step=progress.folds)
         return not trial.should_prune()
 
-    def heed(self, outcome: Outcome) -> Outcome:
+    def on_outcome(self, outcome: JobOutcome) -> JobOutcome:
         """Tell a trial what became of its job; returns the outcome in the words of the study."""
         trial = self.trials.running[outcome.number]
         if outcome.kind in (FINISHED, SKIPPED) and not outcome.metrics:
             outcome = replace(outcome, metrics=self._measured(outcome))
         outcome = shown(outcome, self.trials.objectives)
-        if outcome.kind == PRUNED:
+        if outcome.kind == STOPPED:
             self.trials.prune(trial, outcome.run_id)
         elif outcome.kind in (FINISHED, SKIPPED):
             self.trials.tell(trial, outcome.metrics, outcome.run_id)
         else:
             self.trials.fail(trial, outcome.reason)
-        self._count(outcome.kind not in (FINISHED, SKIPPED, PRUNED))
+        self._count(outcome.kind not in (FINISHED, SKIPPED, STOPPED))
         return outcome
 
     def _job(self, trial: Trial, point: Point) -> Job | None:
         """Return the job of a trial; None if there is nothing to run, which is noted."""
         name = " ".join(point.overrides)
-        draft = self.composer.draft(trial.number, point.overrides, tuple(point.values), self.trials.study.study_name)
+        draft = self.composer.compose_job(
+            trial.number, point.overrides, tuple(point.values), self.trials.study.study_name
+        )
         try:
             if draft.spec is None or draft.request is None:
                 raise draft.refusal or UserError(name)
-            job = self.bench.identify(trial.number, draft.spec, draft.request, asked=False)
+            job = self.runner.identify_job(trial.number, draft.spec, draft.request, asked=False)
         except UserError as refusal:
             self.trials.sign(trial, point, None)
-            self.note(Outcome(trial.number, name, REFUSED, str(refusal)))
+            self.note(JobOutcome(trial.number, name, REFUSED, str(refusal)))
             return None
-        earlier = self.trials.pruned(job.hash) if self.bench.resume else None
+        earlier = self.trials.pruned(job.hash) if self.runner.resume else None
         self.trials.sign(trial, point, job.hash)
         if earlier is None:
             return job
         for step, value in earlier.intermediate_values.items():
             trial.report(value, step)
         told = f"like trial #{earlier.number}, which was the same job"
-        self.note(Outcome(trial.number, job.name, PRUNED, told, run_id=earlier.user_attrs["run"]["run_id"]))
+        self.note(JobOutcome(trial.number, job.name, STOPPED, told, run_id=earlier.user_attrs["run"]["run_id"]))
         return None
 
-    def _measured(self, outcome: Outcome) -> dict[str, float]:
+    def _measured(self, outcome: JobOutcome) -> dict[str, float]:
         """Return what the store knows of a job that did not run now."""
-        store = self.bench.resources.tracker(self.spec).find()
-        return {} if store is None or outcome.run_id is None else history.metrics(store, outcome.run_id)
+        store = self.runner.resources.tracker(self.spec).find()
+        return {} if store is None or outcome.run_id is None else history.read_metrics(store, outcome.run_id)
 
     def _found(self, job_hash: str) -> Found | None:
         """Return the finished run of a job, unless all are to run again."""
-        store = self.bench.resources.tracker(self.spec).find() if self.bench.resume else None
-        run_id = None if store is None else history.finished(store, [job_hash]).get(job_hash)
-        return None if store is None or run_id is None else (run_id, history.metrics(store, run_id))
+        store = self.runner.resources.tracker(self.spec).find() if self.runner.resume else None
+        run_id = None if store is None else history.find_finished_runs(store, [job_hash]).get(job_hash)
+        return None if store is None or run_id is None else (run_id, history.read_metrics(store, run_id))
 
     def _count(self, failed: bool) -> None:
         self._ended.append(failed)
@@ -115,7 +117,7 @@ class Jobs:
             self._too_many |= sum(self._ended[-self.at_once :]) / self.at_once > self.most_failing
 
 
-def shown(outcome: Outcome, objectives: Sequence[Objective]) -> Outcome:
+def shown(outcome: JobOutcome, objectives: Sequence[Objective]) -> JobOutcome:
     """Return an outcome in the words of the study: its objectives stand for the headline."""
     if not outcome.metrics:
         return outcome

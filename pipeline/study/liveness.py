@@ -8,7 +8,7 @@ import time
 
 import optuna
 
-from bakeoff.pipeline.tracking.history import is_gone
+from bakeoff.pipeline.tracking.history import is_process_gone
 
 PREFIX = "process "
 
@@ -47,4 +47,4 @@ class Presence:
 
 def _is_gone(name: str, since: float, heartbeat: float) -> bool:
     host, _, pid = name.rpartition(" ")
-    return is_gone(host, int(pid), since, heartbeat)
+    return is_process_gone(host, int(pid), since, heartbeat)

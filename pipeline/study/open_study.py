@@ -18,7 +18,7 @@ from bakeoff.pipeline.identity import code_of
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives, require_validation_rows
 from bakeoff.pipeline.study.space import Space
 from bakeoff.pipeline.study.storage import is_there, open_storage, storage_url
-from bakeoff.pipeline.sweep.job_runner import Bench
+from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job
 
 COSMETIC = ("tracking", "trust", "figures")
@@ -58,7 +58,7 @@ class Question:
         return tuple(self.spec["trust"])
 
     @classmethod
-    def of(cls, space: Space, jobs: Sequence[Job], bench: Bench, settings: Any) -> Question:
+    def of(cls, space: Space, jobs: Sequence[Job], runner: JobRunner, settings: Any) -> Question:
         """Gather what a study is about.
 
         Parameters
@@ -66,7 +66,7 @@ class Question:
         space : Space
         jobs : sequence of Job
             At the edges of the space.
-        bench : Bench
+        runner : JobRunner
         settings : Settings
 
         Raises
@@ -75,7 +75,7 @@ class Question:
             Objectives that are none, or no rows to choose by.
         """
         spec = jobs[0].spec
-        dataset = bench.resources.dataset(spec)
+        dataset = runner.resources.dataset(spec)
         objectives = choose_objectives(
             settings.objectives, settings.direction, dataset.task, spec["evaluation"].get("metrics")
         )

@@ -34,8 +34,8 @@ def preview(space: Space, plan: Plan) -> None:
     width = max(map(len, dimensions), default=0)
     for name, dimension in dimensions.items():
         print(f"  {name:<{width}}  {_range(dimension)}")
-    invalid = plan.of(INVALID)
-    print(f"{len(plan.rows)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
+    invalid = plan.with_state(INVALID)
+    print(f"{len(plan.entries)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
     for row in invalid:
         print(f"  {row.name}: {row.reason}")
 

@@ -20,7 +20,7 @@ from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.open_study import Question
 from bakeoff.pipeline.study.space import Dimension, Point, Space, word
 from bakeoff.pipeline.sweep.compose import Composer
-from bakeoff.pipeline.sweep.plugin import Command
+from bakeoff.pipeline.sweep.plugin import SweepCommand
 
 GRID = "optuna.samplers.GridSampler"
 TRUSTED = "optuna"
@@ -50,7 +50,7 @@ class Tools:
     most: float
 
     @classmethod
-    def of(cls, settings: Any, question: Question, space: Space, command: Command) -> Tools:
+    def of(cls, settings: Any, question: Question, space: Space, command: SweepCommand) -> Tools:
         """Build them, as ``hydra.sweeper`` says.
 
         Raises

@@ -16,14 +16,14 @@ from bakeoff.pipeline.study.parse_space import read_space, words_of
 from bakeoff.pipeline.study.sampling import Tools
 from bakeoff.pipeline.study.space import Space
 from bakeoff.pipeline.study.trials import Trials
-from bakeoff.pipeline.sweep.display import Display
-from bakeoff.pipeline.sweep.engine import Course, refusals, staff
-from bakeoff.pipeline.sweep.job_runner import Bench
-from bakeoff.pipeline.sweep.jobs import FAILED, Outcome
+from bakeoff.pipeline.sweep.display import SweepDisplay
+from bakeoff.pipeline.sweep.engine import SweepLoop, executor, refusals
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan, Planner
-from bakeoff.pipeline.sweep.plugin import Command
+from bakeoff.pipeline.sweep.plugin import SweepCommand
 from bakeoff.pipeline.tracking import history
-from bakeoff.pipeline.tracking.heartbeat import Pulse
+from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import HEARTBEAT_SECONDS
 
 
@@ -68,28 +68,30 @@ def sweep(settings: Settings, context: HydraContext, task: Any, master: DictConf
     """
     if task.jobs is not None:
         raise UserError("rerun knows its jobs, and a study chooses them; leave out hydra/sweeper=optuna.")
-    command = Command.read([*words_of(settings.params), *task.arguments], context, master)
+    command = SweepCommand.read([*words_of(settings.params), *task.arguments], context, master)
     options = replace(command.options, workers=settings.n_jobs or command.options.workers)
-    bench = Bench(options.resume, options.timeout, task.tracebacks)
+    runner = JobRunner(options.resume, options.timeout, task.tracebacks)
     method, has_more = str(options.search["method"]), settings.custom_search_space is not None
     space = read_space(command.overrides, command.composer, method, has_more)
-    plan = _plan_of_edges(space, command, bench)
+    plan = _plan_of_edges(space, command, runner)
     refused = refusals(plan)
     if refused and (options.on_invalid == "stop" or not plan.jobs):
         task.outcomes += refused
-        Display(0).invalid(plan)
+        SweepDisplay(0).show_invalid(plan)
         return
-    question = Question.of(space, plan.jobs, bench, settings)
+    question = Question.of(space, plan.jobs, runner, settings)
     if options.dry_run:
         name = settings.study_name or question.name
         results.announce(name, question.objectives, finished_trials(settings.storage, name), settings.n_trials)
         results.preview(space, plan)
     else:
-        _search(settings, question, space, replace(command, options=options), bench, task)
+        _search(settings, question, space, replace(command, options=options), runner, task)
         command.record()
 
 
-def _search(settings: Settings, question: Question, space: Space, command: Command, bench: Bench, task: Any) -> None:
+def _search(
+    settings: Settings, question: Question, space: Space, command: SweepCommand, runner: JobRunner, task: Any
+) -> None:
     """Open the study, run its trials, and say which is the best."""
     tools = Tools.of(settings, question, space, command)
     n_trials = int(min(settings.n_trials, tools.most))
@@ -97,44 +99,44 @@ def _search(settings: Settings, question: Question, space: Space, command: Comma
         study.sampler, study.pruner = tools.sampler(len(study.get_trials(deepcopy=False))), tools.pruner
         trials = Trials(study, space, question.objectives, n_trials, tools.more)
         at_once = command.options.workers
-        jobs = Jobs(trials, bench, question.spec, command.composer, settings.max_failure_rate, at_once)
-        bench.judge = jobs.judge if tools.prunes else None
-        _open_store(bench, question)
+        jobs = Jobs(trials, runner, question.spec, command.composer, settings.max_failure_rate, at_once)
+        runner.judge = jobs.judge if tools.prunes else None
+        _open_store(runner, question)
         command.folder.mkdir(parents=True, exist_ok=True)
         results.announce(study.study_name, question.objectives, trials.finished(), n_trials)
         _run(jobs, command, task)
         results.conclude(study, trials, question.objectives, command.folder)
 
 
-def _plan_of_edges(space: Space, command: Command, bench: Bench) -> Plan:
+def _plan_of_edges(space: Space, command: SweepCommand, runner: JobRunner) -> Plan:
     """Check, before the first trial, jobs in which each option and each end of a range occurs."""
     points = enumerate(space.edges())
-    drafts = [command.composer.draft(number, point.overrides, tuple(point.values)) for number, point in points]
-    return Planner(bench, resume=False).plan(drafts)
+    drafts = [command.composer.compose_job(number, point.overrides, tuple(point.values)) for number, point in points]
+    return Planner(runner, resume=False).make_plan(drafts)
 
 
-def _open_store(bench: Bench, question: Question) -> None:
+def _open_store(runner: JobRunner, question: Question) -> None:
     """Open the store, which is refused now if it cannot be written, and end there what died."""
-    tracker = bench.resources.tracker(question.spec)
+    tracker = runner.resources.tracker(question.spec)
     tracker.open()
     if tracker.store is not None:
         history.end_orphans(tracker.store)
 
 
-def _run(jobs: Jobs, command: Command, task: Any) -> None:
+def _run(jobs: Jobs, command: SweepCommand, task: Any) -> None:
     """Run jobs until the study has what it shall have; no trial is left without an answer."""
     trials, options = jobs.trials, command.options
-    display = Display(trials.n_trials - trials.finished())
-    course = Course(options, display, task.outcomes, jobs.heed)
-    jobs.note = course.note
-    pulse = Pulse(trials.beat, first=HEARTBEAT_SECONDS)
+    display = SweepDisplay(trials.n_trials - trials.finished())
+    loop = SweepLoop(options, display, task.outcomes, jobs.on_outcome)
+    jobs.note = loop.note
+    heartbeat = Heartbeat(trials.beat, first=HEARTBEAT_SECONDS)
     try:
-        with staff(jobs.bench, options, command.launch, options.workers) as run:
-            course.through(jobs, run)
+        with executor(jobs.runner, options, command.launch, options.workers) as run:
+            loop.run(jobs, run)
     except LOST as error:
         reason = f"hydra.sweeper.storage cannot be used any more: {str(error).splitlines()[0]}"
-        task.outcomes.append(Outcome(0, trials.study.study_name, FAILED, reason))
+        task.outcomes.append(JobOutcome(0, trials.study.study_name, FAILED, reason))
     finally:
-        pulse.stop()
+        heartbeat.stop()
         trials.leave()
-    display.wrong(task.outcomes, len(task.outcomes))
+    display.show_unfinished(task.outcomes, len(task.outcomes))

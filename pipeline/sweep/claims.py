@@ -21,11 +21,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.tracking.store import SQLITE
+from bakeoff.pipeline.tracking.store import SQLITE_PREFIX
 
-SLOTS = 2**20
+N_SLOTS = 2**20
 """Two jobs that share one, by the odds of hashing, merely wait for each other."""
-BYTES = 8
+SLOT_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Claims:
     @classmethod
     def beside(cls, uri: str) -> Claims:
         """Open the claims of a store."""
-        if uri.startswith(SQLITE):
-            path = Path(f"{uri.removeprefix(SQLITE)}.claims")
+        if uri.startswith(SQLITE_PREFIX):
+            path = Path(f"{uri.removeprefix(SQLITE_PREFIX)}.claims")
         else:
             name = hashlib.blake2b(uri.encode(), digest_size=8).hexdigest()
             path = Path(tempfile.gettempdir()) / f"bakeoff-{os.getuid()}-{name}.claims"
@@ -54,15 +54,15 @@ class Claims:
 
     def count(self, job_hash: str) -> int:
         """Return the count of a job's claim, which changes whenever somebody takes it or gives it back."""
-        stored = os.pread(self.file, BYTES, _slot(job_hash))
-        return int(struct.unpack("<q", stored.ljust(BYTES, b"\0"))[0])
+        stored = os.pread(self.file, SLOT_BYTES, _slot(job_hash))
+        return int(struct.unpack("<q", stored.ljust(SLOT_BYTES, b"\0"))[0])
 
     @contextmanager
     def hold(self, job_hash: str) -> Iterator[int | None]:
         """Take the claim, give its count before that, and give the claim back; None if another process has it."""
         place = _slot(job_hash)
         try:
-            fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, BYTES, place)
+            fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, SLOT_BYTES, place)
         except (BlockingIOError, PermissionError):
             yield None
             return
@@ -73,8 +73,8 @@ class Claims:
             yield found
             os.pwrite(self.file, struct.pack("<q", running + 1), place)
         finally:
-            fcntl.lockf(self.file, fcntl.LOCK_UN, BYTES, place)
+            fcntl.lockf(self.file, fcntl.LOCK_UN, SLOT_BYTES, place)
 
 
 def _slot(job_hash: str) -> int:
-    return int(job_hash, 16) % SLOTS * BYTES
+    return int(job_hash, 16) % N_SLOTS * SLOT_BYTES

@@ -19,8 +19,8 @@ from bakeoff.pipeline.config import settle as config
 from bakeoff.pipeline.config.invocation import Request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import search
-from bakeoff.pipeline.sweep.jobs import Draft
-from bakeoff.pipeline.sweep.options import Options
+from bakeoff.pipeline.sweep.jobs import ComposedJob
+from bakeoff.pipeline.sweep.options import SweepOptions
 
 
 @dataclass
@@ -54,15 +54,17 @@ class Composer:
             raise config.explain(error) from None
         return config.resolve(composed), choices
 
-    def draft(self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None) -> Draft:
+    def compose_job(
+        self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None
+    ) -> ComposedJob:
         """Return a job of the sweep."""
         words = tuple(words)
         try:
             spec, choices = self.compose(words)
             request = Request(choices, varying=varying, sweep=self._name, number=number, overrides=words, study=study)
-            return Draft(number, words, config.settle(spec, choices), request)
+            return ComposedJob(number, words, config.settle(spec, choices), request)
         except UserError as refusal:
-            return Draft(number, words, refusal=refusal)
+            return ComposedJob(number, words, refusal=refusal)
 
     def chooses(self, word: str) -> bool:
         """Whether an override chooses an option of a group, on which files depend."""
@@ -86,14 +88,14 @@ class Composer:
         return self._bases[chosen]
 
 
-def expand(overrides: Sequence[Override], options: Options, composer: Composer) -> list[tuple[str, ...]]:
+def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[tuple[str, ...]]:
     """Return the overrides of each job.
 
     Parameters
     ----------
     overrides : sequence of Override
         As on the command line.
-    options : Options
+    options : SweepOptions
     composer : Composer
         Finds the space that goes with the chosen learner.
 
@@ -102,7 +104,7 @@ def expand(overrides: Sequence[Override], options: Options, composer: Composer) 
     UserError
     """
     method = str(options.search["method"])
-    combined = search.combine([_axis(each) for each in overrides], method)
+    combined = search.combine_axes([_axis(each) for each in overrides], method)
     if method not in ("grid", "random"):
         return combined
     n, seed = int(options.search.get("n", 0)), int(options.search.get("seed", 0))
@@ -119,8 +121,8 @@ def _searched(words: tuple[str, ...], composer: Composer, method: str, n: int, s
         yield words
         return
     own = tuple(word for word in words if not word.lstrip("+~").startswith("space"))
-    for point in search.points(space, method, n, seed):
-        yield (*own, *(f"learner.{name}={text_of(value)}" for name, value in point.items()))
+    for point in search.space_points(space, method, n, seed):
+        yield (*own, *(f"learner.{name}={override_text(value)}" for name, value in point.items()))
 
 
 def _axis(override: Override) -> search.Axis:
@@ -143,7 +145,7 @@ def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(key for key, different in values.items() if len(different) > 1)
 
 
-def text_of(value: Any) -> str:
+def override_text(value: Any) -> str:
     """Write a value of a space in Hydra's grammar; a text stays a text though it looks like a number."""
     if isinstance(value, dict):
         value = {str(key): _quoted(child) for key, child in value.items()}

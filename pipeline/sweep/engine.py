@@ -10,36 +10,36 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from bakeoff.pipeline.sweep.display import Display
-from bakeoff.pipeline.sweep.job_runner import Bench
-from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, Draft, Job, Outcome
-from bakeoff.pipeline.sweep.options import Options
+from bakeoff.pipeline.sweep.display import SweepDisplay
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
+from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
 from bakeoff.pipeline.sweep.workers import Workers
 
-PATIENCE_SECONDS = 0.5
+POLL_SECONDS = 0.5
 """Between two looks at a job that another process runs."""
-Launch = Callable[[Sequence[Job], Options], Iterator[Outcome]]
-Run = Callable[[Iterable[Job]], Iterator[Outcome]]
+Launch = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
+Run = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Run jobs, asked for one by one as there is room for them, and yield their outcomes as they come."""
 
 
 class Report(Protocol):
     """Whoever wants to know what became of the jobs."""
 
-    outcomes: list[Outcome]
+    outcomes: list[JobOutcome]
     tracebacks: bool
 
 
-def conduct(
-    drafts: Sequence[Draft], options: Options, report: Report, folder: Path, launch: Launch | None = None
+def run_sweep(
+    drafts: Sequence[ComposedJob], options: SweepOptions, report: Report, folder: Path, launch: Launch | None = None
 ) -> None:
     """Plan and run a sweep.
 
     Parameters
     ----------
-    drafts : sequence of Draft
-    options : Options
+    drafts : sequence of ComposedJob
+    options : SweepOptions
     report : Report
         Is told the outcomes.
     folder : Path
@@ -47,40 +47,44 @@ def conduct(
     launch : callable, optional
         Runs jobs elsewhere.
     """
-    bench = Bench(options.resume, options.timeout, report.tracebacks)
-    with staff(bench, options, launch) as run:
-        planner = Planner(bench, options.resume)
-        plan = planner.plan(drafts)
+    runner = JobRunner(options.resume, options.timeout, report.tracebacks)
+    with executor(runner, options, launch) as run:
+        planner = Planner(runner, options.resume)
+        plan = planner.make_plan(drafts)
         refused = refusals(plan)
         report.outcomes += refused
-        display = Display(len(plan.jobs))
+        display = SweepDisplay(len(plan.jobs))
         if options.dry_run:
-            display.plan(planner.estimated(plan), options.workers)
+            display.show_plan(planner.add_estimates(plan), options.workers)
         elif refused and options.on_invalid == "stop":
-            display.invalid(plan)
+            display.show_invalid(plan)
         else:
-            report.outcomes += [Outcome(row.draft.number, row.name, SKIPPED, row.reason) for row in plan.of(DONE)]
+            report.outcomes += [
+                JobOutcome(row.draft.number, row.name, SKIPPED, row.reason) for row in plan.with_state(DONE)
+            ]
             for job in plan.jobs:
-                bench.resources.tracker(job.spec).open()  # a store that cannot be written is refused now
+                runner.resources.tracker(job.spec).open()  # a store that cannot be written is refused now
             folder.mkdir(parents=True, exist_ok=True)
-            display.begin(plan)
-            Course(options, display, report.outcomes).through(plan.jobs, run)
-            display.end(report.outcomes, len(plan.rows))
+            display.show_start(plan)
+            SweepLoop(options, display, report.outcomes).run(plan.jobs, run)
+            display.show_end(report.outcomes, len(plan.entries))
 
 
-def refusals(plan: Plan) -> list[Outcome]:
+def refusals(plan: Plan) -> list[JobOutcome]:
     """Return the outcomes of jobs that cannot work."""
-    return [Outcome(row.draft.number, row.name, REFUSED, row.reason) for row in plan.of(INVALID)]
+    return [JobOutcome(row.draft.number, row.name, REFUSED, row.reason) for row in plan.with_state(INVALID)]
 
 
 @contextmanager
-def staff(bench: Bench, options: Options, launch: Launch | None = None, at_once: int | None = None) -> Iterator[Run]:
+def executor(
+    runner: JobRunner, options: SweepOptions, launch: Launch | None = None, at_once: int | None = None
+) -> Iterator[Run]:
     """Give the way to run jobs: by another launcher, in workers, or here.
 
     Parameters
     ----------
-    bench : Bench
-    options : Options
+    runner : JobRunner
+    options : SweepOptions
     launch : callable, optional
         Another launcher.
     at_once : int, optional
@@ -89,42 +93,42 @@ def staff(bench: Bench, options: Options, launch: Launch | None = None, at_once:
     if launch is not None:
         yield lambda jobs: _in_batches(launch, iter(jobs), at_once, options)
     elif (options.workers > 1 or options.timeout is not None) and not options.dry_run:
-        with Workers(bench, options.workers) as workers:
+        with Workers(runner, options.workers) as workers:
             yield workers.run
     else:
-        yield lambda jobs: map(bench.run, jobs)
+        yield lambda jobs: map(runner.run_job, jobs)
 
 
-def _in_batches(launch: Launch, jobs: Iterator[Job], size: int | None, options: Options) -> Iterator[Outcome]:
+def _in_batches(launch: Launch, jobs: Iterator[Job], size: int | None, options: SweepOptions) -> Iterator[JobOutcome]:
     while batch := list(islice(jobs, size)):
         yield from launch(batch, options)
 
 
-def _as_it_is(outcome: Outcome) -> Outcome:
+def _as_it_is(outcome: JobOutcome) -> JobOutcome:
     return outcome
 
 
 @dataclass
-class Course:
+class SweepLoop:
     """Runs jobs until all came to an end or too many failed.
 
     Attributes
     ----------
-    options : Options
-    display : Display
-    outcomes : list of Outcome
+    options : SweepOptions
+    display : SweepDisplay
+    outcomes : list of JobOutcome
         Is added to.
-    heed : callable
+    on_outcome : callable
         Is told each outcome, and says how it is to be shown.
     """
 
-    options: Options
-    display: Display
-    outcomes: list[Outcome]
-    heed: Callable[[Outcome], Outcome] = _as_it_is
+    options: SweepOptions
+    display: SweepDisplay
+    outcomes: list[JobOutcome]
+    on_outcome: Callable[[JobOutcome], JobOutcome] = _as_it_is
     _stopped: bool = field(default=False)
 
-    def through(self, jobs: Iterable[Job], run: Run) -> None:
+    def run(self, jobs: Iterable[Job], run: Run) -> None:
         """Run jobs; those that another process runs are looked at again until they are done."""
         with self.display:
             while not self._stopped:
@@ -135,16 +139,16 @@ class Course:
                 jobs = [given[number] for number in waiting]
                 if not jobs:
                     return
-                self.display.wait(len(jobs))
-                time.sleep(PATIENCE_SECONDS)
+                self.display.show_waiting(len(jobs))
+                time.sleep(POLL_SECONDS)
 
-    def note(self, outcome: Outcome) -> bool:
+    def note(self, outcome: JobOutcome) -> bool:
         """Take note of an outcome; False if another process runs the job."""
         if outcome.kind == BUSY:
             return False
-        outcome = self.heed(outcome)
+        outcome = self.on_outcome(outcome)
         self.outcomes.append(outcome)
-        self.display.tell(outcome)
+        self.display.show_outcome(outcome)
         allowed = self.options.failures_allowed
         self._stopped |= allowed is not None and sum(each.went_wrong for each in self.outcomes) >= allowed
         return True

@@ -1,4 +1,4 @@
-"""A bench: where one process runs jobs, one after the other, and lets none of them harm the next."""
+"""A runner: where one process runs jobs, one after the other, and lets none of them harm the next."""
 
 from __future__ import annotations
 
@@ -16,11 +16,22 @@ from bakeoff.pipeline.identity import config_hash
 from bakeoff.pipeline.job import Judge, Prepared, Resources, Result, execute, go_on, prepare, run_name
 from bakeoff.pipeline.report import mean_and_deviation, summary
 from bakeoff.pipeline.sweep.claims import Claims
-from bakeoff.pipeline.sweep.jobs import BUSY, FAILED, FINISHED, KILLED, PRUNED, REFUSED, SKIPPED, Job, Outcome, Standing
+from bakeoff.pipeline.sweep.jobs import (
+    BUSY,
+    FAILED,
+    FINISHED,
+    KILLED,
+    REFUSED,
+    SKIPPED,
+    STOPPED,
+    Job,
+    JobOutcome,
+    JobProgress,
+)
 from bakeoff.pipeline.tracking import history
-from bakeoff.pipeline.tracking.store import SQLITE, Store
+from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
-PREPARED_BYTES = 1 << 26
+MAX_PREPARED_BYTES = 1 << 26
 """So much memory may be taken by the splits of jobs that were checked and wait."""
 
 
@@ -29,7 +40,7 @@ class TimedOut(BaseException):
 
 
 @dataclass
-class Bench:
+class JobRunner:
     """Where one process runs jobs.
 
     Parameters
@@ -43,18 +54,18 @@ class Bench:
     began : callable
         Is told when the time of a job begins.
     judge : callable or None
-        Says of a job's standing after each fold whether to go on.
+        Says of a job's progress after each fold whether to go on.
     """
 
     resume: bool = True
     timeout: float | None = None
     tracebacks: bool = False
     began: Callable[[], None] = lambda: None
-    judge: Callable[[Standing], bool] | None = None
+    judge: Callable[[JobProgress], bool] | None = None
     resources: Resources = field(default_factory=Resources)
     _claims: dict[str, Claims] = field(default_factory=dict)
     _prepared: dict[int, tuple[Job, Prepared]] = field(default_factory=dict)
-    _room: int = PREPARED_BYTES
+    _room: int = MAX_PREPARED_BYTES
 
     def claims(self, store: Store) -> Claims:
         """Return the claims on a store's jobs."""
@@ -62,7 +73,7 @@ class Bench:
             self._claims[store.uri] = Claims.beside(store.uri)
         return self._claims[store.uri]
 
-    def identify(self, number: int, spec: Mapping[str, Any], request: Request, asked: bool = True) -> Job:
+    def identify_job(self, number: int, spec: Mapping[str, Any], request: Request, asked: bool = True) -> Job:
         """Return the job of a settled configuration; for its hash the data must be read.
 
         Parameters
@@ -84,7 +95,7 @@ class Bench:
         seen = -1 if not asked else 0 if store is None else self.claims(store).count(key)
         return Job(number, name, key, spec, request, seen)
 
-    def check(self, job: Job) -> None:
+    def check_job(self, job: Job) -> None:
         """Prepare a job; what small jobs need is kept until they run.
 
         Raises
@@ -101,7 +112,7 @@ class Bench:
         of, prepared = self._prepared.pop(job.number, (None, None))
         return prepared if prepared and of is job else prepare(job.spec, job.request, self.resources)
 
-    def run(self, job: Job) -> Outcome:
+    def run_job(self, job: Job) -> JobOutcome:
         """Run a job, unless it is done or runs elsewhere.
 
         Raises
@@ -113,41 +124,41 @@ class Bench:
             tracker = self.resources.tracker(job.spec)
             tracker.open()
         except UserError as refusal:
-            return Outcome(job.number, job.name, REFUSED, str(refusal))
+            return JobOutcome(job.number, job.name, REFUSED, str(refusal))
         if tracker.store is None or not self.resume:
             return self._attempt(job)
         with self.claims(tracker.store).hold(job.hash) as count:
             if count is None:
-                return Outcome(job.number, job.name, BUSY, "another process runs it")
+                return JobOutcome(job.number, job.name, BUSY, "another process runs it")
             done = self._done_meanwhile(job, count, tracker.store)
             return done or self._attempt(job)
 
-    def _done_meanwhile(self, job: Job, count: int, store: Store) -> Outcome | None:
+    def _done_meanwhile(self, job: Job, count: int, store: Store) -> JobOutcome | None:
         """Ask the store again if anybody may have run the job since it was asked."""
-        if store.uri.startswith(SQLITE) and count == job.seen and count % 2 == 0:
+        if store.uri.startswith(SQLITE_PREFIX) and count == job.seen and count % 2 == 0:
             return None
-        run_id = history.finished(store, [job.hash]).get(job.hash)
+        run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
-            return Outcome(job.number, job.name, SKIPPED, run_id=run_id)
-        if history.running_elsewhere(store, job.hash):
-            return Outcome(job.number, job.name, BUSY, "another process runs it")
+            return JobOutcome(job.number, job.name, SKIPPED, run_id=run_id)
+        if history.is_running(store, job.hash):
+            return JobOutcome(job.number, job.name, BUSY, "another process runs it")
         return None
 
-    def _attempt(self, job: Job) -> Outcome:
+    def _attempt(self, job: Job) -> JobOutcome:
         """Run a job, and turn whatever it raises into its outcome."""
         self.began()
         try:
             with _limited(self.timeout):
                 result = execute(self._prepare(job), self.resources.tracker(job.spec), _unwatched, self._judge_of(job))
         except UserError as refusal:
-            return Outcome(job.number, job.name, REFUSED, str(refusal))
+            return JobOutcome(job.number, job.name, REFUSED, str(refusal))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit, MemoryError and RecursionError too
             if self.tracebacks:
                 traceback.print_exc()
-            return Outcome(job.number, job.name, FAILED, f"{type(error).__name__}: {error}")
-        return outcome_of(job, result)
+            return JobOutcome(job.number, job.name, FAILED, f"{type(error).__name__}: {error}")
+        return job_outcome(job, result)
 
     def _judge_of(self, job: Job) -> Judge:
         """Return who is asked after each fold of a job."""
@@ -156,19 +167,19 @@ class Bench:
             return go_on
 
         def judge(experiment: Experiment, folds: Sequence[Fold]) -> bool:
-            return ask(Standing(job.number, len(folds), summary(experiment, folds)))
+            return ask(JobProgress(job.number, len(folds), summary(experiment, folds)))
 
         return judge
 
 
-def outcome_of(job: Job, result: Result) -> Outcome:
+def job_outcome(job: Job, result: Result) -> JobOutcome:
     """Return what is told of a job that ran."""
     headline, metrics = result.experiment.headline, summary(result.experiment, result.folds)
-    return Outcome(
+    return JobOutcome(
         job.number,
         job.name,
-        PRUNED if result.pruned else FINISHED,
-        reason=result.pruned,
+        STOPPED if result.stopped else FINISHED,
+        reason=result.stopped,
         headline=f"test_{headline}",
         value=mean_and_deviation(metrics, f"test_{headline}"),
         score=result.score,
@@ -180,9 +191,9 @@ def outcome_of(job: Job, result: Result) -> Outcome:
     )
 
 
-def killed(job: Job, reason: str) -> Outcome:
+def killed(job: Job, reason: str) -> JobOutcome:
     """Return the outcome of a job whose process was killed."""
-    return Outcome(job.number, job.name, KILLED, reason)
+    return JobOutcome(job.number, job.name, KILLED, reason)
 
 
 def _unwatched(folds: Iterator[Fold], total: int, title: str) -> Iterator[Fold]:

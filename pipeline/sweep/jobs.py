@@ -9,12 +9,12 @@ from typing import Any
 from bakeoff.pipeline.config.invocation import Request
 from bakeoff.pipeline.errors import UserError
 
-FINISHED, SKIPPED, PRUNED = "finished", "skipped", "pruned"
+FINISHED, SKIPPED, STOPPED = "finished", "skipped", "stopped"
 FAILED, KILLED, REFUSED, BUSY = "failed", "killed", "refused", "busy"
 
 
 @dataclass(frozen=True)
-class Draft:
+class ComposedJob:
     """A job as it was composed, or why it could not be.
 
     Attributes
@@ -62,7 +62,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Standing:
+class JobProgress:
     """How a job stands after some of its folds.
 
     Attributes
@@ -81,7 +81,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """What became of a job.
 
     Attributes
@@ -89,7 +89,7 @@ class Outcome:
     number : int
     name : str
     kind : str
-        ``finished``, ``skipped`` (was done already), ``pruned`` (a study stopped it), ``failed``, ``killed``,
+        ``finished``, ``skipped`` (was done already), ``stopped`` (a study stopped it), ``failed``, ``killed``,
         ``refused``, or ``busy`` (runs elsewhere).
     reason : str
         Of what did not finish.
@@ -126,17 +126,17 @@ class Outcome:
         return self.kind in (FAILED, KILLED)
 
 
-def exit_code(outcomes: Iterable[Outcome]) -> int:
+def exit_code(outcomes: Iterable[JobOutcome]) -> int:
     """Return 0 if all is done, 2 if all was refused before anything ran, 1 if something did not finish.
 
     Examples
     --------
-    >>> [exit_code([Outcome(0, "a", kind)]) for kind in ("finished", "skipped", "pruned", "failed", "refused")]
+    >>> [exit_code([JobOutcome(0, "a", kind)]) for kind in ("finished", "skipped", "stopped", "failed", "refused")]
     [0, 0, 0, 1, 2]
     """
     kinds = {outcome.kind for outcome in outcomes}
     if kinds & {FAILED, KILLED, BUSY}:
         return 1
     if REFUSED in kinds:
-        return 1 if kinds & {FINISHED, PRUNED} else 2
+        return 1 if kinds & {FINISHED, STOPPED} else 2
     return 0

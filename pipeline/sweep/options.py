@@ -12,7 +12,7 @@ SEARCHES = ("none", "zip", "grid", "random")
 
 
 @dataclass(frozen=True)
-class Options:
+class SweepOptions:
     """How the jobs of a sweep are run together.
 
     Attributes

@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.job_runner import Bench
-from bakeoff.pipeline.sweep.jobs import Draft, Job
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import ComposedJob, Job
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import Durations
 from bakeoff.pipeline.tracking.store import Store
 
-TO_DO, DONE, INVALID, TWICE = "to do", "done", "invalid", "twice"
+TO_DO, DONE, INVALID, DUPLICATE = "to do", "done", "invalid", "twice"
 
 
 @dataclass(frozen=True)
-class Row:
+class PlanEntry:
     """What is planned for a job.
 
     Attributes
     ----------
-    draft : Draft
+    draft : ComposedJob
     state : str
         ``to do``, ``done`` (finished in the store), ``invalid``, or ``twice`` (the same as an earlier one).
     reason : str
@@ -32,7 +32,7 @@ class Row:
         How long it may take, where the store knows.
     """
 
-    draft: Draft
+    draft: ComposedJob
     state: str
     reason: str = ""
     job: Job | None = None
@@ -48,16 +48,16 @@ class Row:
 class Plan:
     """All jobs of a sweep, in order."""
 
-    rows: tuple[Row, ...]
+    entries: tuple[PlanEntry, ...]
 
-    def of(self, state: str) -> list[Row]:
+    def with_state(self, state: str) -> list[PlanEntry]:
         """Return the rows of a state."""
-        return [row for row in self.rows if row.state == state]
+        return [row for row in self.entries if row.state == state]
 
     @property
     def jobs(self) -> list[Job]:
         """The jobs that are to run."""
-        return [row.job for row in self.of(TO_DO) if row.job is not None]
+        return [row.job for row in self.with_state(TO_DO) if row.job is not None]
 
 
 @dataclass
@@ -66,41 +66,41 @@ class Planner:
 
     Parameters
     ----------
-    bench : Bench
+    runner : JobRunner
         Its datasets and stores are used, so that jobs that run here find them loaded.
     resume : bool
         Ask the store what is done.
     """
 
-    bench: Bench
+    runner: JobRunner
     resume: bool
 
-    def plan(self, drafts: Sequence[Draft]) -> Plan:
+    def make_plan(self, drafts: Sequence[ComposedJob]) -> Plan:
         """Say of each draft whether it is valid, done, or the same as an earlier one."""
         rows = self._once([self._identified(draft) for draft in drafts])
         done = self._done([row.job for row in rows if row.job and row.state == TO_DO]) if self.resume else {}
         return Plan(tuple(self._checked(row, done) for row in rows))
 
-    def estimated(self, plan: Plan) -> Plan:
+    def add_estimates(self, plan: Plan) -> Plan:
         """Return the plan with times, where the store knows some."""
         known: dict[str, Durations] = {}
         for job in plan.jobs:
             store = self._store(job)
             if store is not None and _store_key(job) not in known:
                 known[_store_key(job)] = Durations.of(store)
-        return Plan(tuple(_timed(row, known) for row in plan.rows))
+        return Plan(tuple(_timed(row, known) for row in plan.entries))
 
-    def _identified(self, draft: Draft) -> Row:
+    def _identified(self, draft: ComposedJob) -> PlanEntry:
         """Give the draft its hash, for which its data must be read."""
         if draft.refusal is not None or draft.spec is None or draft.request is None:
-            return Row(draft, INVALID, str(draft.refusal))
+            return PlanEntry(draft, INVALID, str(draft.refusal))
         try:
-            job = self.bench.identify(draft.number, draft.spec, draft.request)
+            job = self.runner.identify_job(draft.number, draft.spec, draft.request)
         except UserError as refusal:
-            return Row(draft, INVALID, str(refusal))
-        return Row(draft, TO_DO, job=job)
+            return PlanEntry(draft, INVALID, str(refusal))
+        return PlanEntry(draft, TO_DO, job=job)
 
-    def _once(self, rows: Sequence[Row]) -> list[Row]:
+    def _once(self, rows: Sequence[PlanEntry]) -> list[PlanEntry]:
         """Leave each job in the plan once."""
         first: dict[tuple[str, str], Job] = {}
         kept = []
@@ -108,7 +108,7 @@ class Planner:
             if row.job is not None:
                 same = first.setdefault((_store_key(row.job), row.job.hash), row.job)
                 if same is not row.job:
-                    row = replace(row, state=TWICE, reason=f"the same as #{same.number}")
+                    row = replace(row, state=DUPLICATE, reason=f"the same as #{same.number}")
             kept.append(row)
         return kept
 
@@ -122,11 +122,11 @@ class Planner:
             store = self._store(asking[0])
             if store is not None:
                 history.end_orphans(store)
-                found = history.finished(store, {job.hash for job in asking})
+                found = history.find_finished_runs(store, {job.hash for job in asking})
                 done |= {(key, each): run_id for each, run_id in found.items()}
         return done
 
-    def _checked(self, row: Row, done: dict[tuple[str, str], str]) -> Row:
+    def _checked(self, row: PlanEntry, done: dict[tuple[str, str], str]) -> PlanEntry:
         """Check what is not done; what is finished was valid."""
         if row.job is None or row.state != TO_DO:
             return row
@@ -134,17 +134,17 @@ class Planner:
         if run_id is not None:
             return replace(row, state=DONE, reason=f"run {run_id}")
         try:
-            self.bench.check(row.job)
+            self.runner.check_job(row.job)
         except UserError as refusal:
             return replace(row, state=INVALID, reason=str(refusal))
         return row
 
     def _store(self, job: Job) -> Store | None:
         """Return the store of a job if it exists; a plan makes none."""
-        return self.bench.resources.tracker(job.spec).find()
+        return self.runner.resources.tracker(job.spec).find()
 
 
-def _timed(row: Row, known: Mapping[str, Durations]) -> Row:
+def _timed(row: PlanEntry, known: Mapping[str, Durations]) -> PlanEntry:
     if row.job is None or row.state != TO_DO or _store_key(row.job) not in known:
         return row
     choices = row.job.request.choices

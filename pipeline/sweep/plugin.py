@@ -17,15 +17,15 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config import settle as config
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.compose import Composer, expand, varying_keys
-from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, Outcome
-from bakeoff.pipeline.sweep.options import Options
+from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
+from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
+from bakeoff.pipeline.sweep.options import SweepOptions
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
 
 @dataclass(frozen=True)
-class Command:
+class SweepCommand:
     """The command of a sweep, as Hydra understood it.
 
     Attributes
@@ -34,9 +34,9 @@ class Command:
         What its jobs are made of.
     overrides : list of Override
         The same, parsed.
-    options : Options
+    options : SweepOptions
     composer : Composer
-    launch : Elsewhere or None
+    launch : RemoteLauncher or None
         Another launcher than Hydra's basic one.
     folder : Path
         Of the sweep.
@@ -46,14 +46,14 @@ class Command:
 
     words: tuple[str, ...]
     overrides: list[Override]
-    options: Options
+    options: SweepOptions
     composer: Composer
-    launch: Elsewhere | None
+    launch: RemoteLauncher | None
     folder: Path
     master: DictConfig
 
     @classmethod
-    def read(cls, words: Sequence[str], context: HydraContext, master: DictConfig) -> Command:
+    def read(cls, words: Sequence[str], context: HydraContext, master: DictConfig) -> SweepCommand:
         """Read what Hydra gives a sweeper.
 
         Raises
@@ -75,7 +75,7 @@ class Command:
             overrides=overrides,
             options=_options(master),
             composer=Composer(context.config_loader, master),
-            launch=None if is_ours else Elsewhere(context, master),
+            launch=None if is_ours else RemoteLauncher(context, master),
             folder=Path(str(master.hydra.sweep.dir)),
             master=master,
         )
@@ -106,39 +106,39 @@ def sweep(params: Sequence[str], context: HydraContext, task: Any, master: DictC
     UserError
         The sweep itself is written wrong; of single jobs the plan tells.
     """
-    from bakeoff.pipeline.sweep.engine import conduct
+    from bakeoff.pipeline.sweep.engine import run_sweep
 
-    command = Command.read([*params, *task.arguments], context, master)
-    jobs = expand(command.overrides, command.options, command.composer) if task.jobs is None else task.jobs
+    command = SweepCommand.read([*params, *task.arguments], context, master)
+    jobs = expand_overrides(command.overrides, command.options, command.composer) if task.jobs is None else task.jobs
     varying = tuple(dict.fromkeys(each.key_or_group for each in command.overrides if each.is_sweep_override()))
     varying += tuple(key for key in varying_keys(jobs) if key not in varying)
-    drafts = [command.composer.draft(number, words, varying) for number, words in enumerate(jobs)]
-    conduct(drafts, command.options, task, command.folder, command.launch)
+    drafts = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
+    run_sweep(drafts, command.options, task, command.folder, command.launch)
     command.record()
 
 
-def _options(master: DictConfig) -> Options:
+def _options(master: DictConfig) -> SweepOptions:
     plain = OmegaConf.to_container(OmegaConf.masked_copy(master, list(config.SWEEP_KEYS)), resolve=True)
     assert isinstance(plain, dict)
     plain["search"] = plain["search"] or {"method": "none"}
-    return Options(**{str(key): value for key, value in plain.items()})
+    return SweepOptions(**{str(key): value for key, value in plain.items()})
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class RemoteLauncher:
     """Another launcher of Hydra's, which may run jobs on other machines."""
 
     context: HydraContext
     master: DictConfig
 
-    def __call__(self, jobs: Sequence[Job], options: Options) -> Iterator[Outcome]:
+    def __call__(self, jobs: Sequence[Job], options: SweepOptions) -> Iterator[JobOutcome]:
         """Launch the jobs and yield their outcomes."""
         named = f"hydra.sweep.dir='{self.master.hydra.sweep.dir}'"
         with read_write(self.master.hydra), open_dict(self.master):  # the others must not make a name of their own
             given = [word for word in self.master.hydra.overrides.hydra if word != named]
             self.master.hydra.overrides.hydra = [*given, named]
         varying = tuple(dict.fromkeys(key for job in jobs for key in job.request.varying))
-        work = RemoteWork(options.resume, options.timeout, varying, jobs[0].request.study)
+        work = RemoteTask(options.resume, options.timeout, varying, jobs[0].request.study)
         launcher = Plugins.instance().instantiate_launcher(self.context, work, self.master)
         returned = launcher.launch([list(job.request.overrides) for job in jobs], initial_job_idx=0)
         try:
@@ -148,20 +148,20 @@ class Elsewhere:
             getattr(returned, "cancel", bool)()
 
 
-def _arrived(job: Job, returned: JobReturn) -> Outcome:
+def _arrived(job: Job, returned: JobReturn) -> JobOutcome:
     """Return the outcome of a job that ran elsewhere; one whose process died has none, and is told as killed."""
     try:
         outcome = returned.return_value
     except UserError as refusal:
-        return Outcome(job.number, job.name, REFUSED, str(refusal))
+        return JobOutcome(job.number, job.name, REFUSED, str(refusal))
     except Exception as error:
-        return Outcome(job.number, job.name, KILLED, str(error))
-    assert isinstance(outcome, Outcome)
+        return JobOutcome(job.number, job.name, KILLED, str(error))
+    assert isinstance(outcome, JobOutcome)
     return outcome
 
 
 @dataclass(frozen=True)
-class RemoteWork:
+class RemoteTask:
     """What another launcher calls for each job: it goes there by pickle, and what it has to say comes back so."""
 
     resume: bool
@@ -169,11 +169,11 @@ class RemoteWork:
     varying: tuple[str, ...]
     study: str | None = None
 
-    def __call__(self, composed: DictConfig) -> Outcome:
+    def __call__(self, composed: DictConfig) -> JobOutcome:
         """Run the job that Hydra composed there."""
-        from bakeoff.pipeline.sweep.job_runner import Bench
+        from bakeoff.pipeline.sweep.job_runner import JobRunner
 
-        bench = Bench(self.resume, self.timeout)
+        runner = JobRunner(self.resume, self.timeout)
         spec = config.settle(config.resolve(composed))
         request = replace(config.request(self.varying), study=self.study)
-        return bench.run(bench.identify(0, spec, request, asked=False))
+        return runner.run_job(runner.identify_job(0, spec, request, asked=False))

@@ -15,7 +15,7 @@ Axis = tuple[str, list[str]]
 """A key and its overrides: ("seed", ["seed=1", "seed=2"])."""
 
 
-def combine(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
+def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
     """Return the overrides of each job: every combination, the last axis fastest, or values side by side.
 
     Parameters
@@ -33,9 +33,9 @@ def combine(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
     Examples
     --------
     >>> axes = [("a", ["a=1", "a=2"]), ("b", ["b=0"]), ("c", ["c=3", "c=4"])]
-    >>> len(combine(axes, "none"))
+    >>> len(combine_axes(axes, "none"))
     4
-    >>> combine(axes, "zip")
+    >>> combine_axes(axes, "zip")
     [('a=1', 'b=0', 'c=3'), ('a=2', 'b=0', 'c=4')]
     """
     if method != "zip":
@@ -48,7 +48,7 @@ def combine(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
     return list(zip(*(values * (jobs if len(values) == 1 else 1) for _, values in axes), strict=True))
 
 
-def points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str, Any]]:
+def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str, Any]]:
     """Return points of a space.
 
     Parameters
@@ -67,9 +67,9 @@ def points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str,
 
     Examples
     --------
-    >>> points({"k": [1, 3], "weights": ["uniform"]}, "grid")
+    >>> space_points({"k": [1, 3], "weights": ["uniform"]}, "grid")
     [{'k': 1, 'weights': 'uniform'}, {'k': 3, 'weights': 'uniform'}]
-    >>> points({"k": list(range(1000)), "p": list(range(1000))}, "random", n=2) == points(
+    >>> space_points({"k": list(range(1000)), "p": list(range(1000))}, "random", n=2) == space_points(
     ...     {"k": list(range(1000)), "p": list(range(1000))}, "random", n=2)
     True
     """

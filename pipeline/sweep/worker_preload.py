@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bakeoff.pipeline.tracking import warm_up
+from bakeoff.pipeline.tracking import preload_modules
 from bakeoff.pipeline.tracking.store import quiet_mlflow
 
 quiet_mlflow()
-warm_up()
+preload_modules()

@@ -16,13 +16,13 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Self
 
-from bakeoff.pipeline.sweep.job_runner import Bench, killed
-from bakeoff.pipeline.sweep.jobs import FINISHED, Job, Outcome, Standing
+from bakeoff.pipeline.sweep.job_runner import JobRunner, killed
+from bakeoff.pipeline.sweep.jobs import FINISHED, Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import history
 
 GRACE_SECONDS = 5.0
 """A job that outlives its time by so much is deaf to signals, and its process is killed."""
-FAREWELL_SECONDS = 20.0
+MAX_SHUTDOWN_SECONDS = 20.0
 """So long a worker may take to end its run before it is killed."""
 
 
@@ -32,19 +32,19 @@ def serve(connection: Connection, resume: bool, timeout: float | None, traceback
     signal.signal(signal.SIGINT, _once)
     gc.freeze()
     judge = partial(_ask, connection) if judged else None
-    bench = Bench(resume, timeout, tracebacks, began=lambda: connection.send(None), judge=judge)
+    runner = JobRunner(resume, timeout, tracebacks, began=lambda: connection.send(None), judge=judge)
     try:
         while True:
-            connection.send(bench.run(connection.recv()))
+            connection.send(runner.run_job(connection.recv()))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         return  # the sweep is over, or its process is gone; the run, if there was one, ended KILLED
 
 
-def _ask(connection: Connection, standing: Standing) -> bool:
+def _ask(connection: Connection, progress: JobProgress) -> bool:
     """Ask the sweep's process whether to go on; meanwhile no alarm rings, which would cut a message in two."""
     left, since = signal.setitimer(signal.ITIMER_REAL, 0)[0], time.monotonic()
     try:
-        connection.send(standing)
+        connection.send(progress)
         return bool(connection.recv())
     except (EOFError, BrokenPipeError, ConnectionResetError):  # that process is gone, and the sweep with it
         raise KeyboardInterrupt from None
@@ -75,13 +75,13 @@ class Workers:
 
     Parameters
     ----------
-    bench : Bench
+    runner : JobRunner
         Of this process; the workers' are made like it.
     count : int
     """
 
-    def __init__(self, bench: Bench, count: int) -> None:
-        self._bench = bench
+    def __init__(self, runner: JobRunner, count: int) -> None:
+        self._runner = runner
         self._count = count
         self._crew: list[Worker] = []
 
@@ -98,15 +98,15 @@ class Workers:
             if worker.job is not None:
                 worker.process.terminate()  # it ends its run KILLED
         for worker in self._crew:
-            worker.process.join(FAREWELL_SECONDS)
+            worker.process.join(MAX_SHUTDOWN_SECONDS)
             worker.process.kill()
             worker.process.join()
         for job in [worker.job for worker in self._crew if worker.job is not None]:
-            store = self._bench.resources.tracker(job.spec).find()
+            store = self._runner.resources.tracker(job.spec).find()
             if store is not None:  # a worker may have been stopped just between making its run and answering for it
-                history.after_death(store, "the sweep was stopped")
+                history.end_killed_runs(store, "the sweep was stopped")
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
         """Run jobs, and yield their outcomes as they come."""
         left = iter(jobs)
         while True:
@@ -124,11 +124,11 @@ class Workers:
                         yield outcome
                 elif self._is_overdue(self._crew[position]):
                     self._crew[position].process.kill()
-                    yield self._lost(position, f"it took longer than timeout={self._bench.timeout:g} seconds")
+                    yield self._lost(position, f"it took longer than timeout={self._runner.timeout:g} seconds")
 
     def _hire(self) -> Worker:
         mine, theirs = self._context.Pipe()
-        settings = (self._bench.resume, self._bench.timeout, self._bench.tracebacks, self._bench.judge is not None)
+        settings = (self._runner.resume, self._runner.timeout, self._runner.tracebacks, self._runner.judge is not None)
         process = self._context.Process(target=serve, args=(theirs, *settings), daemon=True)
         process.start()
         theirs.close()
@@ -142,13 +142,13 @@ class Workers:
             self._crew[position].connection.send(job)
         self._crew[position].job, self._crew[position].since = job, None
 
-    def _hear(self, position: int) -> Outcome | None:
+    def _hear(self, position: int) -> JobOutcome | None:
         """Return a job's outcome; None for the word that its time began, and for a question, which is answered."""
         worker = self._crew[position]
         try:
-            heard: Outcome | Standing | None = worker.connection.recv()
-            if isinstance(heard, Standing) and self._bench.judge is not None:
-                worker.connection.send(self._bench.judge(heard))
+            heard: JobOutcome | JobProgress | None = worker.connection.recv()
+            if isinstance(heard, JobProgress) and self._runner.judge is not None:
+                worker.connection.send(self._runner.judge(heard))
         except (EOFError, BrokenPipeError, ConnectionResetError):
             worker.process.join()
             code = worker.process.exitcode
@@ -156,12 +156,12 @@ class Workers:
             return self._lost(position, f"its process ended by {told}")
         if heard is None:
             worker.since = time.monotonic()
-        if not isinstance(heard, Outcome):
+        if not isinstance(heard, JobOutcome):
             return None
         worker.job = None
         return heard
 
-    def _lost(self, position: int, reason: str) -> Outcome:
+    def _lost(self, position: int, reason: str) -> JobOutcome:
         """Put a fresh worker in the place of a dead one, and end its run."""
         worker = self._crew[position]
         job = worker.job
@@ -169,12 +169,12 @@ class Workers:
         worker.process.join()
         worker.connection.close()
         self._crew[position] = self._hire()
-        store = self._bench.resources.tracker(job.spec).find()
+        store = self._runner.resources.tracker(job.spec).find()
         if store is not None:
-            history.after_death(store, reason)
-            run_id = history.finished(store, [job.hash]).get(job.hash)
-            if run_id is not None and self._bench.resume:  # it was killed after its last word to the store
-                return Outcome(job.number, job.name, FINISHED, run_id=run_id)
+            history.end_killed_runs(store, reason)
+            run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
+            if run_id is not None and self._runner.resume:  # it was killed after its last word to the store
+                return JobOutcome(job.number, job.name, FINISHED, run_id=run_id)
         return killed(job, reason)
 
     def _is_overdue(self, worker: Worker) -> bool:
@@ -182,9 +182,9 @@ class Workers:
 
     def _left(self, worker: Worker) -> float | None:
         """Return the seconds until a job is overdue; None if it never is, or did not begin."""
-        if self._bench.timeout is None or worker.job is None or worker.since is None:
+        if self._runner.timeout is None or worker.job is None or worker.since is None:
             return None
-        return max(0.0, worker.since + self._bench.timeout + GRACE_SECONDS - time.monotonic())
+        return max(0.0, worker.since + self._runner.timeout + GRACE_SECONDS - time.monotonic())
 
     def _until_overdue(self) -> float | None:
         left = [seconds for worker in self._crew if (seconds := self._left(worker)) is not None]

@@ -4,8 +4,18 @@
 MLflow is imported when the first run starts, so that a refusal costs no time.
 """
 
-from bakeoff.pipeline.tracking.interface import Description, Figure, Run, Stopped, Tracker
-from bakeoff.pipeline.tracking.models import load_model, warm_up
+from bakeoff.pipeline.tracking.interface import Figure, Run, RunDescription, RunStopped, Tracker
+from bakeoff.pipeline.tracking.models import load_model, preload_modules
 from bakeoff.pipeline.tracking.trackers import MLflowTracker, NoTracker
 
-__all__ = ["Description", "Figure", "MLflowTracker", "NoTracker", "Run", "Stopped", "Tracker", "load_model", "warm_up"]
+__all__ = [
+    "Figure",
+    "MLflowTracker",
+    "NoTracker",
+    "Run",
+    "RunDescription",
+    "RunStopped",
+    "Tracker",
+    "load_model",
+    "preload_modules",
+]

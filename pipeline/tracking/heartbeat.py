@@ -1,4 +1,4 @@
-"""A pulse: while a run lasts, it says from time to time that it is alive."""
+"""A heartbeat: while a run lasts, it says from time to time that it is alive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from bakeoff.pipeline.tracking.history import HEARTBEAT_SECONDS
 
 
-class Pulse:
+class Heartbeat:
     """Calls a function after some seconds, then every so many, until it is stopped; shorter runs never hear it.
 
     Parameters
@@ -28,7 +28,7 @@ class Pulse:
         self._first = seconds if first is None else first
         self._seconds = seconds
         self._stopped = threading.Event()
-        threading.Thread(target=self._go, name="pulse", daemon=True).start()
+        threading.Thread(target=self._go, name="heartbeat", daemon=True).start()
 
     def stop(self) -> None:
         """End it."""

@@ -17,18 +17,18 @@ HEARTBEAT_SECONDS = 60.0
 """A run that takes longer says so often, in its tag ``heartbeat``, that it is alive."""
 SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
 """A run of another machine that was silent for so long is taken for dead."""
-FEW = 20
+MAX_SINGLE_QUERIES = 20
 """So many jobs are asked for one by one."""
 
 
-def finished(store: Store, hashes: Collection[str]) -> dict[str, str]:
+def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
     """Return the finished runs of jobs: ``config_hash`` -> run id.
 
     Many jobs are looked for among the newest runs first, which costs a third of asking for each (on SQLite 2 ms instead
     of 5); not among all, since a store may hold far more runs than the sweep has jobs.
     """
     wanted, found = set(hashes), dict[str, str]()
-    most = 2 * len(wanted) if len(wanted) > FEW else 0
+    most = 2 * len(wanted) if len(wanted) > MAX_SINGLE_QUERIES else 0
     seen = 0
     for run in _search(store, "status = 'FINISHED'", most):
         seen += 1
@@ -43,12 +43,12 @@ def finished(store: Store, hashes: Collection[str]) -> dict[str, str]:
     return found | {each: str(run.info.run_id) for each, query in queries for run in _search(store, query, most=1)}
 
 
-def metrics(store: Store, run_id: str) -> dict[str, float]:
+def read_metrics(store: Store, run_id: str) -> dict[str, float]:
     """Return what a run measured: means over folds, by name."""
     return dict(store.client.get_run(run_id).data.metrics)
 
 
-def running_elsewhere(store: Store, job_hash: str) -> bool:
+def is_running(store: Store, job_hash: str) -> bool:
     """Whether a living process runs the job, as far as the store knows."""
     query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"
     return any(not _is_dead(run) for run in _search(store, query))
@@ -71,7 +71,7 @@ def end_orphans(store: Store, reason: str = "its process ended without a word") 
     return ended
 
 
-def after_death(store: Store, reason: str) -> list[str]:
+def end_killed_runs(store: Store, reason: str) -> list[str]:
     """End the run of a process that was just killed.
 
     SQLite's write-ahead log may hold a last commit of that process which nobody sees until the file is opened anew: a
@@ -81,7 +81,7 @@ def after_death(store: Store, reason: str) -> list[str]:
     return end_orphans(store, reason)
 
 
-def failed(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
+def find_failed_jobs(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
     """Return the overrides of the jobs that ended FAILED or KILLED, and were never FINISHED, the oldest first.
 
     A run that a study stopped because further folds were not worth their time is none of them.
@@ -98,7 +98,7 @@ def failed(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
             tags = run.data.tags
             if "config_hash" in tags and "overrides" in tags and "pruned" not in tags:
                 lost[tags["config_hash"]] = tuple(json.loads(tags["overrides"]))
-    done = finished(store, lost)
+    done = find_finished_runs(store, lost)
     return [overrides for key, overrides in lost.items() if key not in done]
 
 
@@ -145,10 +145,10 @@ def _search(store: Store, query: str, most: int | None = None) -> Iterator[Any]:
 def _is_dead(run: Any) -> bool:
     tags = run.data.tags
     pid, started, heartbeat = int(tags.get("pid", 0)), run.info.start_time / 1000, float(tags.get("heartbeat", 0))
-    return is_gone(tags.get("host"), pid, started, heartbeat)
+    return is_process_gone(tags.get("host"), pid, started, heartbeat)
 
 
-def is_gone(host: str | None, pid: int, since: float, heartbeat: float) -> bool:
+def is_process_gone(host: str | None, pid: int, since: float, heartbeat: float) -> bool:
     """Whether a process is gone: of this machine by its number, of another one if it was silent for long.
 
     Parameters
@@ -159,11 +159,11 @@ def is_gone(host: str | None, pid: int, since: float, heartbeat: float) -> bool:
         When it was seen first and last, in seconds since 1970.
     """
     if host == socket.gethostname():
-        return not is_alive(pid, since)
+        return not is_process_alive(pid, since)
     return time.time() - heartbeat > SILENT_SECONDS
 
 
-def is_alive(pid: int, since: float) -> bool:
+def is_process_alive(pid: int, since: float) -> bool:
     """Whether a process of this machine lives, and is the one that lived at a time (numbers are given again).
 
     Parameters
@@ -174,7 +174,7 @@ def is_alive(pid: int, since: float) -> bool:
 
     Examples
     --------
-    >>> is_alive(os.getpid(), time.time()), is_alive(os.getpid(), 0.0)
+    >>> is_process_alive(os.getpid(), time.time()), is_process_alive(os.getpid(), 0.0)
     (True, False)
     """
     try:

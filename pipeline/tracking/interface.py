@@ -12,7 +12,7 @@ from bakeoff.pipeline.tracking.store import Store
 
 
 @dataclass(frozen=True)
-class Description:
+class RunDescription:
     """What is known of a run before it starts.
 
     Attributes
@@ -33,7 +33,7 @@ class Description:
     trust: tuple[str, ...] = ()
 
 
-class Stopped(Exception):
+class RunStopped(Exception):
     """Somebody saw after a fold that the others are not worth their time; says after which."""
 
 
@@ -70,5 +70,5 @@ class Tracker(Protocol):
     def open(self) -> None:
         """Make the store if need be, once; refuse now if runs could not be kept later."""
 
-    def run(self, description: Description, experiment: Experiment) -> Any:
+    def run(self, description: RunDescription, experiment: Experiment) -> Any:
         """Return a context manager that gives a `Run`."""

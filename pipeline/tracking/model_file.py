@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bakeoff.pipeline.stages.dataset import Dataset
 
-REVIEWED = frozenset({
+REVIEWED_TYPES = frozenset({
     "numpy.dtype",
     "numpy.mean",
     "scipy._lib.array_api_compat.numpy._aliases.asarray",
@@ -58,7 +58,7 @@ REVIEWED = frozenset({
 })  # fmt: skip
 
 
-MODEL = "model.skops"
+MODEL_FILE_NAME = "model.skops"
 """The name that MLflow gives to the file of a model."""
 
 
@@ -85,7 +85,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
 
     found = list(skops.io.get_untrusted_types(data=dumped))
     packages = {learner.__module__.split(".")[0] for learner in learners.REGISTRY.values()} | {*trust}
-    strange = [name for name in found if name not in REVIEWED and name.split(".")[0] not in packages]
+    strange = [name for name in found if name not in REVIEWED_TYPES and name.split(".")[0] not in packages]
     if strange:
         raise UntrustedType(
             f"the model holds {', '.join(strange)}, which no one has reviewed for safe loading; "
@@ -94,7 +94,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
     return found
 
 
-def save(model: Any, folder: Path, record: Model, dataset: Dataset, trust: Sequence[str] = ()) -> None:
+def save_model(model: Any, folder: Path, record: Model, dataset: Dataset, trust: Sequence[str] = ()) -> None:
     """Write a fitted pipeline as an MLflow model.
 
     Parameters
@@ -112,34 +112,34 @@ def save(model: Any, folder: Path, record: Model, dataset: Dataset, trust: Seque
 
     dumped = skops.io.dumps(model)
     types = trusted_types(dumped, trust)
-    (folder / MODEL).write_bytes(dumped)
-    for name, text in environment().items():
+    (folder / MODEL_FILE_NAME).write_bytes(dumped)
+    for name, text in environment_files().items():
         (folder / name).write_text(text)
-    add_flavours(record, types)
-    record.signature = signature(dataset)
+    add_flavors(record, types)
+    record.signature = model_signature(dataset)
     record.model_size_bytes = len(dumped)
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # MLflow would take the one in Python, in ten times as long
     (folder / "MLmodel").write_text(yaml.dump(record.to_dict(), Dumper=dumper))
 
 
-def add_flavours(record: Model, types: Sequence[str]) -> None:
+def add_flavors(record: Model, types: Sequence[str]) -> None:
     """Say how the file is loaded: as a scikit-learn estimator, and as what MLflow serves, whatever it is.
 
-    This and `environment` are what `mlflow.sklearn.save_model` writes, which a test compares; it would also look
+    This and `environment_files` are what `mlflow.sklearn.save_model` writes, which a test compares; it would also look
     through all installed packages, to warn of versions that differ from the ones just read: a tenth of a short run.
     """
     record.add_flavor(
         "python_function",
         env={"conda": "conda.yaml", "virtualenv": "python_env.yaml"},
         loader_module="mlflow.sklearn",
-        model_path=MODEL,
+        model_path=MODEL_FILE_NAME,
         predict_fn="predict",
         python_version=platform.python_version(),
     )
     record.add_flavor(
         "sklearn",
         code=None,
-        pickled_model=MODEL,
+        pickled_model=MODEL_FILE_NAME,
         serialization_format="skops",
         sklearn_version=sklearn.__version__,
         skops_trusted_types=list(types),
@@ -147,7 +147,7 @@ def add_flavours(record: Model, types: Sequence[str]) -> None:
 
 
 @cache
-def environment() -> Mapping[str, str]:
+def environment_files() -> Mapping[str, str]:
     """Return the files that say which packages a model wants, for pip, conda and virtualenv: name -> text."""
     python, tools = platform.python_version(), ("pip", "setuptools", "wheel")
     installed = {name: each for name in tools for each in pinned(name)}
@@ -170,7 +170,7 @@ def environment() -> Mapping[str, str]:
     }
 
 
-def signature(dataset: Dataset) -> ModelSignature:
+def model_signature(dataset: Dataset) -> ModelSignature:
     """Return the columns that the model takes and what it gives: numbers as double, nominal values as string."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema, TensorSpec

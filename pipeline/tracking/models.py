@@ -15,19 +15,19 @@ from urllib.request import url2pathname
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Model
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.tracking import model_file as artefact
-from bakeoff.pipeline.tracking.interface import Description
+from bakeoff.pipeline.tracking import model_file
+from bakeoff.pipeline.tracking.interface import RunDescription
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 
-def log_model(store: Store, run_id: str, description: Description, dataset: Dataset, model: Model) -> None:
+def log_model(store: Store, run_id: str, description: RunDescription, dataset: Dataset, model: Model) -> None:
     """Save a run's model, as READY, or FAILED if it cannot be written.
 
     Parameters
     ----------
     store : Store
     run_id : str
-    description : Description
+    description : RunDescription
         Of the run: the model has its name.
     dataset : Dataset
         Tells which columns the model takes.
@@ -47,7 +47,7 @@ def log_model(store: Store, run_id: str, description: Description, dataset: Data
     try:
         upload = partial(client.log_model_artifacts, logged.model_id)
         with artifact_folder(logged.artifact_location, upload) as folder:
-            artefact.save(model.pipeline, folder, record, dataset, description.trust)
+            model_file.save_model(model.pipeline, folder, record, dataset, description.trust)
     except BaseException:
         client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
         raise
@@ -130,7 +130,7 @@ def _latest(store: Store) -> str:
     return str(found[0].info.run_id)
 
 
-def warm_up() -> None:
+def preload_modules() -> None:
     """Import now what a run needs later."""
     for module in ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io"):
         importlib.import_module(module)

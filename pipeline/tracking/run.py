@@ -18,8 +18,8 @@ import numpy as np
 from bakeoff.pipeline import report
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.heartbeat import Pulse
-from bakeoff.pipeline.tracking.interface import Description, Figure
+from bakeoff.pipeline.tracking.heartbeat import Heartbeat
+from bakeoff.pipeline.tracking.interface import Figure, RunDescription
 from bakeoff.pipeline.tracking.models import artifact_folder, log_model
 from bakeoff.pipeline.tracking.store import Store
 
@@ -35,7 +35,7 @@ class MLflowRun:
     """One run: values are gathered and written in few batches."""
 
     def __init__(
-        self, store: Store, run_id: str, description: Description, experiment: Experiment, keep_model: bool
+        self, store: Store, run_id: str, description: RunDescription, experiment: Experiment, keep_model: bool
     ) -> None:
         self.run_id: str | None = run_id
         self._id = run_id
@@ -50,10 +50,10 @@ class MLflowRun:
         self._flushed = time.monotonic()
         self._unwritten = _params(description.params)
         self._writing = Lock()
-        self._pulse = Pulse(self._beat, first=FLUSH_SECONDS)
+        self._heartbeat = Heartbeat(self._beat, first=FLUSH_SECONDS)
 
     @classmethod
-    def create(cls, store: Store, description: Description, experiment: Experiment, keep_model: bool) -> MLflowRun:
+    def create(cls, store: Store, description: RunDescription, experiment: Experiment, keep_model: bool) -> MLflowRun:
         """Create the run, with its tags, in one call: from then on somebody must end it."""
         tags = {**provenance_tags(), "mlflow.note.content": experiment.dataset.describe(), **description.tags}
         created = store.client.create_run(
@@ -113,7 +113,7 @@ class MLflowRun:
 
     def end(self, status: str) -> None:
         """Set the final status."""
-        self._pulse.stop()
+        self._heartbeat.stop()
         self._client.set_terminated(self._id, status)
 
     def _scores(self) -> list[Metric]:
@@ -133,7 +133,7 @@ class MLflowRun:
         return [*_metrics(means), *folds]
 
     def _batch(self, metrics: Sequence[Metric], params: Sequence[Param] = ()) -> None:
-        """Write in as few calls as may be: a batch holds 1,000 values.  The pulse may write at the same time."""
+        """Write in as few calls as may be: a batch holds 1,000 values.  The heartbeat may write at the same time."""
         most = 900  # with 100 params
         with self._writing:
             params, self._unwritten = [*self._unwritten, *params], []

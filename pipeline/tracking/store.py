@@ -14,8 +14,8 @@ from bakeoff.pipeline.errors import UserError
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-DEFAULT = "outputs/mlflow.db"
-SQLITE = "sqlite:///"
+DEFAULT_URI = "outputs/mlflow.db"
+SQLITE_PREFIX = "sqlite:///"
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ def store_uri(given: str | None) -> str:
     >>> store_uri("http://127.0.0.1:5000")
     'http://127.0.0.1:5000'
     """
-    uri = str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT)
-    if uri.startswith(SQLITE) or "://" not in uri:
-        path = Path(uri.removeprefix(SQLITE)).expanduser().absolute()
+    uri = str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
+    if uri.startswith(SQLITE_PREFIX) or "://" not in uri:
+        path = Path(uri.removeprefix(SQLITE_PREFIX)).expanduser().absolute()
         if path.is_dir():
             raise UserError(
                 f"tracking.uri={uri!r} is a folder; name a SQLite file in it, such as {path / 'mlflow.db'}."
             )
-        return f"{SQLITE}{path}"
+        return f"{SQLITE_PREFIX}{path}"
     if uri.startswith("file:"):
         raise UserError(
             f"tracking.uri={uri!r}: MLflow keeps no runs in folders any more; name a SQLite file or a server."
@@ -68,9 +68,9 @@ def store_uri(given: str | None) -> str:
     return uri
 
 
-def exists(uri: str) -> bool:
+def store_exists(uri: str) -> bool:
     """Whether there is a store at a URI, as from `store_uri`; of a server that is taken for granted."""
-    return not uri.startswith(SQLITE) or Path(uri.removeprefix(SQLITE)).is_file()
+    return not uri.startswith(SQLITE_PREFIX) or Path(uri.removeprefix(SQLITE_PREFIX)).is_file()
 
 
 def open_store(given: str | None, experiment: str, create: bool = True) -> Store:
@@ -92,8 +92,8 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     """
     uri = store_uri(given)
     quiet_mlflow()
-    if uri.startswith(SQLITE):
-        path = Path(uri.removeprefix(SQLITE))
+    if uri.startswith(SQLITE_PREFIX):
+        path = Path(uri.removeprefix(SQLITE_PREFIX))
         if not create and not path.is_file():
             raise UserError(
                 f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI."
@@ -141,7 +141,7 @@ def _create_aside(path: Path) -> None:
         draft = Path(folder) / path.name
         from mlflow import MlflowClient
 
-        MlflowClient(tracking_uri=f"{SQLITE}{draft}").search_experiments(max_results=1)
+        MlflowClient(tracking_uri=f"{SQLITE_PREFIX}{draft}").search_experiments(max_results=1)
         with sqlite3.connect(draft) as database:
             database.execute("PRAGMA journal_mode=WAL")
         database.close()
@@ -172,8 +172,8 @@ def _experiment_id(client: MlflowClient, uri: str, name: str) -> str:
 
     found = client.get_experiment_by_name(name)
     if found is None:
-        beside = uri.startswith(SQLITE)
-        location = (Path(uri.removeprefix(SQLITE)).parent / "artifacts" / name).as_uri() if beside else None
+        beside = uri.startswith(SQLITE_PREFIX)
+        location = (Path(uri.removeprefix(SQLITE_PREFIX)).parent / "artifacts" / name).as_uri() if beside else None
         try:
             return str(client.create_experiment(name, artifact_location=location))
         except MlflowException:  # another process created it in between

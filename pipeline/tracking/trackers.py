@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
-from bakeoff.pipeline.tracking.interface import Description, Figure, Stopped
+from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped
 from bakeoff.pipeline.tracking.run import MLflowRun
-from bakeoff.pipeline.tracking.store import Store, exists, open_store, store_uri
+from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
 
 
 @dataclass
@@ -39,7 +39,7 @@ class NoTracker:
         """Do nothing."""
 
     @contextmanager
-    def run(self, description: Description, experiment: Experiment) -> Iterator[NoRun]:
+    def run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
         """Give a run of which nothing is kept."""
         yield NoRun()
 
@@ -65,7 +65,7 @@ class MLflowTracker:
 
     def find(self) -> Store | None:
         """Return the store if there is one already; make none."""
-        if self.store is None and exists(store_uri(self.uri)):
+        if self.store is None and store_exists(store_uri(self.uri)):
             self.open()
         return self.store
 
@@ -75,7 +75,7 @@ class MLflowTracker:
             self.store = open_store(self.uri, str(self.experiment))
 
     @contextmanager
-    def run(self, description: Description, experiment: Experiment) -> Iterator[MLflowRun]:
+    def run(self, description: RunDescription, experiment: Experiment) -> Iterator[MLflowRun]:
         """Start a run; it ends FINISHED, FAILED with its traceback, or KILLED by a signal or a judge."""
         self.open()
         assert self.store is not None
@@ -83,7 +83,7 @@ class MLflowTracker:
         try:
             run.begin()
             yield run
-        except Stopped as stopped:
+        except RunStopped as stopped:
             run.stop(str(stopped))
             raise
         except BaseException as error:

@@ -17,7 +17,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.launcher.payload import Place
 from bakeoff.pipeline.launcher.returns import Returns
-from bakeoff.pipeline.sweep.plugin import RemoteWork
+from bakeoff.pipeline.sweep.plugin import RemoteTask
 from bakeoff.pipeline.tracking.store import create_sqlite
 
 SWEEP = ("-m", "learner=knn,majority", "dataset=iris")
@@ -106,5 +106,5 @@ def test_looking_at_a_store_again_takes_no_lock_from_whoever_writes_to_it(tmp_pa
 
 
 def test_the_task_goes_by_pickle() -> None:
-    work = RemoteWork(resume=True, timeout=60.0, varying=("learner",))
+    work = RemoteTask(resume=True, timeout=60.0, varying=("learner",))
     assert pickle.loads(pickle.dumps(work)) == work

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import elsewhere
 import pytest
+import subprocess_sweep
 
 from benchmarks.mlflow_server import Server
 
@@ -46,28 +46,28 @@ def cluster() -> Iterator[str]:
 def sweep(folder: Path, cluster: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a sweep on the cluster."""
     where = ("hydra/launcher=ray", f"hydra.launcher.ray.init.address='{cluster}'")
-    return elsewhere.bakeoff(folder, *words, *where, **LOOPBACK)
+    return subprocess_sweep.bakeoff(folder, *words, *where, **LOOPBACK)
 
 
 def test_two_nodes_measure_what_one_core_does_to_the_last_bit(
     tmp_path: Path, cluster: str, server: Server, serial: Mapping[str, Any]
 ) -> None:
-    answer = sweep(tmp_path, cluster, *elsewhere.SWEEP, f"tracking.uri={server.uri}")
+    answer = sweep(tmp_path, cluster, *subprocess_sweep.SWEEP, f"tracking.uri={server.uri}")
     assert answer.returncode == 0, answer.stderr
-    assert elsewhere.scores(server.uri) == serial
-    processes = {run.data.tags["pid"] for run in elsewhere.runs(server.uri)}
+    assert subprocess_sweep.scores(server.uri) == serial
+    processes = {run.data.tags["pid"] for run in subprocess_sweep.runs(server.uri)}
     assert len(processes) == 2  # one a node, which stays warm
 
 
 def test_a_killed_worker_costs_its_job_alone(tmp_path: Path, cluster: str) -> None:
-    answer = sweep(tmp_path, cluster, *elsewhere.write_deadly_learner(tmp_path))
+    answer = sweep(tmp_path, cluster, *subprocess_sweep.write_deadly_learner(tmp_path))
     assert answer.returncode == 1
     assert "deadly" in answer.stderr
     assert "its worker ended" in answer.stderr
-    assert set(elsewhere.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
+    assert set(subprocess_sweep.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
 
 
 def test_a_cluster_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    answer = sweep(tmp_path, "127.0.0.1:1", *elsewhere.SWEEP)
+    answer = sweep(tmp_path, "127.0.0.1:1", *subprocess_sweep.SWEEP)
     assert answer.returncode == 2
     assert "hydra.launcher.ray.init.address='127.0.0.1:1': no Ray answers there" in answer.stderr

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import elsewhere
 import pytest
+import subprocess_sweep
 from conftest import no_postgres
 
 from benchmarks import mlflow_server
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.skipif(bool(no_postgres()), reason=no_postgres())
 def test_the_server_keeps_what_the_file_does_to_the_last_bit(
     tmp_path: Path, server: mlflow_server.Server, serial: Mapping[str, Any]
 ) -> None:
-    answer = elsewhere.bakeoff(tmp_path, *elsewhere.SWEEP, MLFLOW_TRACKING_URI=server.uri)
+    answer = subprocess_sweep.bakeoff(tmp_path, *subprocess_sweep.SWEEP, MLFLOW_TRACKING_URI=server.uri)
     assert answer.returncode == 0, answer.stderr
-    assert elsewhere.scores(server.uri) == serial
+    assert subprocess_sweep.scores(server.uri) == serial
     assert "View run" not in answer.stdout
 
 
@@ -34,7 +34,7 @@ def test_eight_processes_at_once_lose_nothing(tmp_path: Path, server: mlflow_ser
     words = [sys.executable, "-m", "bakeoff", "-m", *EACH, f"tracking.uri={server.uri}", "tracking.experiment=crowd"]
     started = [subprocess.Popen([*words, f"seed={seed}"], cwd=tmp_path) for seed in range(PROCESSES)]
     assert [process.wait(300) for process in started] == [0] * PROCESSES
-    found = elsewhere.runs(server.uri, "crowd")
+    found = subprocess_sweep.runs(server.uri, "crowd")
     assert Counter(run.info.status for run in found) == {"FINISHED": 5 * PROCESSES}
     assert len({run.data.tags["config_hash"] for run in found}) == 5 * PROCESSES
     assert all("test_accuracy" in run.data.metrics for run in found)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import elsewhere
 import pytest
 import slurm_cluster
+import subprocess_sweep
 
 from benchmarks.mlflow_server import Server
 
@@ -35,29 +35,29 @@ def conf(open_folder: Path) -> Iterator[str]:
 def test_an_array_of_slurm_measures_what_one_core_does_to_the_last_bit(
     tmp_path: Path, conf: str, server: Server, serial: Mapping[str, Any]
 ) -> None:
-    words = (*elsewhere.SWEEP, "hydra/launcher=submitit_slurm", f"tracking.uri={server.uri}")
-    answer = elsewhere.bakeoff(tmp_path, *words, SLURM_CONF=conf)
+    words = (*subprocess_sweep.SWEEP, "hydra/launcher=submitit_slurm", f"tracking.uri={server.uri}")
+    answer = subprocess_sweep.bakeoff(tmp_path, *words, SLURM_CONF=conf)
     assert answer.returncode == 0, answer.stderr
-    assert elsewhere.scores(server.uri) == serial
-    assert len({run.data.tags["pid"] for run in elsewhere.runs(server.uri)}) == elsewhere.JOBS
+    assert subprocess_sweep.scores(server.uri) == serial
+    assert len({run.data.tags["pid"] for run in subprocess_sweep.runs(server.uri)}) == subprocess_sweep.JOBS
 
 
 @real
 def test_a_job_that_slurm_loses_costs_itself_alone(tmp_path: Path, conf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_CONF", conf)
-    words = (*elsewhere.write_deadly_learner(tmp_path), "hydra/launcher=submitit_slurm")
+    words = (*subprocess_sweep.write_deadly_learner(tmp_path), "hydra/launcher=submitit_slurm")
     answer = quickly(tmp_path, *words)
     assert answer.returncode == 1
     assert "left no result" in answer.stderr
-    assert set(elsewhere.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
+    assert set(subprocess_sweep.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
 
 
 def test_processes_of_submitit_on_this_machine(tmp_path: Path) -> None:
-    words = (*elsewhere.write_deadly_learner(tmp_path), "hydra/launcher=submitit_local")
+    words = (*subprocess_sweep.write_deadly_learner(tmp_path), "hydra/launcher=submitit_local")
     answer = quickly(tmp_path, *words)
     assert answer.returncode == 1
     assert "left no result" in answer.stderr
-    assert set(elsewhere.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
+    assert set(subprocess_sweep.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
 
 
 def quickly(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.pipeline.tracking.history import FEW, finished
+from bakeoff.pipeline.tracking.history import MAX_SINGLE_QUERIES, find_finished_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 OLD = [f"old{number}" for number in range(3)]
-NEW = [f"new{number}" for number in range(FEW + 5)]
+NEW = [f"new{number}" for number in range(MAX_SINGLE_QUERIES + 5)]
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +23,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def test_few_jobs_are_found_by_their_hash_alone(store: Store) -> None:
-    assert set(finished(store, ["old1", "new2", "lost", "never"])) == {"old1", "new2"}
+    assert set(find_finished_runs(store, ["old1", "new2", "lost", "never"])) == {"old1", "new2"}
 
 
 def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store) -> None:
-    wanted = [*OLD, *NEW[:FEW], "lost", "never"]
-    found = finished(store, wanted)
-    assert set(found) == {*OLD, *NEW[:FEW]}
+    wanted = [*OLD, *NEW[:MAX_SINGLE_QUERIES], "lost", "never"]
+    found = find_finished_runs(store, wanted)
+    assert set(found) == {*OLD, *NEW[:MAX_SINGLE_QUERIES]}
     for key, run_id in found.items():
         assert store.client.get_run(run_id).data.tags["config_hash"] == key
 
@@ -37,5 +37,5 @@ def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store) -> Non
 def test_jobs_older_than_the_newest_runs_are_asked_for_one_by_one(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bakeoff.pipeline.tracking.history.FEW", 1)
-    assert set(finished(store, [*OLD, "never"])) == set(OLD)  # the eight newest are others
+    monkeypatch.setattr("bakeoff.pipeline.tracking.history.MAX_SINGLE_QUERIES", 1)
+    assert set(find_finished_runs(store, [*OLD, "never"])) == set(OLD)  # the eight newest are others

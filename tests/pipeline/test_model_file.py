@@ -11,7 +11,7 @@ from mlflow.models import Model
 from sklearn.dummy import DummyClassifier
 
 from bakeoff.pipeline.stages.dataset import bundled
-from bakeoff.pipeline.tracking import model_file as artefact
+from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.provenance import pinned
 
 TYPES = ["bakeoff.learners.knn.classifier.KNeighborsClassifier"]
@@ -32,25 +32,29 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_files_of_packages_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
-    written = {file.name: file.read_text() for file in theirs.iterdir() if file.name not in ("MLmodel", artefact.MODEL)}
-    assert artefact.environment() == written
+    written = {
+        file.name: file.read_text()
+        for file in theirs.iterdir()
+        if file.name not in ("MLmodel", model_file.MODEL_FILE_NAME)
+    }
+    assert model_file.environment_files() == written
 
 
 def test_the_flavours_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
     record = Model()
-    artefact.add_flavours(record, TYPES)
+    model_file.add_flavors(record, TYPES)
     assert record.flavors == Model.load(str(theirs)).flavors
 
 
 def test_the_record_says_what_it_would_in_mlflows_own_words(tmp_path: Path) -> None:
     record = Model(run_id="1234", metadata={"colour": "grün"})
-    artefact.save(DummyClassifier().fit([[0.0]], [0]), tmp_path, record, bundled("wine"))
+    model_file.save_model(DummyClassifier().fit([[0.0]], [0]), tmp_path, record, bundled("wine"))
     assert Model.load(str(tmp_path)).to_yaml() == record.to_yaml()
 
 
 def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Path) -> None:
     iris = bundled("iris")
     model = DummyClassifier(strategy="stratified", random_state=0).fit(iris.X, iris.y)
-    artefact.save(model, tmp_path, Model(), iris)
+    model_file.save_model(model, tmp_path, Model(), iris)
     for loaded in (mlflow.sklearn.load_model(str(tmp_path)), mlflow.pyfunc.load_model(str(tmp_path))):
         np.testing.assert_array_equal(loaded.predict(iris.X), model.predict(iris.X))
