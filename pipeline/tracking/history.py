@@ -17,6 +17,10 @@ HEARTBEAT_SECONDS = 60.0
 """A run that takes longer says so often, in its tag ``heartbeat``, that it is alive."""
 SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
 """A run of another machine that was silent for so long is taken for dead."""
+STOPPED_TAG = "stopped"
+"""The tag of a run that a study stopped before its last fold; its value says after which."""
+STOPPED_TAGS = (STOPPED_TAG, "pruned")
+"""The tags by which such a run is recognised: earlier versions called it pruned."""
 MAX_SINGLE_QUERIES = 20
 """So many jobs are asked for one by one."""
 
@@ -96,7 +100,8 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[tuple[str, 
     for status in ("FAILED", "KILLED"):
         for run in _search(store, f"status = '{status}'" + (f" and tags.sweep = '{sweep}'" if sweep else "")):
             tags = run.data.tags
-            if "config_hash" in tags and "overrides" in tags and "pruned" not in tags:
+            was_stopped = any(tag in tags for tag in STOPPED_TAGS)
+            if "config_hash" in tags and "overrides" in tags and not was_stopped:
                 lost[tags["config_hash"]] = tuple(json.loads(tags["overrides"]))
     done = find_finished_runs(store, lost)
     return [overrides for key, overrides in lost.items() if key not in done]

@@ -19,6 +19,7 @@ from bakeoff.pipeline import report
 from bakeoff.pipeline.experiment import Experiment, Fold, Model
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
+from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
 from bakeoff.pipeline.tracking.models import artifact_folder, log_model
 from bakeoff.pipeline.tracking.store import Store
@@ -105,7 +106,7 @@ class MLflowRun:
     def stop(self, where: str) -> None:
         """Keep the folds so far and end the run KILLED: it is not the whole evaluation, and must not pass for it."""
         try:
-            self._client.set_tag(self._id, "pruned", where)
+            self._client.set_tag(self._id, STOPPED_TAG, where)
             self._batch(self._scores())
             self._client.log_text(self._id, self._description.config, "config.yaml")
         finally:

@@ -392,20 +392,20 @@ PRUNED = (*KEPT[:-1], "learner=majority,knn", GRID, *FOLDS, THRESHOLD, "+hydra.s
 
 
 @pytest.mark.parametrize("word", ["workers=1", "workers=2", "timeout=60"])
-def test_a_trial_is_pruned_after_the_first_fold_and_its_run_is_killed(bakeoff: Bakeoff, word: str) -> None:
+def test_a_trial_is_pruned_after_the_first_fold_and_its_run_is_stopped(bakeoff: Bakeoff, word: str) -> None:
     answer = bakeoff(*PRUNED, word)
     assert (answer.status, answer.err) == (0, "")
-    assert re.search(r"majority iris +pruned +after 1 of 5 folds", answer.out)
+    assert re.search(r"majority iris +stopped +after 1 of 5 folds", answer.out)
     assert sorted(states(bakeoff)) == ["COMPLETE", "PRUNED"]
     runs = {run.info.run_name: run for run in bakeoff.runs()}
     assert runs["knn iris"].info.status == "FINISHED"
-    pruned = runs["majority iris"]
-    assert (pruned.info.status, pruned.data.tags["pruned"]) == ("KILLED", "after 1 of 5 folds")
-    assert pruned.data.metrics["validation_accuracy"] < 0.6
-    assert "learner:" in bakeoff.artifact(pruned, "config.yaml")
+    stopped = runs["majority iris"]
+    assert (stopped.info.status, stopped.data.tags["stopped"]) == ("KILLED", "after 1 of 5 folds")
+    assert stopped.data.metrics["validation_accuracy"] < 0.6
+    assert "learner:" in bakeoff.artifact(stopped, "config.yaml")
 
 
-def test_a_pruned_run_is_neither_finished_nor_failed(bakeoff: Bakeoff) -> None:
+def test_a_stopped_run_is_neither_finished_nor_failed(bakeoff: Bakeoff) -> None:
     bakeoff(*PRUNED)
     assert "nothing failed" in bakeoff("rerun", "--failed").out
     assert bakeoff("-m", "dataset=iris", "learner=majority", *FOLDS).status == 0

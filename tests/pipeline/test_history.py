@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.pipeline.tracking.history import MAX_SINGLE_QUERIES, find_finished_runs
+from bakeoff.pipeline.tracking.history import MAX_SINGLE_QUERIES, find_failed_jobs, find_finished_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 OLD = [f"old{number}" for number in range(3)]
@@ -39,3 +39,13 @@ def test_jobs_older_than_the_newest_runs_are_asked_for_one_by_one(
 ) -> None:
     monkeypatch.setattr("bakeoff.pipeline.tracking.history.MAX_SINGLE_QUERIES", 1)
     assert set(find_finished_runs(store, [*OLD, "never"])) == set(OLD)  # the eight newest are others
+
+
+@pytest.mark.parametrize("tag", ["stopped", "pruned"])
+def test_a_run_that_a_study_stopped_did_not_fail_under_its_present_or_its_old_tag(store: Store, tag: str) -> None:
+    own = Store(store.uri, store.client.create_experiment(f"a study, {tag}"), store.client)
+    for key, further in (("killed", {}), ("stopped", {tag: "after 1 of 5 folds"})):
+        tags = {"config_hash": key, "overrides": f'["learner={key}"]', **further}
+        run = own.client.create_run(own.experiment_id, tags=tags)
+        own.client.set_terminated(run.info.run_id, "KILLED")
+    assert find_failed_jobs(own) == [("learner=killed",)]
