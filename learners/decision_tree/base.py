@@ -22,7 +22,7 @@ from bakeoff.learners.trees.pruning.collapsible_tree import PruningStep
 from bakeoff.learners.trees.pruning.cost_complexity import collapse_weakest_links
 from bakeoff.learners.trees.pruning.nested_trees import list_splits_beyond, nest_trees
 from bakeoff.learners.trees.pruning.reduced_error import prune_best_first, prune_bottom_up
-from bakeoff.learners.trees.rows.frontier import Front
+from bakeoff.learners.trees.rows.frontier import Frontier
 from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.tree import Tree
 
@@ -84,8 +84,8 @@ class TreeLearner(Learner):
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         n_values = np.array([0 if values is None else len(values) for values in self.categories_])
         growth = self._growth(X.shape[0], X.shape[1], float(target.weight.sum()), criterion)
-        front = Front.of(X, n_values > 0, target, drawing=len(growth.generators) > 0)
-        return grow_frontier(front, n_values, growth)[0]
+        frontier = Frontier.from_table(X, n_values > 0, target, draws_features=len(growth.generators) > 0)
+        return grow_frontier(frontier, n_values, growth)[0]
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit for every value of a parameter whose trees are parts of one another, with one growth.

@@ -25,7 +25,7 @@ from bakeoff.learners.trees.criteria import CLASSIFICATION
 from bakeoff.learners.trees.pruning.collapsible_tree import PruningStep
 from bakeoff.learners.trees.pruning.pessimistic import prune_pessimistically
 from bakeoff.learners.trees.pruning.reduced_error import count_errors_at_nodes
-from bakeoff.learners.trees.rows.class_target import Labels
+from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.tree import Tree
 
 
@@ -136,7 +136,9 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
 
     def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, codes, weight = self._check_fit(X, y, sample_weight)
-        return self._grow(X, Labels(codes, weight, self.classes_.size, self.criterion), CLASSIFICATION[self.criterion])
+        return self._grow(
+            X, ClassTarget(codes, weight, self.classes_.size, self.criterion), CLASSIFICATION[self.criterion]
+        )
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return ``ccp_alphas`` and the total ``impurities`` of the leaves at each step of cost-complexity pruning.

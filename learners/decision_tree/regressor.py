@@ -23,7 +23,7 @@ from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.decision_tree.base import TreeLearner
 from bakeoff.learners.trees.criteria import REGRESSION
 from bakeoff.learners.trees.pruning.reduced_error import sum_squares_at_nodes
-from bakeoff.learners.trees.rows.numeric_target import Values
+from bakeoff.learners.trees.rows.numeric_target import NumericTarget
 from bakeoff.learners.trees.tree import Tree
 
 
@@ -107,7 +107,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
 
     def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, y, weight = self._check_fit(X, y, sample_weight)
-        return self._grow(X, Values(y, weight), REGRESSION[self.criterion])
+        return self._grow(X, NumericTarget(y, weight), REGRESSION[self.criterion])
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return ``ccp_alphas`` and the total ``impurities`` of the leaves at each step of cost-complexity pruning.

@@ -1,4 +1,4 @@
-"""Growing the trees of a forest: each draws its rows, and those of a batch grow side by side, as one front.
+"""Growing the trees of a forest: each draws its rows, and those of a batch grow side by side, as one frontier.
 
 Trees differ in their rows alone, so columns are sorted once for all: a tree's rows in the order of a feature are that
 order without those that the tree has not drawn.  Rows drawn several times stand there once, and count as often.
@@ -16,9 +16,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from bakeoff.learners import random_forest
 from bakeoff.learners.random_forest.bootstrap import Pool
 from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
-from bakeoff.learners.trees.rows.binning import most_values, ranks
-from bakeoff.learners.trees.rows.frontier import Front
-from bakeoff.learners.trees.rows.presort import by_features, row_type, sorting
+from bakeoff.learners.trees.rows.binning import count_nominal_values, encode_values
+from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.rows.presort import extract_columns, presort_columns, smallest_row_dtype
 from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.tree import Tree
 
@@ -88,11 +88,11 @@ class Nursery:
 
     def __init__(self, pool: Pool, target: Target, n_values: np.ndarray, plan: Plan) -> None:
         self.pool, self.target, self.n_values, self.plan = pool, target, n_values, plan
-        self.columns, self.has_missing = by_features(pool.X)
-        self.order = sorting(self.columns)
-        self.rank = ranks(self.columns, self.order) if plan.growth.max_features < pool.X.shape[1] else None
+        self.columns, self.has_missing = extract_columns(pool.X)
+        self.order = presort_columns(self.columns)
+        self.bin_codes = encode_values(self.columns, self.order) if plan.growth.max_features < pool.X.shape[1] else None
         several = plan.replacement or pool.weight.max() > 1  # may a row be drawn several times?
-        self.counted = plan.size is not None and several and target.whole is None
+        self.counted = plan.size is not None and several and target.fixed_point_weight is None
 
     def grow_all(self, batches: list[list[np.random.Generator]]) -> list[tuple[Tree, np.ndarray]]:
         """Grow several batches."""
@@ -102,21 +102,21 @@ class Nursery:
         """Grow a tree with each generator, side by side."""
         d, n = self.columns.shape
         drawn = np.stack([_draw(self.pool, self.plan, generator) for generator in batch])  # (trees, n)
-        front = self._front(drawn, self.target.of(np.tile(np.arange(n), len(batch))))
-        return list(zip(grow_frontier(front, self.n_values, _drawing(self.plan, d, batch)), drawn > 0, strict=True))
+        frontier = self._make_frontier(drawn, self.target.take_rows(np.tile(np.arange(n), len(batch))))
+        return list(zip(grow_frontier(frontier, self.n_values, _drawing(self.plan, d, batch)), drawn > 0, strict=True))
 
-    def _front(self, drawn: np.ndarray, target: Target) -> Front:
+    def _make_frontier(self, drawn: np.ndarray, target: Target) -> Frontier:
         places, trees = np.minimum(drawn, 1) if self.counted else drawn, drawn.shape[0]
-        kept_sorted = self.rank is None
-        return Front(
+        kept_sorted = self.bin_codes is None
+        return Frontier(
             columns=self.columns,
-            rank=self.rank,
+            bin_codes=self.bin_codes,
             nominal=self.n_values > 0,
             order=_repeated(self.order if kept_sorted else np.arange(drawn.shape[1])[None, :], places),
             rows_in_node=places.sum(axis=1),
             tree=np.arange(trees),
-            target=target.repeated(drawn.ravel(), int(drawn.sum(axis=1).max())) if self.counted else target,
-            nominal_values=most_values(self.rank, self.n_values > 0),
+            target=target.with_counts(drawn.ravel(), int(drawn.sum(axis=1).max())) if self.counted else target,
+            nominal_values=count_nominal_values(self.bin_codes, self.n_values > 0),
             has_nominal=bool((self.n_values > 0).any()),
             has_missing=self.has_missing,
             sums=np.empty((0, trees)),
@@ -132,7 +132,7 @@ def _draw(pool: Pool, plan: Plan, generator: np.random.Generator) -> np.ndarray:
 def _repeated(order: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """Return for each feature all trees' rows, tree by tree and in order of value; row i of tree t is t n + i."""
     d, n = order.shape
-    rows, trees = row_type(drawn.size), []
+    rows, trees = smallest_row_dtype(drawn.size), []
     for t, times in enumerate(drawn):
         mine = np.repeat(order.ravel(), times.take(order).ravel()).reshape(d, -1).astype(rows)
         mine += rows.type(t * n)

@@ -12,7 +12,7 @@ from bakeoff.learners.random_forest.base import Aim, ForestLearner
 from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree
 from bakeoff.learners.random_forest.out_of_bag import spread
 from bakeoff.learners.trees.criteria import CLASSIFICATION
-from bakeoff.learners.trees.rows.class_target import Labels
+from bakeoff.learners.trees.rows.class_target import ClassTarget
 
 
 class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
@@ -121,7 +121,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         if self.class_weight is not None:
             weight = weight * self._class_factors(pool.truth, pool.weight)
         mass = mass_of_tree(pool, weight, size)
-        target = Labels(pool.truth, weight, self.classes_.size, self.criterion, mass)
+        target = ClassTarget(pool.truth, weight, self.classes_.size, self.criterion, mass)
         return Aim(target, CLASSIFICATION[self.criterion], self.classes_.size)
 
     def _keep_test(self, answers: np.ndarray, pool: Pool, place: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from bakeoff.learners.random_forest.base import Aim, ForestLearner
 from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree
 from bakeoff.learners.random_forest.out_of_bag import spread
 from bakeoff.learners.trees.criteria import REGRESSION
-from bakeoff.learners.trees.rows.numeric_target import Values
+from bakeoff.learners.trees.rows.numeric_target import NumericTarget
 
 
 class RandomForestRegressor(Regressor, ForestLearner):
@@ -97,7 +97,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
 
     def _aim(self, pool: Pool, size: int | None) -> Aim:
         weight = pool.weight if size is None else np.ones(pool.weight.size)
-        return Aim(Values(pool.truth, weight, mass_of_tree(pool, weight, size)), REGRESSION[self.criterion], 1)
+        return Aim(NumericTarget(pool.truth, weight, mass_of_tree(pool, weight, size)), REGRESSION[self.criterion], 1)
 
     def _keep_test(self, answers: np.ndarray, pool: Pool, place: np.ndarray) -> None:
         tested = ~np.isnan(answers[:, 0])

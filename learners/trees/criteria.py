@@ -78,7 +78,7 @@ class Criterion(ABC):
     by_ratio = False
     """Whether features compete by gain ratio; the cut within a feature is always the one of largest gain."""
 
-    def unit(self, weight: np.ndarray) -> np.ndarray:
+    def gain_unit(self, weight: np.ndarray) -> np.ndarray:
         """Return what gains of nodes of total weight (m,) have still to be multiplied with: shape (m,)."""
         return np.ones(weight.shape)
 
@@ -108,7 +108,7 @@ class SquaredDistance(Criterion):
         squares: np.ndarray = reduce(np.add, map(np.square, deviations))
         return 2 * squares if self.classes and len(deviations) == 1 else squares  # two classes deviate alike
 
-    def unit(self, weight: np.ndarray) -> np.ndarray:
+    def gain_unit(self, weight: np.ndarray) -> np.ndarray:
         return 1 / (weight * weight)
 
     def branch(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:

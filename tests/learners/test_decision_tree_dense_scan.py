@@ -40,7 +40,7 @@ def test_cuts_judged_everywhere_and_listed_cuts_give_one_tree(
         learner = (DecisionTreeClassifier if c else DecisionTreeRegressor)(**limit)
         everywhere = learner.fit(X, y, drawn).tree_
         with monkeypatch.context() as without:
-            without.setattr(numeric, "FEW_CELLS", 0)
-            without.setattr(numeric, "PLACES_PER_CUT", 0)
+            without.setattr(numeric, "MAX_CELLS_SCANNED", 0)
+            without.setattr(numeric, "MAX_POSITIONS_PER_CUT", 0)
             listed = learner.fit(X, y, drawn).tree_
         assert _same(everywhere, listed)

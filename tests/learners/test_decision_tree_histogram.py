@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.learners.trees.rows import binning as scale
-from bakeoff.learners.trees.splitting import histogram as counting
+from bakeoff.learners.trees.rows import binning
+from bakeoff.learners.trees.splitting import histogram
 from bakeoff.learners.trees.tree import Tree
 
 LIMITS = [{}, {"min_samples_leaf": 7}, {"min_weight_fraction_leaf": 0.02}, {"max_leaf_nodes": 9}]
@@ -38,16 +38,16 @@ def test_counted_and_sorted_rows_give_one_tree(
         learner, weight = DecisionTreeClassifier(criterion=criterion, **limit), weight if weighted else None
         counted = learner.fit(X, y, weight).tree_
         with monkeypatch.context() as without:
-            without.setattr(scale, "FEW_VALUES", 0)
+            without.setattr(binning, "MAX_BINS", 0)
             assert _same(counted, learner.fit(X, y, weight).tree_)
 
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_rows_are_counted_where_values_are_few_and_known(missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     levels: list[int] = []
-    cuts = counting.CountedBlock.cuts
+    cuts = histogram.HistogramBlock.cuts
     monkeypatch.setattr(
-        counting.CountedBlock, "cuts", lambda block, limits: levels.append(block.m) or cuts(block, limits)
+        histogram.HistogramBlock, "cuts", lambda block, limits: levels.append(block.m) or cuts(block, limits)
     )
     X, y, _ = _table(2)
     X[0, 0] = np.nan if missing else X[0, 0]

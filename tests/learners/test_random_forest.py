@@ -14,9 +14,9 @@ from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, Ran
 from bakeoff.learners.random_forest.bootstrap import Pool
 from bakeoff.learners.trees.criteria import SquaredDistance
 from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
-from bakeoff.learners.trees.rows.class_target import Labels
-from bakeoff.learners.trees.rows.frontier import Front
-from bakeoff.learners.trees.rows.numeric_target import Values
+from bakeoff.learners.trees.rows.class_target import ClassTarget
+from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.rows.numeric_target import NumericTarget
 
 
 def _mean_score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -315,11 +315,11 @@ def test_rows_sorted_at_each_level_give_the_tree_of_rows_kept_sorted(kind: str, 
     weight = rng.uniform(0.5, 2, 1500) if weighted else np.ones(1500)
     y = X[:, 1] + X[:, 3] + rng.normal(size=1500)
     c = {"labels": 3, "many labels": 12, "values": 0}[kind]
-    target = Labels(rng.integers(0, c, 1500), weight, c, "gini") if c else Values(y, weight)
+    target = ClassTarget(rng.integers(0, c, 1500), weight, c, "gini") if c else NumericTarget(y, weight)
     growth = GrowthLimits(SquaredDistance(classes=c > 0), min_samples_leaf=2, multiway=weighted)
     n_values = np.array([0, 0, 0, 4, 4])
     one, two = (
-        grow_frontier(Front.of(X, n_values > 0, target, drawing=drawing), n_values, growth)[0]
+        grow_frontier(Frontier.from_table(X, n_values > 0, target, draws_features=drawing), n_values, growth)[0]
         for drawing in (False, True)
     )
     assert one.node_count > 300
@@ -337,7 +337,7 @@ def test_values_that_are_counted_split_as_values_that_are_sorted(
     y = y if kind is RandomForestRegressor else (y > 1).astype(int) + (y > 2)
     forest = kind(9, categorical_features=[0, 2, 3], nominal_splits=nominal_splits, max_features=2, random_state=0)
     counted = _fitted_bits(forest.fit(X, y, sample_weight=weight))
-    monkeypatch.setattr("bakeoff.learners.trees.splitting.nominal.FEW_PLACES", 0)
+    monkeypatch.setattr("bakeoff.learners.trees.splitting.nominal.MAX_TABLE_CELLS_PER_ROW", 0)
     assert _fitted_bits(forest.fit(X, y, sample_weight=weight)) == counted
 
 

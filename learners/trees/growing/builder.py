@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.frontier import Front, by_branch
-from bakeoff.learners.trees.rows.target import Content, Target
+from bakeoff.learners.trees.rows.frontier import Frontier, group_by_branch
+from bakeoff.learners.trees.rows.target import NodeStats, Target
 from bakeoff.learners.trees.splitting.feature_block import Splits
-from bakeoff.learners.trees.splitting.splitter import Decision
+from bakeoff.learners.trees.splitting.splitter import Partition
 from bakeoff.learners.trees.tree import Tree
 
 
@@ -27,16 +27,16 @@ class Level:
     number: np.ndarray
     tree: np.ndarray
     branch: np.ndarray
-    content: Content
+    stats: NodeStats
 
     def take(self, chosen: np.ndarray) -> Level:
         """Return the chosen nodes alone."""
-        content = Content(*(part[chosen] for part in self.content))
-        return Level(self.number[chosen], self.tree[chosen], self.branch[chosen], content)
+        stats = NodeStats(*(part[chosen] for part in self.stats))
+        return Level(self.number[chosen], self.tree[chosen], self.branch[chosen], stats)
 
 
 class TreeBuilder:
-    """Entries about all nodes so far, of all trees of the front.
+    """Entries about all nodes so far, of all trees of the frontier.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class TreeBuilder:
     def __init__(self, n_values: np.ndarray, target: Target, roots: Level) -> None:
         self.n_values, self.target, self.roots = n_values, target, roots
         self.depth, self.count = 0, roots.number.size
-        self.root_weight = roots.content.weight
+        self.root_weight = roots.stats.weight
         self._nodes: list[tuple[np.ndarray, ...]] = []
         whole, real = np.empty(0, dtype=np.intp), np.empty(0)
         self._splits: list[tuple[np.ndarray, ...]] = [(whole, whole, real, whole, whole, whole, real)]
@@ -65,11 +65,11 @@ class TreeBuilder:
 
     def _record_nodes(self, level: Level) -> None:
         depth = np.full(level.number.size, self.depth)
-        self._nodes.append((level.number, level.tree, depth, *level.content))
+        self._nodes.append((level.number, level.tree, depth, *level.stats))
 
-    def add_splits(self, level: Level, splits: Splits, decision: Decision) -> None:
+    def add_splits(self, level: Level, splits: Splits, partition: Partition) -> None:
         """Enter the splits of a level, and reserve numbers for the children."""
-        n_children, upto = decision.n_branches, np.cumsum(decision.n_branches)
+        n_children, upto = partition.n_branches, np.cumsum(partition.n_branches)
         self._first_child = upto - n_children
         self._first_child += self.count
         self.count += int(upto[-1])
@@ -77,14 +77,14 @@ class TreeBuilder:
             (
                 level.number,
                 splits.feature,
-                decision.threshold,
-                decision.missing_branch,
+                partition.threshold,
+                partition.missing_branch,
                 self._first_child,
                 n_children,
                 splits.gain,
             )
         )
-        node, code, branch = decision.routes
+        node, code, branch = partition.routes
         if node.size:
             self._routes.append((level.number[node], code, branch))
 
@@ -94,7 +94,7 @@ class TreeBuilder:
         split = np.flatnonzero(columns[5])
         return [column.take(split) for column in columns]
 
-    def add_nodes(self, front: Front, level: Level, decision: Decision) -> tuple[Level, np.ndarray, np.ndarray]:
+    def add_nodes(self, frontier: Frontier, level: Level, partition: Partition) -> tuple[Level, np.ndarray, np.ndarray]:
         """Enter the children of a level.
 
         Returns
@@ -104,24 +104,24 @@ class TreeBuilder:
         rows, node : ndarray of shape (n,)
             Their rows, child after child, and the position of each row's child in that level.
         """
-        m, widest = level.number.size, int(decision.n_branches.max())
-        at = (np.arange(widest)[:, None] < decision.n_branches).ravel().nonzero()[0]
+        m, widest = level.number.size, int(partition.n_branches.max())
+        at = (np.arange(widest)[:, None] < partition.n_branches).ravel().nonzero()[0]
         branch, parent = np.divmod(at, m)
-        rows = by_branch(front.order[:1], decision.branch[None, :], widest)[0].astype(np.intp, copy=False)
-        places = decision.rows.ravel().take(at)
+        rows = group_by_branch(frontier.order[:1], partition.branch[None, :], widest)[0].astype(np.intp, copy=False)
+        places = partition.branch_rows.ravel().take(at)
         node = np.repeat(np.arange(at.size), places)
         self.depth += 1
         number = self._first_child.take(parent) + branch
-        children = Level(number, level.tree.take(parent), branch, self.target.content(rows, node, places))
+        children = Level(number, level.tree.take(parent), branch, self.target.compute_stats(rows, node, places))
         self._record_nodes(children)
         return children, rows, node
 
     def _describe_nodes(self) -> list[np.ndarray]:
         """Return the columns of all nodes, described together: a level may have few."""
         number, tree, depth, *parts = _gather(self._nodes)
-        content = Content(*parts)
-        value, impurity = self.target.describe(content)
-        return [number, tree, depth, content.rows, content.weight, impurity, value]
+        stats = NodeStats(*parts)
+        value, impurity = self.target.describe_nodes(stats)
+        return [number, tree, depth, stats.n_rows, stats.weight, impurity, value]
 
     def mark_best_first(self, max_leaf_nodes: float) -> np.ndarray:
         """Mark the splits that a heap would make first, largest gain first, within the allowed leaves: (count,)."""

@@ -1,7 +1,7 @@
 """Growing: recursive splitting (Split(R, T) of the lectures), with the recursion turned into levels.
 
 All nodes of a level are split at once: the best cut of each, then the rows of each into its branches, then the next
-level; a node stays a leaf if it is pure, if a limit forbids to split it, or if no cut is left.  A front may hold the
+level; a node stays a leaf if it is pure, if a limit forbids to split it, or if no cut is left.  A frontier may hold the
 roots of several trees, which then grow side by side.
 
 Best-first growth (``max_leaf_nodes``) needs no other order: a node's split depends on its rows alone, so the best-first
@@ -19,9 +19,9 @@ import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
-from bakeoff.learners.trees.rows.frontier import Front, Nodes
-from bakeoff.learners.trees.splitting.feature_block import Limits, Splits
-from bakeoff.learners.trees.splitting.splitter import best_splits, decide
+from bakeoff.learners.trees.rows.frontier import Frontier, Nodes
+from bakeoff.learners.trees.splitting.feature_block import BranchLimits, Splits
+from bakeoff.learners.trees.splitting.splitter import find_best_splits, partition_rows
 from bakeoff.learners.trees.tree import Tree
 
 KEPT = 4_000_000
@@ -59,12 +59,12 @@ class GrowthLimits:
     multiway: bool = True
 
 
-def grow_frontier(front: Front, n_values: np.ndarray, limits: GrowthLimits) -> list[Tree]:
-    """Grow a tree from every root of the front.
+def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits) -> list[Tree]:
+    """Grow a tree from every root of the frontier.
 
     Parameters
     ----------
-    front : Front
+    frontier : Frontier
         n rows; its m nodes are the roots.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
@@ -75,56 +75,72 @@ def grow_frontier(front: Front, n_values: np.ndarray, limits: GrowthLimits) -> l
     list of m Tree
     """
     np.empty(KEPT, dtype=np.uint8)  # freed at once
-    rows, node, roots = front.order[0].astype(np.intp), front.node_of_place, np.arange(front.rows_in_node.size)
-    level = Level(roots, roots, np.zeros_like(roots), front.target.content(rows, node, front.rows_in_node))
-    builder = TreeBuilder(n_values, front.target, level)
+    rows, node, roots = (
+        frontier.order[0].astype(np.intp),
+        frontier.node_of_position,
+        np.arange(frontier.rows_in_node.size),
+    )
+    level = Level(roots, roots, np.zeros_like(roots), frontier.target.compute_stats(rows, node, frontier.rows_in_node))
+    builder = TreeBuilder(n_values, frontier.target, level)
     while to_split := np.count_nonzero(open_nodes := _mark_open_nodes(level, limits, builder.depth)):
         branch = np.where(open_nodes, level.branch, -1).take(node)
         if to_split < level.number.size:
             on = (branch >= 0).nonzero()[0]
             rows, branch, level = rows.take(on), branch.take(on), level.take(open_nodes.nonzero()[0])
-        front = front.descend(rows, branch, Nodes(level.content.places, level.tree, level.content.sums.T))
-        splits = _find_best_splits(front, level, limits)
-        _drop_weak_splits(splits, front, level, limits, builder)
-        decision = decide(front, splits, limits.criterion, _branch_limits(front, limits), multiway=limits.multiway)
-        builder.add_splits(level, splits, decision)
+        frontier = frontier.make_next_level(
+            rows, branch, Nodes(level.stats.n_positions, level.tree, level.stats.sums.T)
+        )
+        splits = _find_best_splits(frontier, level, limits)
+        _drop_weak_splits(splits, frontier, level, limits, builder)
+        partition = partition_rows(
+            frontier, splits, limits.criterion, _branch_limits(frontier, limits), multiway=limits.multiway
+        )
+        builder.add_splits(level, splits, partition)
         if np.isfinite(limits.max_leaf_nodes):
-            decision = decision.only(builder.mark_best_first(limits.max_leaf_nodes)[level.number], front.node_of_place)
-        if not decision.n_branches.any():
+            partition = partition.keep_splits(
+                builder.mark_best_first(limits.max_leaf_nodes)[level.number], frontier.node_of_position
+            )
+        if not partition.n_branches.any():
             break
-        level, rows, node = builder.add_nodes(front, level, decision)
+        level, rows, node = builder.add_nodes(frontier, level, partition)
     return builder.finish_trees(limits.max_leaf_nodes)
 
 
 def _mark_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> np.ndarray:
     if depth >= limits.max_depth:
         return np.zeros(level.number.size, dtype=bool)
-    enough = level.content.rows >= max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
-    enough &= ~level.content.pure
-    return enough & (level.content.weight >= 2 * limits.min_weight_leaf) if limits.min_weight_leaf > 0 else enough
+    enough = level.stats.n_rows >= max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
+    enough &= ~level.stats.pure
+    return enough & (level.stats.weight >= 2 * limits.min_weight_leaf) if limits.min_weight_leaf > 0 else enough
 
 
-def _branch_limits(front: Front, limits: GrowthLimits) -> Limits:
-    rows, weight = limits.min_samples_leaf, limits.min_weight_leaf * front.target.grain
-    return Limits(1, max(weight, rows if rows > 1 else 0)) if front.target.counted else Limits(rows, weight)
+def _branch_limits(frontier: Frontier, limits: GrowthLimits) -> BranchLimits:
+    rows, weight = limits.min_samples_leaf, limits.min_weight_leaf * frontier.target.fixed_point_scale
+    return (
+        BranchLimits(1, max(weight, rows if rows > 1 else 0))
+        if frontier.target.weights_are_counts
+        else BranchLimits(rows, weight)
+    )
 
 
-def _find_best_splits(front: Front, level: Level, limits: GrowthLimits) -> Splits:
+def _find_best_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
     """Find every node's best split; where none of the drawn features splits a node, draw more."""
-    branch_limits = _branch_limits(front, limits)
-    d, m = front.columns.shape[0], level.number.size
+    branch_limits = _branch_limits(frontier, limits)
+    d, m = frontier.columns.shape[0], level.number.size
     if limits.subsets:
         features = np.stack(limits.subsets)[level.tree].T
-        return best_splits(front, features, limits.criterion, branch_limits, multiway=limits.multiway)
+        return find_best_splits(frontier, features, limits.criterion, branch_limits, multiway=limits.multiway)
     if not limits.generators:
-        return best_splits(front, np.arange(d)[:, None], limits.criterion, branch_limits, multiway=limits.multiway)
+        return find_best_splits(
+            frontier, np.arange(d)[:, None], limits.criterion, branch_limits, multiway=limits.multiway
+        )
     drawn = _draw_features(level, limits, d)
     splits = Splits.none(m)
     pending = np.arange(m)
     for first in range(0, d, limits.max_features):
-        here = front if pending.size == m else front.only(pending)
+        here = frontier if pending.size == m else frontier.select_nodes(pending)
         features = _next_features(drawn[pending], first, limits.max_features)
-        found = best_splits(here, features, limits.criterion, branch_limits, multiway=limits.multiway)
+        found = find_best_splits(here, features, limits.criterion, branch_limits, multiway=limits.multiway)
         splits.put(pending, found)
         pending = np.flatnonzero(splits.feature < 0)
         if pending.size == 0:
@@ -152,13 +168,15 @@ def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
     return np.ascontiguousarray(np.sort(chosen, axis=1).T)
 
 
-def _drop_weak_splits(splits: Splits, front: Front, level: Level, limits: GrowthLimits, builder: TreeBuilder) -> None:
+def _drop_weak_splits(
+    splits: Splits, frontier: Frontier, level: Level, limits: GrowthLimits, builder: TreeBuilder
+) -> None:
     """Undo splits that gain too little, and write gains in the unit of the impurity, times the node's weight."""
-    content = level.content
+    stats = level.stats
     gain = np.where(splits.feature >= 0, splits.gain, 0.0)
-    gain *= limits.criterion.unit(front.weight)
-    gain *= content.unit
-    gain *= content.weight
+    gain *= limits.criterion.gain_unit(frontier.node_weights)
+    gain *= stats.gain_unit
+    gain *= stats.weight
     splits.gain = gain
     if limits.min_impurity_decrease > 0:  # a gain equal to the limit but for rounding is enough
         fall = gain / builder.root_weight[level.tree] + np.finfo(np.float64).eps

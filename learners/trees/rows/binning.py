@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FEW_VALUES = 32
+MAX_BINS = 32
 """Rows are not counted by value where a column has more values,"""
 
-ROWS = 64
+MIN_ROWS_PER_BIN = 64
 """or where there are fewer rows than so many for each value: many levels would have too few rows for that."""
 
 
 @dataclass
-class Scale:
+class Bins:
     """The values of the d columns of a table of n rows.
 
     Attributes
@@ -33,26 +33,26 @@ class Scale:
     """
 
     values: np.ndarray
-    rank: np.ndarray
-    place: np.ndarray
+    codes: np.ndarray
+    flat_codes: np.ndarray
 
     @classmethod
-    def of(cls, columns: np.ndarray) -> Scale | None:
-        """Return the scale of columns (d, n), unless one has many values."""
+    def from_columns(cls, columns: np.ndarray) -> Bins | None:
+        """Return the bins of columns (d, n), unless one has many values."""
         d, n = columns.shape
-        most = min(FEW_VALUES, n // ROWS)
+        most = min(MAX_BINS, n // MIN_ROWS_PER_BIN)
         if most and columns.min() >= 0 and columns.max() < most and (columns == np.rint(columns)).all():
             values = np.tile(np.arange(columns.max() + 1), (d, 1))
-            rank = columns.astype(np.uint8)
+            codes = columns.astype(np.uint8)
         else:
             among = _few_values(columns, most) if most else None
             if among is None:
                 return None
-            values, rank = among, np.zeros(columns.shape, dtype=np.uint8)
+            values, codes = among, np.zeros(columns.shape, dtype=np.uint8)
             for value in values[:, :-1].T:  # of few values faster than a search for each cell
-                rank += columns > value[:, None]
+                codes += columns > value[:, None]
         v = values.shape[1]
-        return cls(values, rank, rank + np.arange(0, d * v, v)[:, None])
+        return cls(values, codes, codes + np.arange(0, d * v, v)[:, None])
 
 
 def _few_values(columns: np.ndarray, most: int) -> np.ndarray | None:
@@ -69,16 +69,16 @@ def _few_values(columns: np.ndarray, most: int) -> np.ndarray | None:
     return values
 
 
-def ranks(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
+def encode_values(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Return the position of each cell among the distinct values of its column, given their sorting: both (d, n)."""
     cells = np.take_along_axis(columns, order, axis=1)
     upto = np.zeros(cells.shape, dtype=np.intp)
     np.cumsum(cells[:, 1:] != cells[:, :-1], axis=1, out=upto[:, 1:])
-    rank = np.empty(cells.shape, dtype=np.min_scalar_type(int(upto[:, -1].max())))
-    np.put_along_axis(rank, order, upto.astype(rank.dtype), axis=1)
-    return rank
+    codes = np.empty(cells.shape, dtype=np.min_scalar_type(int(upto[:, -1].max())))
+    np.put_along_axis(codes, order, upto.astype(codes.dtype), axis=1)
+    return codes
 
 
-def most_values(rank: np.ndarray | None, nominal: np.ndarray) -> int:
+def count_nominal_values(codes: np.ndarray | None, nominal: np.ndarray) -> int:
     """Return the most values that a nominal column has, given `ranks` (d, n); 0 without."""
-    return 0 if rank is None or not nominal.any() else int(rank[nominal].max()) + 1
+    return 0 if codes is None or not nominal.any() else int(codes[nominal].max()) + 1

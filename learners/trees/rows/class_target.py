@@ -13,39 +13,41 @@ from typing import Self
 import numpy as np
 
 from bakeoff.learners.trees.criteria import entropy, gini, misclassification
-from bakeoff.learners.trees.rows.target import Content, Target
+from bakeoff.learners.trees.rows.target import NodeStats, Target
 
 IMPURITY = {"gini": gini, "misclassification": misclassification, "entropy": entropy, "gain_ratio": entropy}
 
-WORD = 63
+SUM_BITS_PER_WORD = 63
 """Bits of a word that sums may fill."""
 
 
-class Labels(Target):
+class ClassTarget(Target):
     """Class codes 0..c-1; ``mass`` is how much weight a tree's rows have, if not all of it."""
 
     def __init__(self, codes: np.ndarray, weight: np.ndarray, c: int, impurity: str, mass: float | None = None) -> None:
         self.codes, self.c, self.impurity = codes, c, impurity
-        self.narrow = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
-        self._weigh(weight, mass)
-        self.exact = self.whole is None or bool(np.all(self.whole == weight))  # else rounding tells the order of rows
-        self.countable = self.exact and impurity != "misclassification"  # where cuts that gain nothing tie
-        self._pack(codes.size if self.whole is None else int(self.whole.sum()))
+        self.small_codes = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
+        self._set_weights(weight, mass)
+        self.exact = self.fixed_point_weight is None or bool(
+            np.all(self.fixed_point_weight == weight)
+        )  # else rounding tells the order of rows
+        self.allows_histogram = self.exact and impurity != "misclassification"  # where cuts that gain nothing tie
+        self._pack(codes.size if self.fixed_point_weight is None else int(self.fixed_point_weight.sum()))
 
-    def of(self, rows: np.ndarray) -> Self:
-        part = super().of(rows)
-        part._pack(rows.size if part.whole is None else int(part.whole.sum()))
+    def take_rows(self, rows: np.ndarray) -> Self:
+        part = super().take_rows(rows)
+        part._pack(rows.size if part.fixed_point_weight is None else int(part.fixed_point_weight.sum()))
         return part
 
-    def repeated(self, times: np.ndarray, largest: int) -> Self:
-        part = super().repeated(times, largest)
+    def with_counts(self, times: np.ndarray, largest: int) -> Self:
+        part = super().with_counts(times, largest)
         part._pack(largest)
         return part
 
     def _pack(self, largest: int) -> None:
         """Lay out weight and classes 1, 2, … as fields of words, for nodes of up to this weight."""
-        self.bits = min(WORD, largest.bit_length())
-        self.fields = WORD // self.bits  # of a word
+        self.bits = min(SUM_BITS_PER_WORD, largest.bit_length())
+        self.fields = SUM_BITS_PER_WORD // self.bits  # of a word
         shift = self.bits * (np.arange(self.c) % self.fields)
         word = np.arange(self.c) // self.fields
         self.words = []
@@ -53,50 +55,56 @@ class Labels(Target):
             unit = np.where(word == w, np.int64(1) << shift, 0)
             unit[0], always = 0, unit[0]  # the place of class 0 is the weight's, to which all classes add
             added = (unit + always).take(self.codes)
-            self.words.append(added if self.whole is None else added * self.whole)
+            self.words.append(added if self.fixed_point_weight is None else added * self.fixed_point_weight)
 
-    def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
-        m, whole = places.size, None if self.whole is None else self.whole.take(rows)
+    def compute_stats(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> NodeStats:
+        m, whole = places.size, None if self.fixed_point_weight is None else self.fixed_point_weight.take(rows)
         key = self.codes.take(rows) * m + node
         counts = np.bincount(key, weights=whole, minlength=self.c * m).reshape(self.c, m)
         total = places if whole is None else counts.sum(axis=0).astype(np.int64)
-        pure, weight, told = counts.max(axis=0) == total, total.astype(np.float64), counts
+        pure, weight, summary = counts.max(axis=0) == total, total.astype(np.float64), counts
         if not self.exact:
-            told = np.bincount(key, weights=self.weight.take(rows), minlength=self.c * m).reshape(self.c, m)
-            weight = told.sum(axis=0)
+            summary = np.bincount(key, weights=self.weight.take(rows), minlength=self.c * m).reshape(self.c, m)
+            weight = summary.sum(axis=0)
         sums = counts[1:] if whole is None else np.vstack([total, counts[1:].astype(np.int64)])
-        return Content(total if self.counted else places, places, weight, pure, np.ones(m), sums.T, told.T)
+        return NodeStats(
+            total if self.weights_are_counts else places, places, weight, pure, np.ones(m), sums.T, summary.T
+        )
 
-    def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
-        impurity = IMPURITY[self.impurity](content.told)
-        impurity[content.pure] = 0.0
-        return content.told / content.told.sum(axis=1)[:, None], impurity
+    def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
+        impurity = IMPURITY[self.impurity](stats.summary)
+        impurity[stats.pure] = 0.0
+        return stats.summary / stats.summary.sum(axis=1)[:, None], impurity
 
-    def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
+    def iter_prefix_sums(self, order: np.ndarray) -> Iterator[np.ndarray]:
         return (word.take(order).cumsum(axis=-1) for word in self.words)
 
-    def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
+    def pack_sums(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
         words = [np.zeros(places.size, dtype=np.int64) for _ in self.words]
-        for k, column in enumerate([places, *sums] if self.whole is None else sums):
+        for k, column in enumerate([places, *sums] if self.fixed_point_weight is None else sums):
             words[k // self.fields] += column << self.bits * (k % self.fields)
         return words
 
-    def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
+    def unpack_sums(self, runs: list[np.ndarray]) -> list[np.ndarray]:
         if self.fields == 1:
-            return runs[1:] if self.whole is None else runs
-        mask, first = (1 << self.bits) - 1, 1 if self.whole is None else 0
+            return runs[1:] if self.fixed_point_weight is None else runs
+        mask, first = (1 << self.bits) - 1, 1 if self.fixed_point_weight is None else 0
         places = (divmod(k, self.fields) for k in range(first, self.c))
         return [(runs[word] >> self.bits * field) & mask for word, field in places]
 
-    def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
+    def sum_by_key(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
         codes = self.codes.take(rows) + key * self.c
-        weight = None if self.whole is None else np.tile(self.whole.take(rows).astype(np.float64), key.shape[0])
+        weight = (
+            None
+            if self.fixed_point_weight is None
+            else np.tile(self.fixed_point_weight.take(rows).astype(np.float64), key.shape[0])
+        )
         counts = np.bincount(codes.ravel(), weights=weight, minlength=size * self.c).reshape(size, self.c)
         sums = np.empty((self.c, size))
         sums[1:] = counts[:, 1:].T
         np.add(counts[:, 0], sums[1:].sum(axis=0), out=sums[0])
         return sums
 
-    def alike(self, order: np.ndarray) -> np.ndarray:
-        codes = self.narrow.take(order)
+    def mark_same_class(self, order: np.ndarray) -> np.ndarray:
+        codes = self.small_codes.take(order)
         return codes[:, 1:] == codes[:, :-1]

@@ -16,13 +16,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.binning import Scale, most_values, ranks
-from bakeoff.learners.trees.rows.presort import BLOCK, argsort_whole, by_features, narrow, sorting
+from bakeoff.learners.trees.rows.binning import Bins, count_nominal_values, encode_values
+from bakeoff.learners.trees.rows.presort import (
+    MAX_CELLS_PER_BLOCK,
+    extract_columns,
+    narrow_rows,
+    presort_columns,
+    radix_argsort,
+)
 from bakeoff.learners.trees.rows.target import Target
 
-FEW_BRANCHES = 4
+MAX_BRANCHES_SELECTED = 4
 
-FEW_PLACES = 4
+MIN_ROWS_PER_HISTOGRAM_CELL = 4
 """Rows are counted as long as nodes times values are no more than one for every so many rows."""
 
 
@@ -35,7 +41,7 @@ class Nodes(NamedTuple):
 
 
 @dataclass
-class Front:
+class Frontier:
     """The n rows still being split, of the m nodes of one level; of one tree, or of several that have the same table.
 
     Row i of the table is row i + t n0 of tree t.
@@ -61,7 +67,7 @@ class Front:
         Whether any feature is nominal, and whether any cell of the table is missing.
     sums : ndarray of shape (p, m)
         The target's sums in each node; none yet at the roots.
-    scale : Scale or None
+    bins : Bins or None
         As long as rows are counted by value.
     start : ndarray of shape (m,)
         Where each node's rows begin.
@@ -70,7 +76,7 @@ class Front:
     """
 
     columns: np.ndarray
-    rank: np.ndarray | None
+    bin_codes: np.ndarray | None
     nominal: np.ndarray
     order: np.ndarray
     rows_in_node: np.ndarray
@@ -80,60 +86,60 @@ class Front:
     has_nominal: bool
     has_missing: bool
     sums: np.ndarray
-    scale: Scale | None = None
+    bins: Bins | None = None
 
     def __post_init__(self) -> None:
         self.start = self.rows_in_node.cumsum() - self.rows_in_node
-        self.node_of_place = np.arange(self.rows_in_node.size).repeat(self.rows_in_node)
+        self.node_of_position = np.arange(self.rows_in_node.size).repeat(self.rows_in_node)
 
     @classmethod
-    def of(cls, X: np.ndarray, nominal: np.ndarray, target: Target, *, drawing: bool) -> Front:
-        """Put all n rows of X (n, d) into one node; ``drawing`` says that nodes will look at a part of the features."""
-        columns, has_missing = by_features(X)
+    def from_table(cls, X: np.ndarray, nominal: np.ndarray, target: Target, *, draws_features: bool) -> Frontier:
+        """Put all n rows of X (n, d) into one node; with ``draws_features`` nodes draw some of the features."""
+        columns, has_missing = extract_columns(X)
         has_nominal = bool(nominal.any())
         rows, root, no_sums = np.array([X.shape[0]]), np.array([0]), np.empty((0, 1))
         by_node = np.arange(X.shape[0])[None, :]
-        countable = target.countable and not (drawing or has_missing or has_nominal)
-        scale = Scale.of(columns) if countable else None
-        if scale is not None:
-            return cls(columns, scale.rank, nominal, by_node, rows, root, target, 0, False, False, no_sums, scale)
-        order = sorting(columns)
-        rank = ranks(columns, order) if drawing else None
-        order = by_node if drawing else order
-        values = most_values(rank, nominal)
-        return cls(columns, rank, nominal, order, rows, root, target, values, has_nominal, has_missing, no_sums)
+        allows_histogram = target.allows_histogram and not (draws_features or has_missing or has_nominal)
+        bins = Bins.from_columns(columns) if allows_histogram else None
+        if bins is not None:
+            return cls(columns, bins.codes, nominal, by_node, rows, root, target, 0, False, False, no_sums, bins)
+        order = presort_columns(columns)
+        bin_codes = encode_values(columns, order) if draws_features else None
+        order = by_node if draws_features else order
+        values = count_nominal_values(bin_codes, nominal)
+        return cls(columns, bin_codes, nominal, order, rows, root, target, values, has_nominal, has_missing, no_sums)
 
     @property
-    def weight(self) -> np.ndarray:
+    def node_weights(self) -> np.ndarray:
         """The weight of each node in whole units, shape (m,)."""
-        return (self.rows_in_node if self.target.whole is None else self.sums[0]).astype(np.float64)
+        return (self.rows_in_node if self.target.fixed_point_weight is None else self.sums[0]).astype(np.float64)
 
-    def cell_of_row_zero(self, feature: np.ndarray) -> np.ndarray:
+    def column_offset(self, feature: np.ndarray) -> np.ndarray:
         """Return, for features (..., m) of each node, what is added to a row to find its cell in the flat table."""
         first: np.ndarray = feature * self.columns.shape[1]
-        return first - self.tree * self.columns.shape[1] if self.several_trees else first
+        return first - self.tree * self.columns.shape[1] if self.has_several_trees else first
 
     @property
-    def several_trees(self) -> bool:
+    def has_several_trees(self) -> bool:
         """Whether rows are those of several trees."""
         return self.target.weight.size > self.columns.shape[1]
 
-    def sorted_by(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def sort_rows(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows sorted by each of b features, and whether the next place holds another cell: both (b, n).
 
         ``feature`` is (b, 1), or (b, m) if nodes look at features of their own.
         """
         b, n = feature.shape[0], self.order.shape[1]
-        zero = self._cell_of_row_zero_at_places(feature)
-        if self.rank is not None:
-            key, largest = self._keys(zero + self.order)
-            places = argsort_whole(key, largest)
+        zero = self._column_offset_by_position(feature)
+        if self.bin_codes is not None:
+            key, largest = self._make_sort_keys(zero + self.order)
+            places = radix_argsort(key, largest)
             order = self.order[0].take(places)
             places += np.arange(0, b * n, n)[:, None]
             cells = key.ravel().take(places)
         else:
             if feature.shape[1] > 1:
-                mine = feature.take(self.node_of_place, axis=1)
+                mine = feature.take(self.node_of_position, axis=1)
                 order = self.order.ravel().take(mine * n + np.arange(n))
             else:
                 first, last = int(feature[0, 0]), int(feature[-1, 0])
@@ -145,27 +151,27 @@ class Front:
         np.not_equal(cells[:, 1:], cells[:, :-1], out=changes[:, :-1])
         return order, changes
 
-    def _cell_of_row_zero_at_places(self, feature: np.ndarray) -> np.ndarray:
-        zero = self.cell_of_row_zero(feature)
-        return zero.take(self.node_of_place, axis=1) if zero.shape[1] > 1 else zero
+    def _column_offset_by_position(self, feature: np.ndarray) -> np.ndarray:
+        zero = self.column_offset(feature)
+        return zero.take(self.node_of_position, axis=1) if zero.shape[1] > 1 else zero
 
-    def ranks_of(self, feature: np.ndarray) -> np.ndarray:
+    def gather_bin_codes(self, feature: np.ndarray) -> np.ndarray:
         """Return the ranks of the cells of features (b, 1) or (b, m), rows by node, if there are ranks: (b, n)."""
-        assert self.rank is not None
-        at = self._cell_of_row_zero_at_places(feature) + self.order
-        return self.rank.ravel().take(at).astype(np.intp)
+        assert self.bin_codes is not None
+        at = self._column_offset_by_position(feature) + self.order
+        return self.bin_codes.ravel().take(at).astype(np.intp)
 
-    def _keys(self, at: np.ndarray) -> tuple[np.ndarray, int]:
+    def _make_sort_keys(self, at: np.ndarray) -> tuple[np.ndarray, int]:
         """Return node and rank as one whole number, given cells of the flat table (b, n), and the largest possible."""
-        assert self.rank is not None
-        ranks_of_column = int(self.rank.max()) + 1
+        assert self.bin_codes is not None
+        ranks_of_column = int(self.bin_codes.max()) + 1
         largest = self.rows_in_node.size * ranks_of_column - 1
         dtype = np.min_scalar_type(max(largest, 1 << 15))
-        key = self.rank.ravel().take(at).astype(dtype, copy=False)
-        key += (self.node_of_place * ranks_of_column).astype(dtype)
+        key = self.bin_codes.ravel().take(at).astype(dtype, copy=False)
+        key += (self.node_of_position * ranks_of_column).astype(dtype)
         return key, largest
 
-    def descend(self, rows: np.ndarray, branch: np.ndarray, nodes: Nodes) -> Front:
+    def make_next_level(self, rows: np.ndarray, branch: np.ndarray, nodes: Nodes) -> Frontier:
         """Return the next level.
 
         Parameters
@@ -178,45 +184,49 @@ class Front:
             The next level's, which go branch by branch, and within a branch by parent.
         """
         if self.order.shape[0] == 1:
-            front = self._with(rows[None, :], nodes)
-            too_many = self.scale and FEW_PLACES * nodes.tree.size * self.scale.values.shape[1] > rows.size
-            return front._sorted_by_all() if too_many else front
+            frontier = self._with_nodes(rows[None, :], nodes)
+            too_many = (
+                self.bins and MIN_ROWS_PER_HISTOGRAM_CELL * nodes.tree.size * self.bins.values.shape[1] > rows.size
+            )
+            return frontier._presort_rows() if too_many else frontier
         widest, order = int(branch[-1]) + 1, self.order  # branch by branch: the last row has the largest
         if widest > 1 or rows.size < order.shape[1]:
             by_row = np.full(self.target.weight.size, -1, dtype=np.int8 if widest < 127 else np.int32)
             by_row[rows] = branch
-            step = max(1, BLOCK // order.shape[1])
+            step = max(1, MAX_CELLS_PER_BLOCK // order.shape[1])
             blocks = [order[first : first + step] for first in range(0, order.shape[0], step)]
-            parts = [by_branch(block, by_row.take(block), widest) for block in blocks]
+            parts = [group_by_branch(block, by_row.take(block), widest) for block in blocks]
             order = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return self._with(order, nodes)
+        return self._with_nodes(order, nodes)
 
-    def _with(self, order: np.ndarray, nodes: Nodes) -> Front:
-        table = self.columns, self.rank, self.nominal, order, nodes.rows_in_node, nodes.tree, self.target
-        return Front(*table, self.nominal_values, self.has_nominal, self.has_missing, nodes.sums, self.scale)
+    def _with_nodes(self, order: np.ndarray, nodes: Nodes) -> Frontier:
+        table = self.columns, self.bin_codes, self.nominal, order, nodes.rows_in_node, nodes.tree, self.target
+        return Frontier(*table, self.nominal_values, self.has_nominal, self.has_missing, nodes.sums, self.bins)
 
-    def _sorted_by_all(self) -> Front:
+    def _presort_rows(self) -> Frontier:
         """Return this front with its rows sorted by every feature, no longer to be counted."""
-        d, step = self.columns.shape[0], max(1, BLOCK // self.order.shape[1])
+        d, step = self.columns.shape[0], max(1, MAX_CELLS_PER_BLOCK // self.order.shape[1])
         features = [np.arange(first, min(first + step, d))[:, None] for first in range(0, d, step)]
-        order = np.concatenate([narrow(self.sorted_by(feature)[0], self.target.weight.size) for feature in features])
-        return replace(self, order=order, rank=None, scale=None)
+        order = np.concatenate(
+            [narrow_rows(self.sort_rows(feature)[0], self.target.weight.size) for feature in features]
+        )
+        return replace(self, order=order, bin_codes=None, bins=None)
 
-    def only(self, nodes: np.ndarray) -> Front:
+    def select_nodes(self, nodes: np.ndarray) -> Frontier:
         """Return the front of some of the nodes alone."""
         chosen = np.zeros(self.rows_in_node.size, dtype=bool)
         chosen[nodes] = True
-        order = self.order[:, chosen[self.node_of_place]]
-        return self._with(order, Nodes(self.rows_in_node[nodes], self.tree[nodes], self.sums[:, nodes]))
+        order = self.order[:, chosen[self.node_of_position]]
+        return self._with_nodes(order, Nodes(self.rows_in_node[nodes], self.tree[nodes], self.sums[:, nodes]))
 
 
-def by_branch(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
+def group_by_branch(rows: np.ndarray, branch: np.ndarray, widest: int) -> np.ndarray:
     """Return the rows (b, n) of branch 0, then of branch 1, …, each in the order they had, without branch -1: (b, k).
 
     Every feature has the same number of rows in a branch.
     """
     b = rows.shape[0]
-    if widest <= FEW_BRANCHES:
+    if widest <= MAX_BRANCHES_SELECTED:
         flat, parts = rows.ravel(), [(branch == k).ravel().nonzero()[0] for k in range(widest)]
         return np.concatenate([flat.take(part).reshape(b, -1) for part in parts], axis=1)
     places = np.argsort(branch, axis=1, kind="stable")

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 1 << 16
+MAX_CELLS_PER_BLOCK = 1 << 16
 """Cells looked at together: few enough to stay in cache, many enough that small tables need one pass."""
 
-DIGIT = 16
+DIGIT_BITS = 16
 """NumPy sorts whole numbers of so many bits by counting, much faster than others."""
 
 
-def by_features(X: np.ndarray) -> tuple[np.ndarray, bool]:
+def extract_columns(X: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return X (n, d) by columns (d, n), +inf where a cell is missing, and whether one is."""
     columns = np.ascontiguousarray(X.T)
     missing = np.isnan(columns)
@@ -27,32 +27,32 @@ def by_features(X: np.ndarray) -> tuple[np.ndarray, bool]:
     return (np.where(missing, np.inf, columns) if has_missing else columns), has_missing
 
 
-def sorting(columns: np.ndarray) -> np.ndarray:
+def presort_columns(columns: np.ndarray) -> np.ndarray:
     """Return the rows of columns (d, n), +inf where missing, sorted by each: (d, n), in few bytes."""
     d, n = columns.shape
-    if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT and (columns == np.rint(columns)).all():
-        return narrow(np.argsort(columns.astype(np.uint16), axis=1, kind="stable"), n)
-    order, step = np.empty((d, n), dtype=row_type(n)), max(1, BLOCK // n)
+    if columns.size and columns.min() >= 0 and columns.max() < 1 << DIGIT_BITS and (columns == np.rint(columns)).all():
+        return narrow_rows(np.argsort(columns.astype(np.uint16), axis=1, kind="stable"), n)
+    order, step = np.empty((d, n), dtype=smallest_row_dtype(n)), max(1, MAX_CELLS_PER_BLOCK // n)
     for first in range(0, d, step):
         order[first : first + step] = np.argsort(columns[first : first + step], axis=1)
     return order
 
 
-def row_type(n: int) -> np.dtype[Any]:
+def smallest_row_dtype(n: int) -> np.dtype[Any]:
     """Return the type in which rows 0, …, n - 1 take the least room."""
     return np.min_scalar_type(max(n - 1, 1 << 8))
 
 
-def narrow(order: np.ndarray, n: int) -> np.ndarray:
+def narrow_rows(order: np.ndarray, n: int) -> np.ndarray:
     """Return the order with rows 0, …, n - 1 in as few bytes as will do."""
-    return order.astype(row_type(n))
+    return order.astype(smallest_row_dtype(n))
 
 
-def argsort_whole(numbers: np.ndarray, largest: int) -> np.ndarray:
+def radix_argsort(numbers: np.ndarray, largest: int) -> np.ndarray:
     """Sort the rows of a table of whole numbers (b, n) up to ``largest`` by their digits, last digit first: (b, n)."""
     b, n = numbers.shape
     places = np.argsort(numbers.astype(np.uint16), axis=1, kind="stable")
-    for shift in range(DIGIT, largest.bit_length(), DIGIT):
+    for shift in range(DIGIT_BITS, largest.bit_length(), DIGIT_BITS):
         places += np.arange(0, b * n, n)[:, None]
         digit = (numbers >> shift).astype(np.uint16).ravel().take(places)
         again = np.argsort(digit, axis=1, kind="stable")

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 
-class Content(NamedTuple):
+class NodeStats(NamedTuple):
     """What the nodes of one level hold.
 
     rows : (m,) int, each as often as it counts; places : (m,) int, how many stand in the front; weight : (m,);
@@ -23,16 +23,16 @@ class Content(NamedTuple):
     `Target.describe` makes the nodes' entries of: weights of the classes, or mean and variance.
     """
 
-    rows: np.ndarray
-    places: np.ndarray
+    n_rows: np.ndarray
+    n_positions: np.ndarray
     weight: np.ndarray
     pure: np.ndarray
-    unit: np.ndarray
+    gain_unit: np.ndarray
     sums: np.ndarray
-    told: np.ndarray
+    summary: np.ndarray
 
 
-LIGHTEST = 1e-280
+MIN_LARGEST_WEIGHT = 1e-280
 """Weights that are all below it have quotients beyond the range of floats."""
 
 
@@ -40,21 +40,23 @@ class Target(ABC):
     """Abstract: the targets and weights of the n0 training rows."""
 
     weight: np.ndarray  # (n0,)
-    whole: np.ndarray | None  # (n0,) int64 weights in fixed point; None if every weight is 1
-    counted: bool = False  # whether a weight says how many rows a row is
-    countable: bool = False  # whether rows may be counted by value, without changing a tree in its last bit
-    grain: float  # how many whole units make a weight of 1
+    fixed_point_weight: np.ndarray | None  # (n0,) int64 weights in fixed point; None if every weight is 1
+    weights_are_counts: bool = False  # whether a weight says how many rows a row is
+    allows_histogram: bool = False  # whether rows may be counted by value, without changing a tree in its last bit
+    fixed_point_scale: float  # how many whole units make a weight of 1
 
-    def _weigh(self, weight: np.ndarray, mass: float | None) -> None:
+    def _set_weights(self, weight: np.ndarray, mass: float | None) -> None:
         self.weight, self.heaviest = weight, float(weight.max())
-        if self.heaviest < LIGHTEST:
+        if self.heaviest < MIN_LARGEST_WEIGHT:
             raise ValueError(
                 f"sample_weight is {self.heaviest:.3g} at most, which is no weight: multiply all by one number."
             )
-        self.whole = None if np.all(weight == 1.0) else fixed_point(weight, mass)
-        self.grain = 1.0 if self.whole is None else float(self.whole.sum() / weight.sum())
+        self.fixed_point_weight = None if np.all(weight == 1.0) else fixed_point(weight, mass)
+        self.fixed_point_scale = (
+            1.0 if self.fixed_point_weight is None else float(self.fixed_point_weight.sum() / weight.sum())
+        )
 
-    def of(self, rows: np.ndarray) -> Self:
+    def take_rows(self, rows: np.ndarray) -> Self:
         """Return the target of the given rows, which may repeat; the units of the sums stay the same."""
         part = copy(self)
         for name, column in vars(self).items():
@@ -62,41 +64,45 @@ class Target(ABC):
                 setattr(part, name, column[rows])
         return part
 
-    def repeated(self, times: np.ndarray, largest: int) -> Self:
+    def with_counts(self, times: np.ndarray, largest: int) -> Self:
         """Return the target in which a row of weight 1 counts as so many rows (n0,), at most ``largest`` in a node."""
         part = copy(self)
-        part.weight, part.whole, part.counted = times.astype(np.float64), times.astype(np.int64), True
+        part.weight, part.fixed_point_weight, part.weights_are_counts = (
+            times.astype(np.float64),
+            times.astype(np.int64),
+            True,
+        )
         return part
 
     @abstractmethod
-    def content(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> Content:
+    def compute_stats(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> NodeStats:
         """Weigh m nodes, given their rows (n,), node after node, the node of each (n,), and how many there are (m,)."""
 
     @abstractmethod
-    def describe(self, content: Content) -> tuple[np.ndarray, np.ndarray]:
+    def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
         """Return what nodes say, class weights as fractions (m, c) or means (m, 1), and their impurity (m,)."""
 
     @abstractmethod
-    def runs(self, order: np.ndarray) -> Iterator[np.ndarray]:
+    def iter_prefix_sums(self, order: np.ndarray) -> Iterator[np.ndarray]:
         """Yield running sums along the last axis of rows, several in a word: each of the shape of ``order``."""
 
     @abstractmethod
-    def sums_of(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
+    def sum_by_key(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
         """Return the sums, the weight first, over the rows (n,) that have each key 0, …, size - 1.
 
         Each of b features gives a row a key of its own, (b, n); shape (p, size).
         """
 
-    def packed(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
-        """Return the sums (p, m) of nodes with so many places (m,) in words, as `runs` has them: each (m,)."""
+    def pack_sums(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
+        """Return the sums (p, m) of nodes with this many positions (m,) packed into words: each (m,)."""
         return list(sums)
 
     @abstractmethod
-    def unpacked(self, runs: list[np.ndarray]) -> list[np.ndarray]:
+    def unpack_sums(self, runs: list[np.ndarray]) -> list[np.ndarray]:
         """Return differences of runs as sums, without the weight where places are rows: of the same shape."""
 
     @abstractmethod
-    def alike(self, order: np.ndarray) -> np.ndarray | None:
+    def mark_same_class(self, order: np.ndarray) -> np.ndarray | None:
         """Return which neighbours along ``order`` are of one class, shape (b, n - 1); None for targets."""
 
 

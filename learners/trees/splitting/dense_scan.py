@@ -13,47 +13,47 @@ from __future__ import annotations
 import numpy as np
 
 from bakeoff.learners.trees.criteria import SquaredDistance
-from bakeoff.learners.trees.splitting.feature_block import Block, Limits
-from bakeoff.learners.trees.splitting.gini_prefix_sums import gain_of_squares, running_squares, squares_serve
+from bakeoff.learners.trees.splitting.feature_block import BranchLimits, FeatureBlock
+from bakeoff.learners.trees.splitting.gini_prefix_sums import compute_gini_gain, scan_square_sums, supports_square_sums
 
-FEW_CELLS = 1 << 13
+MAX_CELLS_SCANNED = 1 << 13
 """Up to so many cells, looking for the possible cuts takes longer than judging all places;"""
 
-PLACES_PER_CUT = 4
+MAX_POSITIONS_PER_CUT = 4
 """and so it does where at least one place in so many is a possible cut."""
 
 
-def best_everywhere(
-    block: Block, criterion: SquaredDistance, limits: Limits
+def find_dense_cuts(
+    block: FeatureBlock, criterion: SquaredDistance, limits: BranchLimits
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the place (q,) of the first best cut of each node that has one, by node; the nodes; and the gains."""
     with np.errstate(divide="ignore", invalid="ignore"):  # after the last row of a node nothing is left on the right
-        if squares_serve(block, criterion):
-            squares = running_squares(block)
+        if supports_square_sums(block, criterion):
+            squares = scan_square_sums(block)
             merit = squares.merit(block.total[0].take(block.node))  # (b, n)
             at, node = _first_of_each_node(merit, _cuts(block, squares.weight, limits), block)
-            return at, node, gain_of_squares(block, squares.take(at), node)
-        left = block.left_sums_everywhere()
+            return at, node, compute_gini_gain(block, squares.take(at), node)
+        left = block.sum_left_densely()
         merit = criterion.cut(left, block.total.take(block.node, axis=1))
         at, node = _first_of_each_node(merit, _cuts(block, left[0], limits), block)
         return at, node, merit.take(at)
 
 
-def _cuts(block: Block, weight: np.ndarray, limits: Limits) -> np.ndarray:
+def _cuts(block: FeatureBlock, weight: np.ndarray, limits: BranchLimits) -> np.ndarray:
     """Mark the places where the value changes and both sides hold enough, given the weight up to each: (b, n)."""
-    cuts, size = block.changes, block.front.rows_in_node
-    if limits.rows > 1:
-        rows = block.rows_upto
-        cuts = cuts & ((rows >= limits.rows) & (size.take(block.node) - rows >= limits.rows))
+    cuts, size = block.changes, block.frontier.rows_in_node
+    if limits.min_rows > 1:
+        rows = block.rows_up_to
+        cuts = cuts & ((rows >= limits.min_rows) & (size.take(block.node) - rows >= limits.min_rows))
     else:
         cuts = cuts.copy()
         cuts[:, block.start + (size - 1)] = False
-    if limits.weight > 0:
-        cuts &= (weight >= limits.weight) & (block.total[0].take(block.node) - weight >= limits.weight)
+    if limits.min_weight > 0:
+        cuts &= (weight >= limits.min_weight) & (block.total[0].take(block.node) - weight >= limits.min_weight)
     return cuts
 
 
-def _first_of_each_node(merit: np.ndarray, cuts: np.ndarray, block: Block) -> tuple[np.ndarray, np.ndarray]:
+def _first_of_each_node(merit: np.ndarray, cuts: np.ndarray, block: FeatureBlock) -> tuple[np.ndarray, np.ndarray]:
     """Return the place of the first largest merit (b, n) among the cuts of each node that has one, and the nodes."""
     merit = np.where(cuts, merit, -np.inf)
     best = np.maximum.reduceat(merit.max(axis=0), block.start)

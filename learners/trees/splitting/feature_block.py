@@ -11,15 +11,15 @@ from functools import cached_property
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.frontier import Front
+from bakeoff.learners.trees.rows.frontier import Frontier
 
 
 @dataclass
-class Limits:
+class BranchLimits:
     """What a branch must hold: a number of rows and a weight (in the unit of the running sums)."""
 
-    rows: int
-    weight: float
+    min_rows: int
+    min_weight: float
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Splits:
             mine[better] = theirs[better]
 
 
-class Block:
+class FeatureBlock:
     """The front under b features, the same for every node or drawn for each: running sums at every place.
 
     A place is numbered along the flattened table of b features by n rows.
@@ -73,18 +73,18 @@ class Block:
         The sums of each node, the weight first.
     """
 
-    def __init__(self, front: Front, feature: np.ndarray) -> None:
-        self.front, self.m = front, front.rows_in_node.size
+    def __init__(self, frontier: Frontier, feature: np.ndarray) -> None:
+        self.frontier, self.m = frontier, frontier.rows_in_node.size
         self.feature = feature
-        self.node, self.start, self.n = front.node_of_place, front.start, front.order.shape[1]
-        self.unit = front.target.whole is None
-        self.whole_rows = self.unit or front.target.counted  # whether weights are numbers of rows
-        self.total = np.empty((front.sums.shape[0] + self.unit, self.m))
-        self.total[0], self.total[self.unit :] = front.rows_in_node, front.sums
+        self.node, self.start, self.n = frontier.node_of_position, frontier.start, frontier.order.shape[1]
+        self.unit = frontier.target.fixed_point_weight is None
+        self.whole_rows = self.unit or frontier.target.weights_are_counts  # whether weights are numbers of rows
+        self.total = np.empty((frontier.sums.shape[0] + self.unit, self.m))
+        self.total[0], self.total[self.unit :] = frontier.rows_in_node, frontier.sums
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.front.sorted_by(self.feature)
+        return self.frontier.sort_rows(self.feature)
 
     @property
     def order(self) -> np.ndarray:
@@ -99,9 +99,9 @@ class Block:
     @cached_property
     def missing(self) -> np.ndarray:
         """Missing cells, shape (b, m), int."""
-        zero = self.front.cell_of_row_zero(self.feature)
+        zero = self.frontier.column_offset(self.feature)
         zero = zero.take(self.node, axis=1) if zero.shape[1] > 1 else zero
-        cells = self.front.columns.ravel().take(self.order + zero)
+        cells = self.frontier.columns.ravel().take(self.order + zero)
         return np.add.reduceat(np.isinf(cells), self.start, axis=1, dtype=np.intp)
 
     def feature_at(self, at: np.ndarray, node: np.ndarray) -> np.ndarray:
@@ -111,11 +111,11 @@ class Block:
 
     def cells(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the cells at places (..., q), which are of these features and nodes (q,): shape (..., q)."""
-        n0 = self.front.columns.shape[1]
-        row_zero = (feature - self.front.tree.take(node) if self.front.several_trees else feature) * n0
-        return self.front.columns.ravel().take(self.order.ravel().take(at) + row_zero)
+        n0 = self.frontier.columns.shape[1]
+        row_zero = (feature - self.frontier.tree.take(node) if self.frontier.has_several_trees else feature) * n0
+        return self.frontier.columns.ravel().take(self.order.ravel().take(at) + row_zero)
 
-    def around(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
+    def values_beside_cuts(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the values below and above the cuts after places (q,), of these features and nodes: (2, q)."""
         return self.cells(np.array([at, at + 1]), feature, node)
 
@@ -131,34 +131,36 @@ class Block:
         before: np.ndarray = np.arange(self.feature.shape[0], dtype=own.dtype)[:, None] * upto[-1] + (upto - own)
         return before.ravel()
 
-    def left_sums(self, at: np.ndarray, pair: np.ndarray) -> np.ndarray:
+    def sum_left(self, at: np.ndarray, pair: np.ndarray) -> np.ndarray:
         """Return the sums of the node's rows up to and including each place (q,), for ascending places: (p, q)."""
-        target, left = self.front.target, np.empty((self.total.shape[0], at.size))
-        runs = [run.take(at) for run in target.runs(self.order.ravel())]  # one after the other: they are large
-        for run, own in zip(runs, target.packed(self.front.sums, self.front.rows_in_node), strict=True):
+        target, left = self.frontier.target, np.empty((self.total.shape[0], at.size))
+        runs = [
+            run.take(at) for run in target.iter_prefix_sums(self.order.ravel())
+        ]  # one after the other: they are large
+        for run, own in zip(runs, target.pack_sums(self.frontier.sums, self.frontier.rows_in_node), strict=True):
             run -= self.before(own).take(pair)
         if self.unit:  # places are rows
-            np.subtract(at + 1, self.before(self.front.rows_in_node).take(pair), out=left[0])
-        for row, column in zip(left[self.unit :], target.unpacked(runs), strict=True):
+            np.subtract(at + 1, self.before(self.frontier.rows_in_node).take(pair), out=left[0])
+        for row, column in zip(left[self.unit :], target.unpack_sums(runs), strict=True):
             row[:] = column
         return left
 
-    def left_sums_everywhere(self) -> list[np.ndarray]:
+    def sum_left_densely(self) -> list[np.ndarray]:
         """Return the sums of the node's rows up to and including each place, the weight first: each (b, n) or (n,)."""
-        target, front = self.front.target, self.front
-        runs = list(target.runs(self.order))
-        for run, own in zip(runs, target.packed(front.sums, front.rows_in_node), strict=True):
+        target, frontier = self.frontier.target, self.frontier
+        runs = list(target.iter_prefix_sums(self.order))
+        for run, own in zip(runs, target.pack_sums(frontier.sums, frontier.rows_in_node), strict=True):
             run -= (own.cumsum() - own).take(self.node)
-        sums = target.unpacked(runs)
-        return [self.rows_upto, *sums] if self.unit else sums
+        sums = target.unpack_sums(runs)
+        return [self.rows_up_to, *sums] if self.unit else sums
 
     @cached_property
-    def rows_upto(self) -> np.ndarray:
+    def rows_up_to(self) -> np.ndarray:
         """How many rows of its node stand at a place or before it, whatever the feature: (n,)."""
         return np.arange(1, self.n + 1) - self.start.take(self.node)
 
 
-def first_best(gain: np.ndarray, pair: np.ndarray) -> np.ndarray:
+def find_first_best(gain: np.ndarray, pair: np.ndarray) -> np.ndarray:
     """Return the index of the first largest gain of each run of equal pairs (q,), where it is finite."""
     begin = np.flatnonzero(np.concatenate([[True], pair[1:] != pair[:-1]]))
     length = np.diff(begin, append=pair.size)
@@ -169,8 +171,13 @@ def first_best(gain: np.ndarray, pair: np.ndarray) -> np.ndarray:
     return where[np.isfinite(gain[where])]
 
 
-def best_of_features(
-    block: Block, pair: np.ndarray, merit: np.ndarray, gain: np.ndarray, threshold: np.ndarray, missing_left: bool
+def choose_features(
+    block: FeatureBlock,
+    pair: np.ndarray,
+    merit: np.ndarray,
+    gain: np.ndarray,
+    threshold: np.ndarray,
+    missing_left: bool,
 ) -> Splits:
     """Of the best splits of (feature, node) pairs, keep for each node the one of largest merit, the first if equal."""
     b = block.feature.shape[0]
@@ -190,7 +197,7 @@ def best_of_features(
     return best
 
 
-def share_entropy(share: np.ndarray) -> np.ndarray:
+def compute_split_information(share: np.ndarray) -> np.ndarray:
     """Return the entropy in bits of splitting into ``share`` and the rest, for shares strictly between 0 and 1."""
     rest = 1 - share
     return -(share * np.log2(share) + rest * np.log2(rest))

@@ -22,19 +22,19 @@ from typing import NamedTuple
 import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion, SquaredDistance, class_weights
-from bakeoff.learners.trees.rows.class_target import Labels
-from bakeoff.learners.trees.splitting.feature_block import Block
+from bakeoff.learners.trees.rows.class_target import ClassTarget
+from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 
-FEW_CLASSES = 3
+MAX_CLASSES_SUMMED_APART = 3
 """Up to so many, a running sum for each class is cheaper."""
 
-WORD = 64
+WORD_BITS = 64
 
-SAFE = 1 << 15
+MAX_WEIGHT_FOR_INT64 = 1 << 15
 """The fourth power of so many rows is within 64 bits."""
 
 
-class Squares(NamedTuple):
+class SquareSums(NamedTuple):
     """Of cuts: the weight of the left branch, Σ L² and Σ R²; all (b, n) or (q,), but a weight may be (n,)."""
 
     weight: np.ndarray
@@ -47,34 +47,34 @@ class Squares(NamedTuple):
         merit: np.ndarray = (self.left * rest + self.right * self.weight) / (self.weight * rest)
         return merit
 
-    def take(self, at: np.ndarray) -> Squares:
+    def take(self, at: np.ndarray) -> SquareSums:
         """Return those at some places of the flattened table."""
         n = self.left.shape[-1]
-        return Squares(*(part.take(at if part.shape == self.left.shape else at % n) for part in self))
+        return SquareSums(*(part.take(at if part.shape == self.left.shape else at % n) for part in self))
 
 
-def squares_serve(block: Block, criterion: Criterion) -> bool:
+def supports_square_sums(block: FeatureBlock, criterion: Criterion) -> bool:
     """Tell whether cuts may be judged by sums of squares: Gini impurity of several classes, weights whole."""
-    target = block.front.target
+    target = block.frontier.target
     plain = isinstance(criterion, SquaredDistance) and block.whole_rows
-    return plain and isinstance(target, Labels) and target.c > FEW_CLASSES
+    return plain and isinstance(target, ClassTarget) and target.c > MAX_CLASSES_SUMMED_APART
 
 
-def squares_of(left: np.ndarray, total: np.ndarray, node: np.ndarray) -> Squares:
+def sum_squares_at_cuts(left: np.ndarray, total: np.ndarray, node: np.ndarray) -> SquareSums:
     """Return the squares of cuts with sums left (c, q), in nodes (q,), given the sums of all nodes (c, m)."""
     here, whole = class_weights(left), class_weights(total)
     squares = np.einsum("kq,kq->q", here, here)
     crossed = np.einsum("kq,kq->q", here, whole.take(node, axis=1))
-    return Squares(left[0], squares, np.einsum("km,km->m", whole, whole).take(node) - 2 * crossed + squares)
+    return SquareSums(left[0], squares, np.einsum("km,km->m", whole, whole).take(node) - 2 * crossed + squares)
 
 
-def running_squares(block: Block) -> Squares:
+def scan_square_sums(block: FeatureBlock) -> SquareSums:
     """Return the squares of a cut after each place: (b, n), and the weight (n,) or (b, n)."""
-    labels = block.front.target
-    assert isinstance(labels, Labels)
+    labels = block.frontier.target
+    assert isinstance(labels, ClassTarget)
     counts = _class_counts(block)
     codes = labels.codes.take(block.order)  # (b, n)
-    weight = None if labels.whole is None else labels.whole.take(block.order)  # (b, n), the w
+    weight = None if labels.fixed_point_weight is None else labels.fixed_point_weight.take(block.order)  # (b, n), the w
     passed = counts.T.ravel().take(block.node * counts.shape[0] + codes)  # (b, n), the T_k
     steps = _numbers(block, codes, weight, counts)  # (b, n), the o
     steps += steps
@@ -91,26 +91,26 @@ def running_squares(block: Block) -> Squares:
     right *= -2
     right += left
     right += squares.take(block.node)
-    return Squares(block.rows_upto if weight is None else _within(weight, counts.sum(axis=0), block), left, right)
+    return SquareSums(block.rows_up_to if weight is None else _within(weight, counts.sum(axis=0), block), left, right)
 
 
-def _within(steps: np.ndarray, whole: np.ndarray, block: Block) -> np.ndarray:
+def _within(steps: np.ndarray, whole: np.ndarray, block: FeatureBlock) -> np.ndarray:
     """Sum steps (b, n) along each node's rows, given how much whole nodes have (m,): (b, n)."""
     upto: np.ndarray = steps.cumsum(axis=1)
     upto -= (whole.cumsum() - whole).take(block.node)
     return upto
 
 
-def _class_counts(block: Block) -> np.ndarray:
+def _class_counts(block: FeatureBlock) -> np.ndarray:
     """Return the weight of each class in each node, (c, m)."""
     return class_weights(block.total).astype(np.int64)
 
 
-def _numbers(block: Block, codes: np.ndarray, weight: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
+def _numbers(block: FeatureBlock, codes: np.ndarray, weight: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
     """Sum the weights (b, n) of each node's rows of each class along every feature; without weights, number: (b, n)."""
     c, bits = counts.shape[0], int(counts.max()).bit_length()
-    field = (np.arange(c) % (WORD // bits) * bits).astype(np.uint64)
-    word = np.arange(c) // (WORD // bits)
+    field = (np.arange(c) % (WORD_BITS // bits) * bits).astype(np.uint64)
+    word = np.arange(c) // (WORD_BITS // bits)
     number = np.zeros(1, dtype=np.uint64)
     for w in range(int(word[-1]) + 1):
         unit = np.where(word == w, np.uint64(1) << field, np.uint64(0))
@@ -124,13 +124,13 @@ def _numbers(block: Block, codes: np.ndarray, weight: np.ndarray | None, counts:
     return number.view(np.int64)
 
 
-def gain_of_squares(block: Block, cuts: Squares, node: np.ndarray) -> np.ndarray:
+def compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -> np.ndarray:
     """Return the gains, times the square of the node's weight, of cuts (q,) in nodes (q,): shape (q,)."""
     counts = _class_counts(block)
     weight = counts.sum(axis=0)
     whole, squares = weight.take(node), np.einsum("km,km->m", counts, counts).take(node)
     rows, left, right = (part.astype(np.int64, copy=False) for part in cuts)
-    if weight.max() > SAFE:
+    if weight.max() > MAX_WEIGHT_FOR_INT64:
         rows, whole = rows.astype(np.float64), whole.astype(np.float64)
     rest = whole - rows
     # Whole numbers: nothing is lost where the gain is a small difference of large sums.

@@ -15,30 +15,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.binning import Scale
-from bakeoff.learners.trees.rows.class_target import Labels
-from bakeoff.learners.trees.rows.frontier import Front
-from bakeoff.learners.trees.splitting.feature_block import Block, Limits
+from bakeoff.learners.trees.rows.binning import Bins
+from bakeoff.learners.trees.rows.class_target import ClassTarget
+from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.splitting.feature_block import BranchLimits, FeatureBlock
 
 
-class CountedBlock(Block):
+class HistogramBlock(FeatureBlock):
     """The front under b neighbouring features, the same for every node.
 
     A place is a combination of node, feature and value, numbered (node * b + slot) * v + rank.
     """
 
-    def __init__(self, front: Front, feature: np.ndarray, scale: Scale) -> None:
-        super().__init__(front, feature)
-        assert isinstance(front.target, Labels)
-        self.labels, self.scale = front.target, scale
-        self.b, self.v = feature.shape[0], scale.values.shape[1]
-        node = np.full(scale.place.shape[1], self.m)  # (n0,): rows that are done have a node of their own
-        node[front.order[0]] = self.node
+    def __init__(self, frontier: Frontier, feature: np.ndarray, bins: Bins) -> None:
+        super().__init__(frontier, feature)
+        assert isinstance(frontier.target, ClassTarget)
+        self.labels, self.bins = frontier.target, bins
+        self.b, self.v = feature.shape[0], bins.values.shape[1]
+        node = np.full(bins.flat_codes.shape[1], self.m)  # (n0,): rows that are done have a node of their own
+        node[frontier.order[0]] = self.node
         cells, first = self.b * self.v, int(feature[0, 0])
         self.size = (self.m + 1) * cells
         own = self.labels.codes * self.size + node * cells - first * self.v  # (n0,)
-        self.key = (scale.place[first : first + self.b] + own).ravel()  # of class and place
-        counts = self._count(self.labels.whole)
+        self.key = (bins.flat_codes[first : first + self.b] + own).ravel()  # of class and place
+        counts = self._count(self.labels.fixed_point_weight)
         self.occupied = np.flatnonzero(counts[:, : self.m * cells].any(axis=0))
         self.counts = counts.take(self.occupied, axis=1)  # (c, q)
 
@@ -55,20 +55,20 @@ class CountedBlock(Block):
     def feature_at(self, at: np.ndarray, node: np.ndarray) -> np.ndarray:
         return self.feature[at // self.v % self.b, 0]
 
-    def around(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
+    def values_beside_cuts(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         after = self.occupied.take(np.searchsorted(self.occupied, at) + 1)
-        return self.scale.values[feature, np.stack([at, after]) % self.v]
+        return self.bins.values[feature, np.stack([at, after]) % self.v]
 
-    def cuts(self, limits: Limits) -> tuple[np.ndarray, np.ndarray]:
+    def cuts(self, limits: BranchLimits) -> tuple[np.ndarray, np.ndarray]:
         """Return the places (q,) after which a cut leaves enough rows on each side, and the sums left of it (p, q)."""
         feature = self.occupied // self.v
         opens = np.append(True, feature[1:] != feature[:-1])
         cut = np.append(~opens[1:], False)
         left = _within(self.counts, opens)
-        if limits.rows > 1:
+        if limits.min_rows > 1:
             rows = _within(self._count(None).take(self.occupied, axis=1), opens).sum(axis=0)
-            rest = self.front.rows_in_node.take(feature // self.b) - rows
-            cut &= (rows >= limits.rows) & (rest >= limits.rows)
+            rest = self.frontier.rows_in_node.take(feature // self.b) - rows
+            cut &= (rows >= limits.min_rows) & (rest >= limits.min_rows)
         chosen = np.flatnonzero(cut)
         sums = left.take(chosen, axis=1).astype(np.float64)
         sums[0] = sums.sum(axis=0)

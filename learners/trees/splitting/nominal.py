@@ -13,21 +13,21 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion, class_weights
-from bakeoff.learners.trees.rows.class_target import Labels
+from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.splitting.feature_block import (
-    Block,
-    Limits,
+    BranchLimits,
+    FeatureBlock,
     Splits,
-    best_of_features,
-    first_best,
-    share_entropy,
+    choose_features,
+    compute_split_information,
+    find_first_best,
 )
 
-FEW_PLACES = 4
+MAX_TABLE_CELLS_PER_ROW = 4
 """Values are counted in a table that has no more than so many places for each row."""
 
 
-class Groups(ABC):
+class ValueGroups(ABC):
     """Abstract: rows of one node with one value of one nominal feature, for many (feature, node) pairs.
 
     Attributes
@@ -50,11 +50,11 @@ class Groups(ABC):
     begin: np.ndarray
 
     @staticmethod
-    def of(block: Block, wanted: np.ndarray) -> Groups:
+    def of(block: FeatureBlock, wanted: np.ndarray) -> ValueGroups:
         """Return the groups of the wanted pairs (b, m)."""
-        values = block.front.nominal_values
-        few = values > 0 and block.m * values <= FEW_PLACES * block.n
-        return CountedGroups(block, wanted, values) if few else SortedGroups(block, wanted)
+        values = block.frontier.nominal_values
+        few = values > 0 and block.m * values <= MAX_TABLE_CELLS_PER_ROW * block.n
+        return HistogramGroups(block, wanted, values) if few else SortedGroups(block, wanted)
 
     @abstractmethod
     def codes(self) -> np.ndarray:
@@ -65,19 +65,19 @@ class Groups(ABC):
         """Give every row of the first feature's order what its group has (q,); -1 where it is in none: (n,)."""
 
 
-class SortedGroups(Groups):
+class SortedGroups(ValueGroups):
     """Groups from rows sorted by value, so that a group is a run."""
 
-    def __init__(self, block: Block, wanted: np.ndarray) -> None:
+    def __init__(self, block: FeatureBlock, wanted: np.ndarray) -> None:
         self.block = block
         is_last = block.changes.copy()
-        is_last[:, block.start + block.front.rows_in_node - 1] = True
+        is_last[:, block.start + block.frontier.rows_in_node - 1] = True
         at = np.flatnonzero(is_last & (wanted if wanted.shape[1] == 1 else wanted[:, block.node]))
         self.place = at % block.n
         self.node, self.pair = block.pairs(at)
         opens = np.concatenate([[True], self.pair[1:] != self.pair[:-1]])
         self.begin = np.flatnonzero(opens)
-        upto = block.left_sums(at, self.pair)
+        upto = block.sum_left(at, self.pair)
         self.sums = np.diff(upto, axis=1, prepend=0.0)
         self.sums[:, opens] = upto[:, opens]
         count = self.place + 1 - block.start.take(self.node)
@@ -88,40 +88,40 @@ class SortedGroups(Groups):
         return self.block.cells(self.place, self.block.feature_at(self.place, self.node), self.node)
 
     def spread(self, of_group: np.ndarray) -> np.ndarray:
-        front = self.block.front
-        by_row = np.full(front.target.weight.size, -1)
+        frontier = self.block.frontier
+        by_row = np.full(frontier.target.weight.size, -1)
         places = np.repeat(self.place + 1 - self.rows, self.rows)
         places += np.arange(places.size) - np.repeat(np.cumsum(self.rows) - self.rows, self.rows)
         by_row[self.block.order[0, places]] = np.repeat(of_group, self.rows)
-        return by_row.take(front.order[0])
+        return by_row.take(frontier.order[0])
 
 
-class CountedGroups(Groups):
+class HistogramGroups(ValueGroups):
     """Groups from a table of all pairs and all values that columns have: nothing is sorted."""
 
-    def __init__(self, block: Block, wanted: np.ndarray, values: int) -> None:
-        self.block, front, b = block, block.front, block.feature.shape[0]
+    def __init__(self, block: FeatureBlock, wanted: np.ndarray, values: int) -> None:
+        self.block, frontier, b = block, block.frontier, block.feature.shape[0]
         size = b * block.m * values
-        self.key = front.ranks_of(block.feature) + block.node * values  # (b, n)
+        self.key = frontier.gather_bin_codes(block.feature) + block.node * values  # (b, n)
         self.key += np.arange(0, size, block.m * values)[:, None]
         if not wanted.all():
             self.key[~np.broadcast_to(wanted if wanted.shape[1] == 1 else wanted[:, block.node], self.key.shape)] = size
         self.size = size
-        sums = front.target.sums_of(front.order[0], self.key, size + 1)[:, :size]
+        sums = frontier.target.sum_by_key(frontier.order[0], self.key, size + 1)[:, :size]
         self.at = np.flatnonzero(sums[0])
         self.sums = sums.take(self.at, axis=1)
         self.pair = self.at // values
         self.node = self.pair % block.m
         self.begin = np.flatnonzero(np.concatenate([[True], self.pair[1:] != self.pair[:-1]]))
-        by_weight = block.unit or front.target.counted
+        by_weight = block.unit or frontier.target.weights_are_counts
         self.rows = self.sums[0] if by_weight else np.bincount(self.key.ravel(), minlength=size).take(self.at)
         self.total = block.total.take(self.node, axis=1)
 
     def codes(self) -> np.ndarray:
-        front, place = self.block.front, np.empty(self.size + 1, dtype=np.intp)
+        frontier, place = self.block.frontier, np.empty(self.size + 1, dtype=np.intp)
         place[self.key[0]] = np.arange(self.block.n)  # any row of a group tells its value
-        zero = front.cell_of_row_zero(self.block.feature[0]).take(self.node)
-        return front.columns.ravel().take(front.order[0].take(place.take(self.at)) + zero)
+        zero = frontier.column_offset(self.block.feature[0]).take(self.node)
+        return frontier.columns.ravel().take(frontier.order[0].take(place.take(self.at)) + zero)
 
     def spread(self, of_group: np.ndarray) -> np.ndarray:
         table = np.full(self.size + 1, -1)
@@ -129,53 +129,55 @@ class CountedGroups(Groups):
         return table.take(self.key[0])
 
 
-def nominal_splits(block: Block, wanted: np.ndarray, criterion: Criterion, limits: Limits, *, multiway: bool) -> Splits:
+def nominal_splits(
+    block: FeatureBlock, wanted: np.ndarray, criterion: Criterion, limits: BranchLimits, *, multiway: bool
+) -> Splits:
     """Return the best split of each node on the wanted (feature, node) pairs (b, m)."""
-    groups = Groups.of(block, wanted)
+    groups = ValueGroups.of(block, wanted)
     if multiway:
         return _multiway_splits(block, groups, criterion, limits)
     _, gain, left = _ordered_cuts(block, groups, criterion, limits)
-    where = first_best(gain, groups.pair)
+    where = find_first_best(gain, groups.pair)
     merit = gain[where]
     if criterion.by_ratio:
-        merit = merit / share_entropy(left[0, where] / groups.total[0, where])
-    return best_of_features(block, groups.pair[where], merit, gain[where], np.full(where.size, np.nan), False)
+        merit = merit / compute_split_information(left[0, where] / groups.total[0, where])
+    return choose_features(block, groups.pair[where], merit, gain[where], np.full(where.size, np.nan), False)
 
 
 def branches_of(
-    block: Block, wanted: np.ndarray, criterion: Criterion, limits: Limits, *, multiway: bool
-) -> tuple[Groups, np.ndarray]:
+    block: FeatureBlock, wanted: np.ndarray, criterion: Criterion, limits: BranchLimits, *, multiway: bool
+) -> tuple[ValueGroups, np.ndarray]:
     """Return the groups of a block of one feature per node, where wanted (1, m), and the branch of each group (q,)."""
-    groups = Groups.of(block, wanted)
+    groups = ValueGroups.of(block, wanted)
     if multiway:
         number = np.arange(groups.pair.size)
         length = np.diff(groups.begin, append=number.size)
         return groups, number - np.repeat(groups.begin, length)
     by_mean, gain, _ = _ordered_cuts(block, groups, criterion, limits)
     cut = np.full(block.m, -1)
-    where = first_best(gain, groups.pair)
+    where = find_first_best(gain, groups.pair)
     cut[groups.pair[where]] = where
     branch = np.empty(groups.pair.size, dtype=np.intp)
     branch[by_mean] = np.arange(by_mean.size) > cut[groups.pair]
     return groups, branch
 
 
-def _multiway_splits(block: Block, groups: Groups, criterion: Criterion, limits: Limits) -> Splits:
+def _multiway_splits(block: FeatureBlock, groups: ValueGroups, criterion: Criterion, limits: BranchLimits) -> Splits:
     begin = groups.begin
     pair, n_branches = groups.pair[begin], np.diff(begin, append=groups.pair.size)
     gain = np.add.reduceat(criterion.branch(groups.sums, groups.total), begin)
-    enough = (groups.rows >= limits.rows) & (groups.sums[0] >= limits.weight)
+    enough = (groups.rows >= limits.min_rows) & (groups.sums[0] >= limits.min_weight)
     gain[(n_branches < 2) | ~np.logical_and.reduceat(enough, begin)] = -np.inf
     merit = gain.copy()
     if criterion.by_ratio:
         share = groups.sums[0] / groups.total[0]
         bits = np.add.reduceat(-share * np.log2(share), begin)
         merit = np.where(n_branches > 1, gain / np.where(bits > 0, bits, 1.0), -np.inf)
-    return best_of_features(block, pair, merit, gain, np.full(pair.size, np.nan), False)
+    return choose_features(block, pair, merit, gain, np.full(pair.size, np.nan), False)
 
 
 def _ordered_cuts(
-    block: Block, groups: Groups, criterion: Criterion, limits: Limits
+    block: FeatureBlock, groups: ValueGroups, criterion: Criterion, limits: BranchLimits
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the groups ordered by mean target within their pair, the gain of cutting after each, and the left sums."""
     by_mean = np.lexsort((_mean_target(block, groups), groups.pair))
@@ -187,15 +189,15 @@ def _ordered_cuts(
     upto -= np.repeat((upto - own)[:, groups.begin], length, axis=1)
     rows -= np.repeat((rows - groups.rows[by_mean])[groups.begin], length)
     rest = np.add.reduceat(groups.rows, groups.begin).repeat(length) - rows
-    valid = (rows >= limits.rows) & (rest >= max(limits.rows, 1))
-    valid &= (upto[0] >= limits.weight) & (groups.total[0] - upto[0] >= limits.weight)
+    valid = (rows >= limits.min_rows) & (rest >= max(limits.min_rows, 1))
+    valid &= (upto[0] >= limits.min_weight) & (groups.total[0] - upto[0] >= limits.min_weight)
     gain = np.full(groups.pair.size, -np.inf)
     gain[valid] = criterion.cut(upto[:, valid].astype(np.float64), groups.total[:, valid])
     return by_mean, gain, upto
 
 
-def _mean_target(block: Block, groups: Groups) -> np.ndarray:
-    if isinstance(block.front.target, Labels) and groups.sums.shape[0] > 2:
+def _mean_target(block: FeatureBlock, groups: ValueGroups) -> np.ndarray:
+    if isinstance(block.frontier.target, ClassTarget) and groups.sums.shape[0] > 2:
         commonest = np.argmax(class_weights(groups.total), axis=0)
         here = class_weights(groups.sums)
         return np.take_along_axis(here, commonest[None, :], axis=0)[0] / groups.sums[0]
