@@ -33,7 +33,7 @@ EXPERIMENT = "stores"
 def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     """Write runs to a store, together with other processes."""
     from bakeoff.learners import KNeighborsClassifier
-    from bakeoff.pipeline.experiment import Experiment, final_model, run
+    from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
     from bakeoff.pipeline.stages import scoring
     from bakeoff.pipeline.stages.dataset import bundled
     from bakeoff.pipeline.stages.pruning import NoPruning
@@ -44,8 +44,8 @@ def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     dataset, learner = bundled("iris"), KNeighborsClassifier()
     metrics = scoring.choose_metrics(None, dataset.task, learner)
     experiment = Experiment(dataset, None, learner, NoTuning(), NoPruning(), KFold(), metrics, seed=0)
-    folds = list(run(experiment, experiment.splits()))
-    model = final_model(experiment, folds[-1])
+    folds = list(evaluate_splits(experiment, experiment.splits()))
+    model = fit_final_model(experiment, folds[-1])
     tracker = MLflowTracker(uri, EXPERIMENT, models=False)
     params = {f"learner.parameter_{number}": str(number) for number in range(20)}
     tracker.open()

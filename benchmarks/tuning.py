@@ -33,7 +33,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff import learners
-from bakeoff.pipeline.experiment import Experiment, axis_seed, fit, run
+from bakeoff.pipeline.experiment import Experiment, derive_seed, evaluate_splits, fit_model
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
@@ -102,17 +102,17 @@ def measure(task: Task, sweep: Sweep, repeats: int) -> list[float]:
         return Experiment(dataset, None, sweep.ours, tuning, NoPruning(), KFold(folds=FOLDS), metrics, seed=0)
 
     def tune(values: list[Any]) -> None:
-        fit(experiment(GridTuning({sweep.parameter: values}, folds=FOLDS)), everything)
+        fit_model(experiment(GridTuning({sweep.parameter: values}, folds=FOLDS)), everything)
 
     single = experiment(NoTuning())
     splits = single.splits()
-    cut = StratifiedKFold(FOLDS, shuffle=True, random_state=axis_seed(0, "tuning"))
+    cut = StratifiedKFold(FOLDS, shuffle=True, random_state=derive_seed(0, "tuning"))
     grid = GridSearchCV(sweep.theirs, {sweep.parameter: sweep.values}, cv=cut, scoring="accuracy", refit=False)
     return _in_turn(
         [
             lambda: tune(sweep.values),
             lambda: tune([sweep.ours.get_params()[sweep.parameter]]),
-            lambda: list(run(single, splits)),
+            lambda: list(evaluate_splits(single, splits)),
             lambda: grid.fit(task.X, task.y),
         ],
         repeats,

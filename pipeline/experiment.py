@@ -23,9 +23,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning, PruningPath
-from bakeoff.pipeline.stages.scoring import Metric, Outcome, coded, observe, score
-from bakeoff.pipeline.stages.splitting import Split, Splitter, Target
-from bakeoff.pipeline.stages.tuning import GridTuning, Material, NoTuning
+from bakeoff.pipeline.stages.scoring import Metric, Predictions, compute_scores, encode_labels, predict_rows
+from bakeoff.pipeline.stages.splitting import Split, SplitInput, Splitter
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning, TuningData
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,17 @@ class Experiment:
         return next(iter(self.metrics))
 
     @property
-    def target(self) -> Target:
+    def split_input(self) -> SplitInput:
         """What the splitter may know of the rows."""
-        return Target(self.dataset.y, self.dataset.task == "classification", self.dataset.groups)
+        return SplitInput(self.dataset.y, self.dataset.task == "classification", self.dataset.groups)
 
     def splits(self) -> list[Split]:
         """Return all splits; the seed of the splits is not the learner's."""
-        return list(self.splitter.splits(self.target, axis_seed(self.seed, "split")))
+        return list(self.splitter.splits(self.split_input, derive_seed(self.seed, "split")))
 
 
 @dataclass(frozen=True)
-class Model:
+class FittedModel:
     """A fitted pipeline of preprocessing and learner, and how it came to be.
 
     Attributes
@@ -97,7 +97,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Fold:
+class FoldResult:
     """One split, evaluated.
 
     Attributes
@@ -105,33 +105,33 @@ class Fold:
     number : int
         From 0.
     split : Split
-    model : Model
+    model : FittedModel
     scores : mapping of str to float
         ``train_accuracy``, ``validation_accuracy``, ``test_accuracy`` … for each part that has rows.
-    outcome : Outcome
+    predictions : Predictions
         Of the test rows.
     """
 
     number: int
     split: Split
-    model: Model
+    model: FittedModel
     scores: Mapping[str, float]
-    outcome: Outcome
+    predictions: Predictions
 
 
-def axis_seed(seed: int, axis: str) -> int:
+def derive_seed(seed: int, axis: str) -> int:
     """Derive one axis's seed (``split``, ``tuning``) from the one seed, so that no axis disturbs another.
 
     Examples
     --------
-    >>> axis_seed(0, "split") == axis_seed(0, "split") != axis_seed(0, "tuning")
+    >>> derive_seed(0, "split") == derive_seed(0, "split") != derive_seed(0, "tuning")
     True
     """
     entropy = np.random.SeedSequence([seed, zlib.crc32(axis.encode())])
     return int(entropy.generate_state(1)[0] >> 1)  # room below 2**32 for seed + repeat
 
 
-def run(experiment: Experiment, splits: list[Split], n_jobs: int = 1) -> Iterator[Fold]:
+def evaluate_splits(experiment: Experiment, splits: list[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
     """Evaluate each split.
 
     Parameters
@@ -143,41 +143,43 @@ def run(experiment: Experiment, splits: list[Split], n_jobs: int = 1) -> Iterato
 
     Yields
     ------
-    Fold
+    FoldResult
         In order.
     """
     if n_jobs == 1 or len(splits) == 1:
-        yield from (evaluate(experiment, number, split) for number, split in enumerate(splits))
+        yield from (evaluate_split(experiment, number, split) for number, split in enumerate(splits))
         return
     with parallel_config("loky", inner_max_num_threads=1):
         shared = Parallel(n_jobs=n_jobs, return_as="generator")
-        yield from shared(delayed(evaluate)(experiment, number, split) for number, split in enumerate(splits))
+        yield from shared(delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
 
 
-def evaluate(experiment: Experiment, number: int, split: Split) -> Fold:
+def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldResult:
     """Fit on one split and score every part of it that has rows."""
-    model = fit(experiment, split)
+    model = fit_model(experiment, split)
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        outcomes = {part: _observe(experiment, model.pipeline, rows) for part, rows in parts.items() if len(rows)}
+        predictions = {
+            part: _predict_part(experiment, model.pipeline, rows) for part, rows in parts.items() if len(rows)
+        }
     model = replace(model, warnings=_once((*model.warnings, *(str(warning.message) for warning in said))))
     scores = {
         f"{part}_{name}": value
         for part in ("test", "validation", "train")
-        if part in outcomes
-        for name, value in score(experiment.metrics, outcomes[part]).items()
+        if part in predictions
+        for name, value in compute_scores(experiment.metrics, predictions[part]).items()
     }
-    return Fold(number, split, model, scores, outcomes["test"])
+    return FoldResult(number, split, model, scores, predictions["test"])
 
 
-def final_model(experiment: Experiment, last: Fold) -> Model:
+def fit_final_model(experiment: Experiment, last: FoldResult) -> FittedModel:
     """Return the run's model: under holdout the one that was scored, else the whole procedure once more on all rows."""
-    split = experiment.splitter.all_rows(experiment.target, axis_seed(experiment.seed, "split"))
-    return last.model if split is None else fit(experiment, split)
+    split = experiment.splitter.all_rows(experiment.split_input, derive_seed(experiment.seed, "split"))
+    return last.model if split is None else fit_model(experiment, split)
 
 
-def fit(experiment: Experiment, split: Split) -> Model:
+def fit_model(experiment: Experiment, split: Split) -> FittedModel:
     """Tune, fit and prune on the parts of one split; the test part is only scored, before and after pruning."""
     X, y = experiment.dataset.X, experiment.dataset.y
     clock = _Clock()
@@ -187,7 +189,7 @@ def fit(experiment: Experiment, split: Split) -> Model:
             ("preprocessing", "passthrough" if experiment.preprocessing is None else experiment.preprocessing),
             ("learner", experiment.learner),
         ])  # fmt: skip
-        model, candidates = experiment.tuning.tune(clone(model), _material(experiment, split))
+        model, candidates = experiment.tuning.tune(clone(model), _make_tuning_data(experiment, split))
         clock.lap("tune")
         model.fit(X.iloc[split.train], y[split.train])
         clock.lap("fit")
@@ -199,33 +201,33 @@ def fit(experiment: Experiment, split: Split) -> Model:
     seconds = {"fit": clock.laps["fit"]}
     seconds |= {"tune": clock.laps["tune"]} if candidates is not None else {}
     seconds |= {"prune": clock.laps["prune"]} if path is not None else {}
-    return Model(model, path, candidates, unpruned, seconds, _once(str(warning.message) for warning in said))
+    return FittedModel(model, path, candidates, unpruned, seconds, _once(str(warning.message) for warning in said))
 
 
-def headline_score(experiment: Experiment, model: Any, X: Any, y: np.ndarray) -> float:
+def score_headline(experiment: Experiment, model: Any, X: Any, y: np.ndarray) -> float:
     """Return the headline score of a fitted model on rows X (m, d) with y (m,), in the metric's natural sign."""
     dataset, metric = experiment.dataset, experiment.metrics[experiment.headline]
     classes = dataset.classes if dataset.task == "classification" else None
-    outcome = observe(model, X, y, classes, dataset.positive, labels_only=not metric.needs)
-    return metric.formula(coded(outcome))
+    predictions = predict_rows(model, X, y, classes, dataset.positive, labels_only=not metric.needs)
+    return metric.formula(encode_labels(predictions))
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _material(experiment: Experiment, split: Split) -> Material:
+def _make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
     """One validation row serves one choice: tuning sees the validation part only where it is tuning's."""
     dataset, metric = experiment.dataset, experiment.metrics[experiment.headline]
     rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
-    return Material(
+    return TuningData(
         X=dataset.X.iloc[rows],
         y=dataset.y[rows],
         n_train=len(split.train),
-        score=partial(headline_score, experiment),
-        more_is_better=metric.more_is_better,
-        is_classes=dataset.task == "classification",
-        seed=axis_seed(experiment.seed, "tuning"),
+        score=partial(score_headline, experiment),
+        greater_is_better=metric.greater_is_better,
+        is_classification=dataset.task == "classification",
+        seed=derive_seed(experiment.seed, "tuning"),
     )
 
 
@@ -235,16 +237,16 @@ def _unpruned_scores(experiment: Experiment, model: Pipeline, split: Split) -> d
     headline = {experiment.headline: experiment.metrics[experiment.headline]}
     parts = {"validation": split.validation, "test": split.test}
     return {
-        part: score(headline, _observe(experiment, model, rows))[experiment.headline]
+        part: compute_scores(headline, _predict_part(experiment, model, rows))[experiment.headline]
         for part, rows in parts.items()
         if len(rows)
     }
 
 
-def _observe(experiment: Experiment, model: Pipeline, rows: np.ndarray) -> Outcome:
+def _predict_part(experiment: Experiment, model: Pipeline, rows: np.ndarray) -> Predictions:
     dataset = experiment.dataset
     classes = dataset.classes if dataset.task == "classification" else None
-    return observe(model, dataset.X.iloc[rows], dataset.y[rows], classes, dataset.positive)
+    return predict_rows(model, dataset.X.iloc[rows], dataset.y[rows], classes, dataset.positive)
 
 
 class _Clock:

@@ -33,7 +33,7 @@ OURS = ("bakeoff",)
 LIBRARIES = ("numpy", "scikit-learn")
 
 
-def config_hash(spec: Mapping[str, Any], dataset_digest: str) -> str:
+def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
     """Fingerprint what decides a run's result: 16 hexadecimal digits.
 
     Parameters
@@ -43,17 +43,17 @@ def config_hash(spec: Mapping[str, Any], dataset_digest: str) -> str:
     dataset_digest : str
         Stands for the data, wherever the file lies.
     """
-    decisive = {key: spec[key] for key in DECISIVE} | {"dataset": dataset_digest, "code": code_of(spec)}
+    decisive = {key: spec[key] for key in DECISIVE} | {"dataset": dataset_digest, "code": hash_config_code(spec)}
     return _digest(json.dumps(decisive, sort_keys=True, default=str))
 
 
-def code_of(spec: Mapping[str, Any]) -> str:
+def hash_config_code(spec: Mapping[str, Any]) -> str:
     """Fingerprint the code that decides a run's result; the data's own does not, since the data stand for it."""
-    return code_digest(frozenset(_targets([spec[key] for key in DECISIVE])))
+    return hash_code(frozenset(_targets([spec[key] for key in DECISIVE])))
 
 
 @cache
-def code_digest(targets: frozenset[str]) -> str:
+def hash_code(targets: frozenset[str]) -> str:
     """Fingerprint the code behind the named classes and through which every result goes.
 
     Parameters
@@ -64,7 +64,7 @@ def code_digest(targets: frozenset[str]) -> str:
     Examples
     --------
     >>> majority, mean, svm = (
-    ...     code_digest(frozenset({f"bakeoff.learners.{name}"}))
+    ...     hash_code(frozenset({f"bakeoff.learners.{name}"}))
     ...     for name in ("MajorityClassifier", "MeanRegressor", "SVC")
     ... )
     >>> majority == mean, majority == svm

@@ -11,20 +11,20 @@ from bakeoff.pipeline import preflight
 from bakeoff.pipeline.config.build import build
 from bakeoff.pipeline.config.invocation import Request
 from bakeoff.pipeline.config.settle import as_yaml, settle
-from bakeoff.pipeline.experiment import Experiment, Fold, Model, final_model, run
-from bakeoff.pipeline.identity import config_hash
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
+from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.stages import scoring
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.tracking import Figure, RunDescription, RunStopped, Tracker
 
-Judge = Callable[[Experiment, Sequence[Fold]], bool]
+ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
 """Says of the folds so far whether further ones are worth their time."""
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
 
 
 @dataclass
-class Resources:
+class PartCache:
     """What jobs of one process share: a part that is described in the same words is built once.
 
     So each dataset is loaded once and each store opened once.  Nothing is fitted but clones, and learners and
@@ -52,7 +52,7 @@ class Resources:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedJob:
     """A job that passed preflight.
 
     Attributes
@@ -73,14 +73,14 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Result:
+class JobResult:
     """What came of a job.
 
     Attributes
     ----------
     experiment : Experiment
-    folds : list of Fold
-    model : Model
+    folds : list of FoldResult
+    model : FittedModel
         The run's model.
     run_id : str or None
     stopped : str
@@ -88,8 +88,8 @@ class Result:
     """
 
     experiment: Experiment
-    folds: list[Fold]
-    model: Model
+    folds: list[FoldResult]
+    model: FittedModel
     run_id: str | None
     stopped: str = ""
 
@@ -100,14 +100,14 @@ class Result:
         return sum(headline) / len(headline)
 
 
-class Watch(Protocol):
+class ShowProgress(Protocol):
     """Lets the folds through, and shows them."""
 
-    def __call__(self, folds: Iterator[Fold], total: int, title: str) -> Iterator[Fold]:
+    def __call__(self, folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
         """Yield each fold."""
 
 
-def assemble(spec: Mapping[str, Any], resources: Resources) -> Experiment:
+def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experiment:
     """Build the experiment that a settled configuration describes.
 
     Raises
@@ -131,7 +131,7 @@ def assemble(spec: Mapping[str, Any], resources: Resources) -> Experiment:
     )
 
 
-def prepare(spec: Mapping[str, Any], request: Request, resources: Resources) -> Prepared:
+def prepare_job(spec: Mapping[str, Any], request: Request, resources: PartCache) -> PreparedJob:
     """Build and check a job; nothing is fitted, nothing is kept.
 
     Parameters
@@ -139,36 +139,38 @@ def prepare(spec: Mapping[str, Any], request: Request, resources: Resources) -> 
     spec : mapping
         The composed configuration, resolved; settled or not.
     request : Request
-    resources : Resources
+    resources : PartCache
 
     Raises
     ------
     UserError
     """
     spec = settle(spec, request.choices)
-    experiment = assemble(spec, resources)
+    experiment = build_experiment(spec, resources)
     splits = preflight.check(experiment)
     figures = [
         resources.build(f"figures[{place}]", node, spec["trust"]) for place, node in enumerate(spec.get("figures", []))
     ]
     for figure in figures:
         figure.check(experiment)
-    return Prepared(spec, experiment, splits, figures, describe(spec, request, experiment.dataset))
+    return PreparedJob(spec, experiment, splits, figures, describe_run(spec, request, experiment.dataset))
 
 
-def go_on(experiment: Experiment, folds: Sequence[Fold]) -> bool:
+def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
     """Let every run come to its end: the judge that is none."""
     return True
 
 
-def execute(prepared: Prepared, tracker: Tracker, watch: Watch, judge: Judge = go_on) -> Result:
+def execute_job(
+    prepared: PreparedJob, tracker: Tracker, watch: ShowProgress, judge: ContinueRule = always_continue
+) -> JobResult:
     """Fit, score and keep.
 
     Parameters
     ----------
-    prepared : Prepared
+    prepared : PreparedJob
     tracker : Tracker
-    watch : Watch
+    watch : ShowProgress
     judge : callable
         (experiment, folds so far) -> whether to go on; asked after each fold.
 
@@ -180,22 +182,22 @@ def execute(prepared: Prepared, tracker: Tracker, watch: Watch, judge: Judge = g
         Whatever a learner raises; the run is FAILED, with the traceback.
     """
     experiment, splits, title = prepared.experiment, prepared.splits, prepared.description.name
-    folds: list[Fold] = []
+    folds: list[FoldResult] = []
     try:
         with tracker.run(prepared.description, experiment) as kept:
-            for fold in watch(run(experiment, splits, prepared.spec.get("n_jobs", 1)), len(splits), title):
+            for fold in watch(evaluate_splits(experiment, splits, prepared.spec.get("n_jobs", 1)), len(splits), title):
                 kept.fold(fold)
                 folds.append(fold)
                 if not judge(experiment, folds) and len(folds) < len(splits):
                     raise RunStopped(f"after {len(folds)} of {len(splits)} folds")
-            model = final_model(experiment, folds[-1])
+            model = fit_final_model(experiment, folds[-1])
             kept.finish(model, prepared.figures)
     except RunStopped as stopped:
-        return Result(experiment, folds, folds[-1].model, kept.run_id, str(stopped))
-    return Result(experiment, folds, model, kept.run_id)
+        return JobResult(experiment, folds, folds[-1].model, kept.run_id, str(stopped))
+    return JobResult(experiment, folds, model, kept.run_id)
 
 
-def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> RunDescription:
+def describe_run(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> RunDescription:
     """Return the run's name, params and tags."""
     choices = {part: request.choices.get(part, "custom") for part in PARTS}
     choices["dataset"] = dataset.name
@@ -206,11 +208,11 @@ def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Run
     told = PARTS if parameters else PARTS[1:]  # of another dataset the option's name tells all
     params |= {key: value for part in told for key, value in _flat(part, spec[part])}
     digest = dataset.digest()
-    tags = {"config_hash": config_hash(spec, digest), "dataset_digest": digest}
+    tags = {"config_hash": hash_config(spec, digest), "dataset_digest": digest}
     tags |= {"overrides": json.dumps(request.overrides)} | ({"sweep": request.sweep} if request.sweep else {})
     tags |= {"study": request.study} if request.study else {}
     return RunDescription(
-        name=run_name(choices | {"experiment": experiment}, spec, request.varying),
+        name=name_run(choices | {"experiment": experiment}, spec, request.varying),
         params=params,
         tags=tags,
         config=as_yaml(spec),
@@ -218,15 +220,15 @@ def describe(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> Run
     )
 
 
-def run_name(choices: Mapping[str, str], spec: Mapping[str, Any], varying: tuple[str, ...]) -> str:
+def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: tuple[str, ...]) -> str:
     """Name a run by what sets it apart, then by learner and dataset: pages cut names at about 20 characters.
 
     Examples
     --------
     >>> choices = {"learner": "knn", "dataset": "iris"}
-    >>> run_name(choices, {"learner": {"n_neighbors": 5}}, ("learner.n_neighbors", "learner"))
+    >>> name_run(choices, {"learner": {"n_neighbors": 5}}, ("learner.n_neighbors", "learner"))
     'knn n_neighbors=5 iris'
-    >>> run_name(choices, {"seed": 3}, ("seed",))
+    >>> name_run(choices, {"seed": 3}, ("seed",))
     'seed=3 knn iris'
     """
     shown = [

@@ -41,7 +41,7 @@ def check(experiment: Experiment) -> list[Split]:
     check_choices_have_rows(experiment)
     splits = experiment.splits()
     check_inner_folds(experiment, splits)
-    check_neighbours(experiment, splits)
+    check_n_neighbors(experiment, splits)
     check_cells(experiment, splits[0])
     return splits
 
@@ -154,7 +154,7 @@ def check_inner_folds(experiment: Experiment, splits: list[Split]) -> None:
         )
 
 
-def check_neighbours(experiment: Experiment, splits: list[Split]) -> None:
+def check_n_neighbors(experiment: Experiment, splits: list[Split]) -> None:
     """No more neighbours than the smallest training part has rows."""
     rows = min(len(split.train) for split in splits)
     inner = experiment.tuning.folds
@@ -184,26 +184,26 @@ def check_cells(experiment: Experiment, split: Split) -> None:
     plain = not nominal and not X.isna().to_numpy().any()
     if experiment.preprocessing is not None:
         train = split.train[:PROBE] if plain else split.train
-        X = _preprocessed(experiment, train, X.iloc[train] if plain else X)
+        X = _try_preprocessing(experiment, train, X.iloc[train] if plain else X)
     if plain:
         return
     tags = get_tags(experiment.learner).input_tags
     name = type(experiment.learner).__name__
     left = [str(column) for column in X.columns if str(X[column].dtype) in ("category", "object", "str")]
-    if left and not takes_nominal(experiment.learner):
+    if left and not reads_nominal_columns(experiment.learner):
         raise UserError(
             f"column {left[0]!r} is nominal, and {name} takes numbers only; add preprocessing=one_hot "
             "(with missing cells too: preprocessing=full)."
         )
     missing = [str(column) for column in X.columns if X[column].isna().any()]
     if missing and not tags.allow_nan:
-        cure = "full" if nominal and not takes_nominal(experiment.learner) else "impute"
+        cure = "full" if nominal and not reads_nominal_columns(experiment.learner) else "impute"
         raise UserError(
             f"column {missing[0]!r} has missing cells, and {name} does not take them; add preprocessing={cure}."
         )
 
 
-def _preprocessed(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
+def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
     """Try the preprocessing on training rows, for what it makes of the columns, or for its error."""
     dataset = experiment.dataset
     steps = clone(experiment.preprocessing)
@@ -213,7 +213,7 @@ def _preprocessed(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) ->
         raise UserError(f"preprocessing: {str(error).splitlines()[0]}") from error
 
 
-def takes_nominal(learner: Any) -> bool:
+def reads_nominal_columns(learner: Any) -> bool:
     """Whether the learner reads categorical columns of a table by itself."""
     return learner.get_params().get("categorical_features") is not None
 

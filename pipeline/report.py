@@ -9,28 +9,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.pruning import PruningPath
-from bakeoff.pipeline.stages.scoring import confusion
+from bakeoff.pipeline.stages.scoring import count_confusions
 
 
-def of_fold(fold: Fold) -> dict[str, float]:
+def measure_fold(fold: FoldResult) -> dict[str, float]:
     """Return one fold's scores, times in seconds, and sizes before and after pruning."""
     values = dict(fold.scores)
     values |= {f"time/{stage}": seconds for stage, seconds in fold.model.seconds.items()}
-    values["time/predict"] = fold.outcome.seconds
+    values["time/predict"] = fold.predictions.seconds
     if fold.model.path is not None:
         values |= _before_and_after(fold, fold.model.path)
     return values
 
 
-def summary(experiment: Experiment, folds: Sequence[Fold]) -> dict[str, float]:
-    """Return the mean over folds of everything in `of_fold`, the headline first.
+def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict[str, float]:
+    """Return the mean over folds of everything in `measure_fold`, the headline first.
 
     A score is followed by its standard deviation over folds (ddof=1), as ``<name>_std``, where there are two folds or
     more.  The mean of a score that is not defined in some fold is NaN.
     """
-    rows = [of_fold(fold) for fold in folds]
+    rows = [measure_fold(fold) for fold in folds]
     headline = f"test_{experiment.headline}"
     values: dict[str, float] = {}
     for name in dict.fromkeys([headline, *(name for row in rows for name in row)]):
@@ -41,7 +41,7 @@ def summary(experiment: Experiment, folds: Sequence[Fold]) -> dict[str, float]:
     return values
 
 
-def mean_and_deviation(values: dict[str, float], name: str) -> str:
+def format_mean(values: dict[str, float], name: str) -> str:
     """Return a mean over folds with its deviation, where there is one, as text."""
     mean = values.get(name, float("nan"))
     text = "undefined" if mean != mean else f"{mean:.4f}"
@@ -49,7 +49,7 @@ def mean_and_deviation(values: dict[str, float], name: str) -> str:
     return text if deviation is None or deviation != deviation else f"{text} ± {deviation:.4f}"
 
 
-def pruning_path(model: Model) -> dict[str, Any]:
+def get_pruning_path(model: FittedModel) -> dict[str, Any]:
     """Return the series of the run's model as it was cut back; empty without pruning."""
     if model.path is None:
         return {}
@@ -60,7 +60,7 @@ def pruning_path(model: Model) -> dict[str, Any]:
     }
 
 
-def tuned(model: Model) -> dict[str, str]:
+def get_tuned_params(model: FittedModel) -> dict[str, str]:
     """Return the parameters that tuning chose for the run's model; empty without tuning."""
     if model.candidates is None:
         return {}
@@ -69,13 +69,13 @@ def tuned(model: Model) -> dict[str, str]:
     return {f"tuned.{name}": str(chosen[name]) for name in names}
 
 
-def write_tables(folder: Path, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
+def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
     """Write the tables of a run as CSV files: predictions, confusion matrix, candidates, pruning paths."""
     predictions = pd.concat([_predictions(fold) for fold in folds], ignore_index=True)
     predictions.to_csv(folder / "predictions.csv", index=False)
     if experiment.dataset.task == "classification":
         classes = experiment.dataset.classes
-        counts = sum(confusion(fold.outcome.truth, fold.outcome.predicted, classes) for fold in folds)
+        counts = sum(count_confusions(fold.predictions.truth, fold.predictions.predicted, classes) for fold in folds)
         table = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
         table.to_csv(folder / "confusion_matrix.csv")
     named = [(str(fold.number), fold.model) for fold in folds]
@@ -91,7 +91,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[Fold], mo
         (folder / "warnings.txt").write_text("\n".join(said) + "\n")
 
 
-def _before_and_after(fold: Fold, path: PruningPath) -> dict[str, float]:
+def _before_and_after(fold: FoldResult, path: PruningPath) -> dict[str, float]:
     values: dict[str, float] = {}
     for name, series in (("leaves", path.leaves), ("depth", path.depth)):
         values |= {f"pruning/{name}_before": float(series[0]), f"pruning/{name}_after": float(series[-1])}
@@ -104,17 +104,17 @@ def _before_and_after(fold: Fold, path: PruningPath) -> dict[str, float]:
     return values
 
 
-def _predictions(fold: Fold) -> pd.DataFrame:
-    outcome = fold.outcome
+def _predictions(fold: FoldResult) -> pd.DataFrame:
+    predictions = fold.predictions
     columns: dict[str, Any] = {
         "row": fold.split.test,
         "fold": fold.number,
-        "truth": outcome.truth,
-        "predicted": outcome.predicted,
+        "truth": predictions.truth,
+        "predicted": predictions.predicted,
     }
-    if outcome.probabilities is not None and outcome.classes is not None:
+    if predictions.probabilities is not None and predictions.classes is not None:
         columns |= {
-            f"probability_{label}": outcome.probabilities[:, code] for code, label in enumerate(outcome.classes)
+            f"probability_{label}": predictions.probabilities[:, code] for code, label in enumerate(predictions.classes)
         }
     return pd.DataFrame(columns)
 

@@ -10,7 +10,7 @@ from typing import Any
 from bakeoff.pipeline.cli.screen import Screen
 from bakeoff.pipeline.config.invocation import Request
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.job import Resources, execute, prepare
+from bakeoff.pipeline.job import PartCache, execute_job, prepare_job
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
 
 
@@ -22,15 +22,15 @@ def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = Fals
     KeyboardInterrupt
         Ctrl-C or SIGTERM; the run ended KILLED.
     """
-    name, screen, resources = " ".join(request.overrides) or "default", Screen(), Resources()
+    name, screen, resources = " ".join(request.overrides) or "default", Screen(), PartCache()
     gc.freeze()  # what was imported is no garbage: looking through it once is a twentieth of a short run
     try:
-        prepared = prepare(spec, request, resources)
+        prepared = prepare_job(spec, request, resources)
         tracker = resources.tracker(prepared.spec)
         tracker.open()
         gc.freeze()  # MLflow's part
         screen.experiment(prepared.description.name, prepared.experiment)
-        result = execute(prepared, tracker, screen.watch)
+        result = execute_job(prepared, tracker, screen.watch)
     except UserError as refusal:
         return JobOutcome(request.number, name, REFUSED, str(refusal))
     except KeyboardInterrupt:

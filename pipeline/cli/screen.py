@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bakeoff.pipeline.experiment import Experiment, Fold, Model
-from bakeoff.pipeline.report import mean_and_deviation, summary, tuned
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.report import format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.tracking.store import Store
 
 
@@ -21,7 +21,7 @@ class Screen:
         self._out = Console(highlight=False)
         self._err = Console(stderr=True, highlight=False)
 
-    def watch(self, folds: Iterable[Fold], total: int, title: str) -> Iterator[Fold]:
+    def watch(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
         """Yield the folds while a bar moves; the bar shows on a terminal only, and leaves nothing behind."""
         count = MofNCompleteColumn()
         columns = (TextColumn("{task.description}"), BarColumn(), count, TextColumn("folds"), TimeRemainingColumn())
@@ -35,18 +35,18 @@ class Screen:
         """Say what is about to run."""
         self._out.print(f"[bold]{escape(name)}[/]\n{escape(experiment.dataset.describe())}", soft_wrap=True)
 
-    def scores(self, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
+    def scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Show each metric on each part: mean ± standard deviation over folds."""
-        values = summary(experiment, folds)
+        values = summarize_folds(experiment, folds)
         parts = [part for part in ("train", "validation", "test") if f"{part}_{experiment.headline}" in values]
         table = Table("metric", *parts, box=None, pad_edge=False, header_style="bold")
         for column in table.columns[1:]:
             column.justify = "right"
         for name in experiment.metrics:
-            table.add_row(name, *(mean_and_deviation(values, f"{part}_{name}") for part in parts))
+            table.add_row(name, *(format_mean(values, f"{part}_{name}") for part in parts))
         self._out.print(table)
         self._cut(values)
-        chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in tuned(model).items())
+        chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in get_tuned_params(model).items())
         if chosen:
             self._out.print(f"tuned: {escape(chosen)}")
         for warning in sorted({warning for fold in folds for warning in fold.model.warnings}):

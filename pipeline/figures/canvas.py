@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Picture(ABC):
     def draw(self, run: FinishedRun) -> Figure:
         """Draw it."""
 
-    def save(self, folder: Path, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
+    def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Draw it into a PNG file of the folder."""
         from matplotlib import rc_context
 

@@ -15,9 +15,9 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.experiment import Experiment, Fold, Model, axis_seed, headline_score
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, derive_seed, score_headline
 from bakeoff.pipeline.stages.splitting import Split
-from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, prepared
+from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 
 Parameters = Mapping[str, Any]
 """Of the run's pipeline, as its ``set_params`` takes them: ``learner__max_depth``, ``learner``, ``preprocessing``."""
@@ -35,7 +35,7 @@ def check_changes(experiment: Experiment, changes: Iterable[Parameters]) -> None
         learner = change(whole, parameters)[-1]
         try:
             preflight.check_parameters(learner, "learner")
-            preflight.check_neighbours(replace(experiment, learner=learner, tuning=NoTuning()), splits)
+            preflight.check_n_neighbors(replace(experiment, learner=learner, tuning=NoTuning()), splits)
         except UserError as refusal:
             raise UserError(f"figures: {refusal}") from None
 
@@ -55,20 +55,20 @@ class FinishedRun:
     Attributes
     ----------
     experiment : Experiment
-    folds : sequence of Fold
-    model : Model
+    folds : sequence of FoldResult
+    model : FittedModel
         The run's own.
     """
 
     experiment: Experiment
-    folds: Sequence[Fold]
-    model: Model
+    folds: Sequence[FoldResult]
+    model: FittedModel
 
     @property
     def split(self) -> Split:
         """The rows that the run's own model was fitted and pruned on; the test part is empty if it saw all rows."""
-        target, seed = self.experiment.target, axis_seed(self.experiment.seed, "split")
-        return self.experiment.splitter.all_rows(target, seed) or self.folds[-1].split
+        split_input, seed = self.experiment.split_input, derive_seed(self.experiment.seed, "split")
+        return self.experiment.splitter.all_rows(split_input, seed) or self.folds[-1].split
 
     def rows(self, part: np.ndarray, columns: Sequence[str] = ()) -> tuple[pd.DataFrame, np.ndarray]:
         """Return the table and the target of some rows; of all columns unless some are named."""
@@ -85,7 +85,7 @@ class FinishedRun:
 
     def score(self, model: Any, X: Any, y: np.ndarray) -> float:
         """Return the headline score of a fitted model."""
-        return headline_score(self.experiment, model, X, y)
+        return score_headline(self.experiment, model, X, y)
 
     def scores(self, parameters: Parameters) -> tuple[float, float]:
         """Return the headline score on training and on test rows: means over the folds."""
@@ -97,7 +97,7 @@ class FinishedRun:
     def scores_along(self, parameter: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return the headline score for values of a learner's parameter, each fitted in each fold.
 
-        Where the learner has a path along it (`pipeline.tuning.Path`), the values of a fold are fitted together.
+        Where the learner has a path along it (`PathEstimator`), the values of a fold are fitted together.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class FinishedRun:
         scores = np.empty((2, len(values), len(self.folds)))
         for number, split in enumerate(fold.split for fold in self.folds):
             parts = [self.rows(split.train), self.rows(split.test)]
-            X, *tables = prepared(model, *parts[0], *(table for table, _ in parts))
+            X, *tables = preprocess_tables(model, *parts[0], *(table for table, _ in parts))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 for place, learner, _ in fit_candidates(model[-1], [{parameter: list(values)}], X, parts[0][1]):

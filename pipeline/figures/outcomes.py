@@ -40,8 +40,8 @@ class ConfusionMatrix(Picture):
         """Draw the counts, shaded by the fraction of their true class."""
         from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
-        truth = np.concatenate([fold.outcome.truth for fold in run.folds])
-        predicted = np.concatenate([fold.outcome.predicted for fold in run.folds])
+        truth = np.concatenate([fold.predictions.truth for fold in run.folds])
+        predicted = np.concatenate([fold.predictions.predicted for fold in run.folds])
         classes = run.experiment.dataset.classes
         side = 2.6 + 0.45 * len(classes)
         figure, panels = sheet(1, width=side + 0.8, height=side)
@@ -95,8 +95,8 @@ class Reliability(Picture):
 
         dataset = run.experiment.dataset
         column = int(np.flatnonzero(dataset.classes == dataset.positive)[0])
-        truth = np.concatenate([fold.outcome.truth for fold in run.folds])
-        tables = [fold.outcome.probabilities for fold in run.folds if fold.outcome.probabilities is not None]
+        truth = np.concatenate([fold.predictions.truth for fold in run.folds])
+        tables = [fold.predictions.probabilities for fold in run.folds if fold.predictions.probabilities is not None]
         figure, panels = sheet(1, width=4.6, height=4.2)
         axes = panels[0, 0]
         CalibrationDisplay.from_predictions(

@@ -20,7 +20,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Predictions:
     """What a model said of m rows, beside the truth.
 
     Attributes
@@ -57,70 +57,70 @@ class Outcome:
 class Metric:
     """A score: its formula, whether more is better, and what it needs of the learner."""
 
-    formula: Callable[[Outcome], float]
-    more_is_better: bool = True
+    formula: Callable[[Predictions], float]
+    greater_is_better: bool = True
     needs: tuple[str, ...] = ()
 
 
-def accuracy(outcome: Outcome) -> float:
+def accuracy(predictions: Predictions) -> float:
     """Fraction of the rows whose class is predicted; scikit-learn's checks would take longer than small predictions."""
-    return float(np.mean(outcome.truth == outcome.predicted))
+    return float(np.mean(predictions.truth == predictions.predicted))
 
 
-def of_classes(outcome: Outcome, place: int) -> float:
+def score_classes(predictions: Predictions, place: int) -> float:
     """Return precision (0), recall (1) or F1 (2) of the positive class, else the mean; NaN where one is 0/0."""
-    each = outcome.class_scores[place]
-    if outcome.positive is None:
+    each = predictions.class_scores[place]
+    if predictions.positive is None:
         return float(np.mean(each))
-    assert outcome.classes is not None
-    return float(each[outcome.classes == outcome.positive][0])
+    assert predictions.classes is not None
+    return float(each[predictions.classes == predictions.positive][0])
 
 
-def log_loss(outcome: Outcome) -> float:
+def log_loss(predictions: Predictions) -> float:
     """Mean negative log-probability of the true class, in nats (scikit-learn's clipping keeps it finite)."""
-    assert outcome.probabilities is not None
+    assert predictions.probabilities is not None
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The y_prob values do not sum to one", UserWarning)
-        certain = np.clip(outcome.probabilities, 0, 1)  # a sum of votes may round to just above 1
-        return float(metrics.log_loss(outcome.truth, certain, labels=outcome.classes))
+        certain = np.clip(predictions.probabilities, 0, 1)  # a sum of votes may round to just above 1
+        return float(metrics.log_loss(predictions.truth, certain, labels=predictions.classes))
 
 
-def roc_auc(outcome: Outcome) -> float:
+def roc_auc(predictions: Predictions) -> float:
     """Area under the ROC curve; for more classes the mean over each class against the rest."""
-    classes = outcome.classes
+    classes = predictions.classes
     assert classes is not None
-    if len(np.unique(outcome.truth)) < len(classes):
+    if len(np.unique(predictions.truth)) < len(classes):
         return float("nan")
     if len(classes) == 2:
-        ranking = outcome.decision if outcome.probabilities is None else outcome.probabilities[:, 1]
-        return float(metrics.roc_auc_score(outcome.truth == classes[1], ranking))
-    if outcome.probabilities is None:
+        ranking = predictions.decision if predictions.probabilities is None else predictions.probabilities[:, 1]
+        return float(metrics.roc_auc_score(predictions.truth == classes[1], ranking))
+    if predictions.probabilities is None:
         return float("nan")
-    each = outcome.truth[:, np.newaxis] == classes  # (m, c): one against the rest
-    return float(metrics.roc_auc_score(each, outcome.probabilities))
+    each = predictions.truth[:, np.newaxis] == classes  # (m, c): one against the rest
+    return float(metrics.roc_auc_score(each, predictions.probabilities))
 
 
-def r2(outcome: Outcome) -> float:
+def r2(predictions: Predictions) -> float:
     """Fraction of the variance explained; NaN where the targets do not vary."""
-    varies = len(np.unique(outcome.truth)) > 1
-    return float(metrics.r2_score(outcome.truth, outcome.predicted)) if varies else float("nan")
+    varies = len(np.unique(predictions.truth)) > 1
+    return float(metrics.r2_score(predictions.truth, predictions.predicted)) if varies else float("nan")
 
 
 CLASSIFICATION: Mapping[str, Metric] = {
     "accuracy": Metric(accuracy),
-    "error": Metric(lambda o: 1 - accuracy(o), more_is_better=False),
+    "error": Metric(lambda o: 1 - accuracy(o), greater_is_better=False),
     "balanced_accuracy": Metric(lambda o: metrics.balanced_accuracy_score(o.truth, o.predicted)),
-    "precision": Metric(lambda o: of_classes(o, 0)),
-    "recall": Metric(lambda o: of_classes(o, 1)),
-    "f1": Metric(lambda o: of_classes(o, 2)),
-    "log_loss": Metric(log_loss, more_is_better=False, needs=("predict_proba",)),
+    "precision": Metric(lambda o: score_classes(o, 0)),
+    "recall": Metric(lambda o: score_classes(o, 1)),
+    "f1": Metric(lambda o: score_classes(o, 2)),
+    "log_loss": Metric(log_loss, greater_is_better=False, needs=("predict_proba",)),
     "roc_auc": Metric(roc_auc, needs=("predict_proba", "decision_function")),
 }
 REGRESSION: Mapping[str, Metric] = {
     "r2": Metric(r2),
-    "rmse": Metric(lambda o: metrics.root_mean_squared_error(o.truth, o.predicted), more_is_better=False),
-    "mse": Metric(lambda o: metrics.mean_squared_error(o.truth, o.predicted), more_is_better=False),
-    "mae": Metric(lambda o: metrics.mean_absolute_error(o.truth, o.predicted), more_is_better=False),
+    "rmse": Metric(lambda o: metrics.root_mean_squared_error(o.truth, o.predicted), greater_is_better=False),
+    "mse": Metric(lambda o: metrics.mean_squared_error(o.truth, o.predicted), greater_is_better=False),
+    "mae": Metric(lambda o: metrics.mean_absolute_error(o.truth, o.predicted), greater_is_better=False),
 }
 DEFAULTS = {
     "classification": ("accuracy", "error", "precision", "recall", "f1", "log_loss", "roc_auc"),
@@ -128,7 +128,7 @@ DEFAULTS = {
 }
 
 
-def metrics_of(task: str) -> Mapping[str, Metric]:
+def get_task_metrics(task: str) -> Mapping[str, Metric]:
     """Return the metrics of a task by name."""
     return CLASSIFICATION if task == "classification" else REGRESSION
 
@@ -149,7 +149,7 @@ def choose_metrics(names: Sequence[str] | None, task: str, learner: object) -> d
     UserError
         An unknown name, a metric of the other task, or one that the learner cannot give.
     """
-    known = metrics_of(task)
+    known = get_task_metrics(task)
     if names is None:
         return {name: known[name] for name in DEFAULTS[task] if _can_give(known[name], learner)}
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
@@ -169,7 +169,7 @@ def _can_give(metric: Metric, learner: object) -> bool:
     return not metric.needs or any(hasattr(learner, method) for method in metric.needs)
 
 
-def observe(
+def predict_rows(
     model: Any,
     X: Any,
     truth: np.ndarray,
@@ -177,7 +177,7 @@ def observe(
     positive: object | None,
     *,
     labels_only: bool = False,
-) -> Outcome:
+) -> Predictions:
     """Let a fitted model predict, and take the time.
 
     Parameters
@@ -196,7 +196,7 @@ def observe(
     predicted = np.asarray(model.predict(X))
     seconds = time.perf_counter() - started
     if classes is None or labels_only:
-        return Outcome(truth, predicted, classes=classes, positive=positive, seconds=seconds)
+        return Predictions(truth, predicted, classes=classes, positive=positive, seconds=seconds)
     probabilities = decision = None
     if hasattr(model, "predict_proba"):
         columns = np.searchsorted(classes, model.classes_)
@@ -204,32 +204,35 @@ def observe(
         probabilities[:, columns] = model.predict_proba(X)
     elif hasattr(model, "decision_function"):
         decision = np.asarray(model.decision_function(X))
-    return Outcome(truth, predicted, probabilities, decision, classes, positive, seconds)
+    return Predictions(truth, predicted, probabilities, decision, classes, positive, seconds)
 
 
-def coded(outcome: Outcome) -> Outcome:
-    """Return the outcome with positions among the classes for labels: scikit-learn sorts text again for each score."""
-    classes = outcome.classes
+def encode_labels(predictions: Predictions) -> Predictions:
+    """Return the predictions with each label replaced by its position among the classes.
+
+    scikit-learn would sort text labels again for each score.
+    """
+    classes = predictions.classes
     if classes is None:
-        return outcome
+        return predictions
     return replace(
-        outcome,
-        truth=np.searchsorted(classes, outcome.truth),
-        predicted=np.searchsorted(classes, outcome.predicted),
+        predictions,
+        truth=np.searchsorted(classes, predictions.truth),
+        predicted=np.searchsorted(classes, predictions.predicted),
         classes=np.arange(len(classes)),
-        positive=None if outcome.positive is None else int(np.flatnonzero(classes == outcome.positive)[0]),
+        positive=None if predictions.positive is None else int(np.flatnonzero(classes == predictions.positive)[0]),
     )
 
 
-def score(chosen: Mapping[str, Metric], outcome: Outcome) -> dict[str, float]:
+def compute_scores(chosen: Mapping[str, Metric], predictions: Predictions) -> dict[str, float]:
     """Compute each metric: name -> value, NaN where it is not defined."""
-    outcome = coded(outcome)
+    predictions = encode_labels(predictions)
     with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
         warnings.filterwarnings("ignore", module="sklearn.metrics")
-        return {name: float(metric.formula(outcome)) for name, metric in chosen.items()}
+        return {name: float(metric.formula(predictions)) for name, metric in chosen.items()}
 
 
-def confusion(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def count_confusions(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Count rows by true class (rows) and predicted class (columns): shape (c, c)."""
     codes = np.searchsorted(classes, truth), np.searchsorted(classes, predicted)
     table: np.ndarray = metrics.confusion_matrix(*codes, labels=np.arange(len(classes)))

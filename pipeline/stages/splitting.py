@@ -32,11 +32,11 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Target:
+class SplitInput:
     """What a splitter may know of the rows: labels or values y (n,), whether they are classes, and groups (n,)."""
 
     y: np.ndarray
-    is_classes: bool
+    is_classification: bool
     groups: np.ndarray | None = None
 
 
@@ -62,15 +62,15 @@ class Splitter(ABC):
         require_fraction("validation", self.validation, zero=True)
 
     @abstractmethod
-    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def outer(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield (rows for training and validation, rows for testing)."""
 
-    def splits(self, target: Target, seed: int) -> Iterator[Split]:
+    def splits(self, data: SplitInput, seed: int) -> Iterator[Split]:
         """Yield each split.
 
         Parameters
         ----------
-        target : Target
+        data : SplitInput
             Of n rows.
         seed : int
             The same seed gives the same splits.
@@ -80,26 +80,26 @@ class Splitter(ABC):
         UserError
             The rows do not suffice for the parts that are asked for, or their groups would be torn apart.
         """
-        if target.groups is not None and not self.keeps_groups:
+        if data.groups is not None and not self.keeps_groups:
             raise UserError(
                 "dataset.groups is given, and this evaluation would tear groups apart; "
                 "use evaluation=group_kfold or holdout, or take dataset.groups out."
             )
-        for rest, test in self.outer(target, seed):
-            train, validation = self._set_aside(rest, target, seed)
+        for rest, test in self.outer(data, seed):
+            train, validation = self._set_aside(rest, data, seed)
             yield Split(train, validation, test)
 
-    def all_rows(self, target: Target, seed: int) -> Split | None:
+    def all_rows(self, data: SplitInput, seed: int) -> Split | None:
         """Return the split whose training part is everything but a validation part; None if no refit is due."""
-        train, validation = self._set_aside(np.arange(len(target.y)), target, seed)
+        train, validation = self._set_aside(np.arange(len(data.y)), data, seed)
         return Split(train, validation, np.empty(0, dtype=np.intp))
 
-    def _set_aside(self, rest: np.ndarray, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _set_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Take the validation part from the rows that are not tested."""
         if self.validation == 0:
             return rest, np.empty(0, dtype=np.intp)
-        size = self._validation_size(len(target.y), len(rest))
-        return two_parts(rest, size, target, stratify=self.stratify, key="validation", seed=seed)
+        size = self._validation_size(len(data.y), len(rest))
+        return split_rows(rest, size, data, stratify=self.stratify, key="validation", seed=seed)
 
     def _validation_size(self, whole: int, rest: int) -> int:
         size = round(self.validation * whole)
@@ -135,15 +135,15 @@ class Holdout(Splitter):
                 "their sum must be below 1."
             )
 
-    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def outer(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the one split."""
-        rows = np.arange(len(target.y))
+        rows = np.arange(len(data.y))
         size = round(self.test * len(rows))
         if not 0 < size < len(rows):
             raise UserError(f"evaluation.test={self.test} is {size} of {len(rows)} rows; both parts need rows.")
-        yield two_parts(rows, size, target, stratify=self.stratify, key="test", seed=seed)
+        yield split_rows(rows, size, data, stratify=self.stratify, key="test", seed=seed)
 
-    def all_rows(self, target: Target, seed: int) -> Split | None:
+    def all_rows(self, data: SplitInput, seed: int) -> Split | None:
         """Return None: the run's model is the one that was scored."""
         return None
 
@@ -168,14 +168,14 @@ class KFold(Splitter):
         require_count("folds", self.folds, least=2)
         require_count("repeats", self.repeats, least=1)
 
-    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def outer(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
-        stratified = self.stratify and target.is_classes
-        require_members(target, self.folds, stratified)
+        stratified = self.stratify and data.is_classification
+        require_rows_per_fold(data, self.folds, stratified)
         kind = model_selection.StratifiedKFold if stratified else model_selection.KFold
         for repeat in range(self.repeats):
             cut = kind(self.folds, shuffle=True, random_state=seed + repeat)
-            yield from cut.split(target.y, target.y)
+            yield from cut.split(data.y, data.y)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,29 +190,29 @@ class GroupKFold(Splitter):
         super().__post_init__()
         require_count("folds", self.folds, least=2)
 
-    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def outer(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` splits."""
-        if target.groups is None:
+        if data.groups is None:
             raise UserError("evaluation=group_kfold needs groups; name their column with dataset.groups=COLUMN.")
-        if len(np.unique(target.groups)) < self.folds:
+        if len(np.unique(data.groups)) < self.folds:
             raise UserError(
-                f"evaluation.folds={self.folds}, but there are {len(np.unique(target.groups))} groups; use fewer folds."
+                f"evaluation.folds={self.folds}, but there are {len(np.unique(data.groups))} groups; use fewer folds."
             )
-        stratified = self.stratify and target.is_classes
-        require_members(target, self.folds, stratified)
+        stratified = self.stratify and data.is_classification
+        require_rows_per_fold(data, self.folds, stratified)
         kind = model_selection.StratifiedGroupKFold if stratified else model_selection.GroupKFold
-        yield from kind(self.folds, shuffle=True, random_state=seed).split(target.y, target.y, target.groups)
+        yield from kind(self.folds, shuffle=True, random_state=seed).split(data.y, data.y, data.groups)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut(Splitter):
     """n splits: each row is tested by a model of all others."""
 
-    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def outer(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield n splits."""
-        if len(target.y) < 2:
+        if len(data.y) < 2:
             raise UserError("evaluation=leave_one_out needs at least 2 rows.")
-        yield from model_selection.LeaveOneOut().split(target.y)
+        yield from model_selection.LeaveOneOut().split(data.y)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,28 +225,28 @@ class TimeSeries(Splitter):
         super().__post_init__()
         require_count("folds", self.folds, least=2)
 
-    def outer(self, target: Target, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def outer(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` splits, earliest first."""
-        if len(target.y) <= self.folds:
-            raise UserError(f"evaluation.folds={self.folds} needs more than {len(target.y)} rows; use fewer folds.")
-        yield from model_selection.TimeSeriesSplit(self.folds).split(target.y)
+        if len(data.y) <= self.folds:
+            raise UserError(f"evaluation.folds={self.folds} needs more than {len(data.y)} rows; use fewer folds.")
+        yield from model_selection.TimeSeriesSplit(self.folds).split(data.y)
 
-    def _set_aside(self, rest: np.ndarray, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _set_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
         size = self._validation_size(len(rest), len(rest)) if self.validation else 0
         return rest[: len(rest) - size], rest[len(rest) - size :]
 
 
-def two_parts(
-    rows: np.ndarray, size: int, target: Target, *, stratify: bool, key: str, seed: int
+def split_rows(
+    rows: np.ndarray, size: int, data: SplitInput, *, stratify: bool, key: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shuffle rows and cut off ``size`` of them: whole groups where there are groups, else classes in proportion."""
-    if target.groups is not None:
-        return two_sets_of_groups(rows, size, target.groups[rows], key=key, seed=seed)
-    labels = target.y[rows] if stratify and target.is_classes else None
+    if data.groups is not None:
+        return split_groups(rows, size, data.groups[rows], key=key, seed=seed)
+    labels = data.y[rows] if stratify and data.is_classification else None
     try:
         first, second = model_selection.train_test_split(rows, test_size=size, stratify=labels, random_state=seed)
     except ValueError as error:
-        counted = dict(zip(*np.unique(target.y[rows].astype(str), return_counts=True), strict=True))
+        counted = dict(zip(*np.unique(data.y[rows].astype(str), return_counts=True), strict=True))
         rarest = str(min(counted, key=counted.__getitem__))
         raise UserError(
             f"evaluation.{key} ({size} of {len(rows)} rows) cannot hold every class in proportion: there are "
@@ -256,7 +256,7 @@ def two_parts(
     return np.sort(first), np.sort(second)
 
 
-def two_sets_of_groups(
+def split_groups(
     rows: np.ndarray, size: int, groups: np.ndarray, *, key: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shuffle groups and cut off about as many as hold ``size`` rows."""
@@ -271,13 +271,13 @@ def two_sets_of_groups(
     return rows[first], rows[second]
 
 
-def require_members(target: Target, folds: int, stratified: bool) -> None:
+def require_rows_per_fold(data: SplitInput, folds: int, stratified: bool) -> None:
     """Refuse more folds than rows or, if each class is to be in each fold, than members of a class."""
-    if len(target.y) < folds:
-        raise UserError(f"evaluation.folds={folds}, but there are {len(target.y)} rows; use fewer folds.")
+    if len(data.y) < folds:
+        raise UserError(f"evaluation.folds={folds}, but there are {len(data.y)} rows; use fewer folds.")
     if not stratified:
         return
-    labels, counts = np.unique(target.y, return_counts=True)
+    labels, counts = np.unique(data.y, return_counts=True)
     fewest, label = counts.min(), str(labels[counts.argmin()])
     if fewest < folds:
         cure = f"has {fewest} rows; use at most {fewest} folds, or" if fewest > 1 else "has 1 row; drop it, or set"

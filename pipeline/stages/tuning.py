@@ -1,7 +1,7 @@
 """Tuning: pick hyperparameters from a space, on the validation part or by inner cross-validation of the training part.
 
 Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen.  Where a learner
-can fit a whole sequence of values together (`Path`), it is asked to.
+can fit a whole sequence of values together (`PathEstimator`), it is asked to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bakeoff.pipeline.errors import UserError
 
 
 @runtime_checkable
-class Path(Protocol):
+class PathEstimator(Protocol):
     """What a learner has that fits many values of one parameter for little more than one.
 
     The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
@@ -39,7 +39,7 @@ class Path(Protocol):
 
 
 @dataclass(frozen=True)
-class Material:
+class TuningData:
     """The rows that tuning may see, and what is to be made as good as possible.
 
     Attributes
@@ -51,8 +51,8 @@ class Material:
         How many of the rows are for training.
     score : callable
         (fitted learner, prepared X, y) -> float, in the metric's natural sign.
-    more_is_better : bool
-    is_classes : bool
+    greater_is_better : bool
+    is_classification : bool
         Whether y are labels, kept in proportion over the inner folds.
     seed : int
         Of the inner folds.
@@ -62,8 +62,8 @@ class Material:
     y: np.ndarray
     n_train: int
     score: Callable[[BaseEstimator, pd.DataFrame, np.ndarray], float]
-    more_is_better: bool
-    is_classes: bool
+    greater_is_better: bool
+    is_classification: bool
     seed: int
 
 
@@ -74,7 +74,7 @@ class NoTuning:
     folds: int = 0
     needs_rows: bool = False
 
-    def tune(self, model: Pipeline, material: Material) -> tuple[Pipeline, pd.DataFrame | None]:
+    def tune(self, model: Pipeline, data: TuningData) -> tuple[Pipeline, pd.DataFrame | None]:
         """Return the model unchanged."""
         return model, None
 
@@ -118,37 +118,37 @@ class GridTuning:
         """Whether candidates are scored on the validation part."""
         return self.folds == 0
 
-    def tune(self, model: Pipeline, material: Material) -> tuple[Pipeline, pd.DataFrame | None]:
+    def tune(self, model: Pipeline, data: TuningData) -> tuple[Pipeline, pd.DataFrame | None]:
         """Return the model with the best parameters, not fitted, and the table of candidates.
 
         Of equal candidates the first wins: parameters in alphabetical order, values in their own, the last parameter
         fastest.
         """
         candidates = list(ParameterGrid([dict(grid) for grid in self.grids]))
-        inner = self._inner(material)
+        inner = self._inner(data)
         scores, seconds = np.empty((2, len(candidates), len(inner)))
         for number, (train, validation) in enumerate(inner):
-            X, Q = prepared(model, material.X.iloc[train], material.y[train], material.X.iloc[validation])
-            for place, learner, lap in fit_candidates(model[-1], self.grids, X, material.y[train]):
-                scores[place, number] = material.score(learner, Q, material.y[validation])
+            X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
+            for place, learner, lap in fit_candidates(model[-1], self.grids, X, data.y[train]):
+                scores[place, number] = data.score(learner, Q, data.y[validation])
                 seconds[place, number] = lap
         mean = scores.mean(axis=1)
-        chosen = candidates[_first_best(mean if material.more_is_better else -mean)]
+        chosen = candidates[_first_best(mean if data.greater_is_better else -mean)]
         best: Pipeline = clone(model).set_params(**{f"learner__{name}": value for name, value in chosen.items()})
         table = pd.DataFrame(candidates)
         return best, table.assign(validation_score=mean, fit_seconds=seconds.mean(axis=1))
 
-    def _inner(self, material: Material) -> list[tuple[np.ndarray, np.ndarray]]:
-        rows = np.arange(material.n_train)
+    def _inner(self, data: TuningData) -> list[tuple[np.ndarray, np.ndarray]]:
+        rows = np.arange(data.n_train)
         if self.folds == 0:
-            return [(rows, np.arange(material.n_train, len(material.y)))]
-        y = material.y[rows]
-        smallest = np.unique(y, return_counts=True)[1].min() if material.is_classes else 0
+            return [(rows, np.arange(data.n_train, len(data.y)))]
+        y = data.y[rows]
+        smallest = np.unique(y, return_counts=True)[1].min() if data.is_classification else 0
         kind = StratifiedKFold if smallest >= self.folds else KFold
-        return list(kind(self.folds, shuffle=True, random_state=material.seed).split(rows, y))
+        return list(kind(self.folds, shuffle=True, random_state=data.seed).split(rows, y))
 
 
-def prepared(model: Pipeline, X: pd.DataFrame, y: np.ndarray, *others: pd.DataFrame) -> list[Any]:
+def preprocess_tables(model: Pipeline, X: pd.DataFrame, y: np.ndarray, *others: pd.DataFrame) -> list[Any]:
     """Fit copies of the steps before the learner; return the tables, X first, as the learner is to see them.
 
     Parameters
@@ -168,7 +168,7 @@ def prepared(model: Pipeline, X: pd.DataFrame, y: np.ndarray, *others: pd.DataFr
 def fit_candidates(
     learner: BaseEstimator, grids: Sequence[Mapping[str, Sequence[Any]]], X: Any, y: np.ndarray
 ) -> Iterator[tuple[int, BaseEstimator, float]]:
-    """Fit the learner with every combination of the grids, along a `Path` where it has one.
+    """Fit the learner with every combination of the grids, along a `PathEstimator` where it has one.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def fit_candidates(
 def _bare(learner: Any, table: Any) -> Any:
     """Return a table of numbers as an array, where no name matters: each candidate would look at every name again."""
     named = getattr(learner, "categorical_features", "from_dtype") != "from_dtype"
-    if not isinstance(learner, Path) or not isinstance(table, pd.DataFrame) or named:
+    if not isinstance(learner, PathEstimator) or not isinstance(table, pd.DataFrame) or named:
         return table
     return table.to_numpy() if all(dtype == np.float64 for dtype in table.dtypes) else table
 
@@ -217,7 +217,7 @@ def _first_best(scores: np.ndarray) -> int:
 
 def _path_parameter(learner: Any, grid: Mapping[str, Sequence[Any]]) -> str | None:
     """Return the parameter with the most values among those that the learner has a path along, or None."""
-    names = [name for name in sorted(grid) if isinstance(learner, Path) and name in learner.path_parameters]
+    names = [name for name in sorted(grid) if isinstance(learner, PathEstimator) and name in learner.path_parameters]
     longest = max(names, key=lambda name: len(grid[name]), default=None)
     return longest if longest is not None and len(grid[longest]) > 1 else None
 

@@ -9,7 +9,7 @@ from typing import Any
 from optuna.trial import Trial
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.report import mean_and_deviation
+from bakeoff.pipeline.report import format_mean
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import Point
 from bakeoff.pipeline.study.trials import Found, Trials
@@ -122,7 +122,7 @@ def shown(outcome: JobOutcome, objectives: Sequence[Objective]) -> JobOutcome:
     if not outcome.metrics:
         return outcome
     metrics, first = dict(outcome.metrics), objectives[0]
-    texts = [mean_and_deviation(metrics, objective.name) for objective in objectives]
+    texts = [format_mean(metrics, objective.name) for objective in objectives]
     more = "".join(f", {o.name} {text}" for o, text in zip(objectives[1:], texts[1:], strict=True))
     value, reason = f"{texts[0]}{more}", outcome.reason
     return replace(
@@ -131,5 +131,5 @@ def shown(outcome: JobOutcome, objectives: Sequence[Objective]) -> JobOutcome:
         headline=first.name,
         value=value,
         score=metrics.get(first.name, float("nan")) if len(objectives) == 1 else float("nan"),
-        more_is_better=first.direction == "maximize",
+        greater_is_better=first.direction == "maximize",
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring import DEFAULTS, metrics_of
+from bakeoff.pipeline.stages.scoring import DEFAULTS, get_task_metrics
 
 Direction = Literal["minimize", "maximize"]
 SCORES = ("validation_", "train_")
@@ -88,9 +88,11 @@ def _natural_direction(name: str, task: str, computed: Sequence[str]) -> Directi
         )
     if part is None or metric not in computed:
         allowed = [*(f"{part}{metric}" for part in SCORES for metric in computed), *COSTS]
-        cure = f" Add {metric} to evaluation.metrics." if metric in metrics_of(task) else did_you_mean(name, allowed)
+        cure = (
+            f" Add {metric} to evaluation.metrics." if metric in get_task_metrics(task) else did_you_mean(name, allowed)
+        )
         raise UserError(f"hydra.sweeper.objectives names {name!r}, no metric of the run. {cure.strip()}")
-    return "maximize" if metrics_of(task)[metric].more_is_better else "minimize"
+    return "maximize" if get_task_metrics(task)[metric].greater_is_better else "minimize"
 
 
 def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, Any]) -> None:

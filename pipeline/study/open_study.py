@@ -14,7 +14,7 @@ from optuna.distributions import distribution_to_json
 from sqlalchemy.exc import SQLAlchemyError
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity import code_of
+from bakeoff.pipeline.identity import hash_config_code
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives, require_validation_rows
 from bakeoff.pipeline.study.space import Space
 from bakeoff.pipeline.study.storage import is_there, open_storage, storage_url
@@ -85,7 +85,7 @@ class Question:
             "fixed": sorted(word for word in space.fixed if _key(word) not in COSMETIC),
             "data": dataset.digest(),
             "objectives": [f"{objective.direction} {objective.name}" for objective in objectives],
-            "code": _digest(sorted({code_of(job.spec) for job in jobs})),
+            "code": _digest(sorted({hash_config_code(job.spec) for job in jobs})),
         }
         searched = {name: distribution_to_json(each.distribution) for name, each in space.all_dimensions().items()}
         digest = _digest([same, searched, sorted(job.hash for job in jobs), settings.custom_search_space])

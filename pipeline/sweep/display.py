@@ -135,7 +135,7 @@ def _line(outcome: JobOutcome, width: int) -> str:
 def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:
     if best is None:
         return outcome.score == outcome.score
-    return outcome.score > best.score if outcome.more_is_better else outcome.score < best.score
+    return outcome.score > best.score if outcome.greater_is_better else outcome.score < best.score
 
 
 def _summary(plan: Plan) -> str:

@@ -11,10 +11,19 @@ from typing import Any
 
 from bakeoff.pipeline.config.invocation import Request
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, Fold
-from bakeoff.pipeline.identity import config_hash
-from bakeoff.pipeline.job import Judge, Prepared, Resources, Result, execute, go_on, prepare, run_name
-from bakeoff.pipeline.report import mean_and_deviation, summary
+from bakeoff.pipeline.experiment import Experiment, FoldResult
+from bakeoff.pipeline.identity import hash_config
+from bakeoff.pipeline.job import (
+    ContinueRule,
+    JobResult,
+    PartCache,
+    PreparedJob,
+    always_continue,
+    execute_job,
+    name_run,
+    prepare_job,
+)
+from bakeoff.pipeline.report import format_mean, summarize_folds
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.jobs import (
     BUSY,
@@ -62,9 +71,9 @@ class JobRunner:
     tracebacks: bool = False
     began: Callable[[], None] = lambda: None
     judge: Callable[[JobProgress], bool] | None = None
-    resources: Resources = field(default_factory=Resources)
+    resources: PartCache = field(default_factory=PartCache)
     _claims: dict[str, Claims] = field(default_factory=dict)
-    _prepared: dict[int, tuple[Job, Prepared]] = field(default_factory=dict)
+    _prepared: dict[int, tuple[Job, PreparedJob]] = field(default_factory=dict)
     _room: int = MAX_PREPARED_BYTES
 
     def claims(self, store: Store) -> Claims:
@@ -90,8 +99,8 @@ class JobRunner:
         """
         dataset = self.resources.dataset(spec)
         store = self.resources.tracker(spec).find() if asked else None
-        key = config_hash(spec, dataset.digest())
-        name = run_name({**request.choices, "dataset": dataset.name}, spec, request.varying)
+        key = hash_config(spec, dataset.digest())
+        name = name_run({**request.choices, "dataset": dataset.name}, spec, request.varying)
         seen = -1 if not asked else 0 if store is None else self.claims(store).count(key)
         return Job(number, name, key, spec, request, seen)
 
@@ -102,15 +111,15 @@ class JobRunner:
         ------
         UserError
         """
-        prepared = prepare(job.spec, job.request, self.resources)
+        prepared = prepare_job(job.spec, job.request, self.resources)
         size = sum(part.nbytes for split in prepared.splits for part in (split.train, split.validation, split.test))
         if size <= self._room:
             self._room -= size
             self._prepared[job.number] = job, prepared
 
-    def _prepare(self, job: Job) -> Prepared:
+    def _prepare(self, job: Job) -> PreparedJob:
         of, prepared = self._prepared.pop(job.number, (None, None))
-        return prepared if prepared and of is job else prepare(job.spec, job.request, self.resources)
+        return prepared if prepared and of is job else prepare_job(job.spec, job.request, self.resources)
 
     def run_job(self, job: Job) -> JobOutcome:
         """Run a job, unless it is done or runs elsewhere.
@@ -149,7 +158,9 @@ class JobRunner:
         self.began()
         try:
             with _limited(self.timeout):
-                result = execute(self._prepare(job), self.resources.tracker(job.spec), _unwatched, self._judge_of(job))
+                result = execute_job(
+                    self._prepare(job), self.resources.tracker(job.spec), _unwatched, self._judge_of(job)
+                )
         except UserError as refusal:
             return JobOutcome(job.number, job.name, REFUSED, str(refusal))
         except KeyboardInterrupt:
@@ -160,30 +171,30 @@ class JobRunner:
             return JobOutcome(job.number, job.name, FAILED, f"{type(error).__name__}: {error}")
         return job_outcome(job, result)
 
-    def _judge_of(self, job: Job) -> Judge:
+    def _judge_of(self, job: Job) -> ContinueRule:
         """Return who is asked after each fold of a job."""
         ask = self.judge
         if ask is None:
-            return go_on
+            return always_continue
 
-        def judge(experiment: Experiment, folds: Sequence[Fold]) -> bool:
-            return ask(JobProgress(job.number, len(folds), summary(experiment, folds)))
+        def judge(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
+            return ask(JobProgress(job.number, len(folds), summarize_folds(experiment, folds)))
 
         return judge
 
 
-def job_outcome(job: Job, result: Result) -> JobOutcome:
+def job_outcome(job: Job, result: JobResult) -> JobOutcome:
     """Return what is told of a job that ran."""
-    headline, metrics = result.experiment.headline, summary(result.experiment, result.folds)
+    headline, metrics = result.experiment.headline, summarize_folds(result.experiment, result.folds)
     return JobOutcome(
         job.number,
         job.name,
         STOPPED if result.stopped else FINISHED,
         reason=result.stopped,
         headline=f"test_{headline}",
-        value=mean_and_deviation(metrics, f"test_{headline}"),
+        value=format_mean(metrics, f"test_{headline}"),
         score=result.score,
-        more_is_better=result.experiment.metrics[headline].more_is_better,
+        greater_is_better=result.experiment.metrics[headline].greater_is_better,
         seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
         run_id=result.run_id,
         metrics=metrics,
@@ -196,7 +207,7 @@ def killed(job: Job, reason: str) -> JobOutcome:
     return JobOutcome(job.number, job.name, KILLED, reason)
 
 
-def _unwatched(folds: Iterator[Fold], total: int, title: str) -> Iterator[Fold]:
+def _unwatched(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
     return folds
 
 

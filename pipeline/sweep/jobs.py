@@ -97,7 +97,7 @@ class JobOutcome:
         The name of the first metric, and its mean and deviation as text.
     score : float
         Its mean.
-    more_is_better : bool
+    greater_is_better : bool
     seconds : float
         Wall time of the learner: fitting, tuning, pruning.
     run_id : str or None
@@ -114,7 +114,7 @@ class JobOutcome:
     headline: str = ""
     value: str = ""
     score: float = float("nan")
-    more_is_better: bool = True
+    greater_is_better: bool = True
     seconds: float = 0.0
     run_id: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)

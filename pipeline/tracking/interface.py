@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.tracking.store import Store
 
 
@@ -43,7 +43,7 @@ class Figure(Protocol):
     def check(self, experiment: Experiment) -> None:
         """Refuse an experiment of which it cannot be drawn."""
 
-    def save(self, folder: Path, experiment: Experiment, folds: Sequence[Fold], model: Model) -> None:
+    def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Draw it into a file of the folder."""
 
 
@@ -52,10 +52,10 @@ class Run(Protocol):
 
     run_id: str | None
 
-    def fold(self, fold: Fold) -> None:
+    def fold(self, fold: FoldResult) -> None:
         """Take note of an evaluated fold."""
 
-    def finish(self, model: Model, figures: Sequence[Figure]) -> None:
+    def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
         """Take the run's model and write what is left, pictures included."""
 
 

@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Model
+from bakeoff.pipeline.experiment import FittedModel
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.interface import RunDescription
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 
-def log_model(store: Store, run_id: str, description: RunDescription, dataset: Dataset, model: Model) -> None:
+def log_model(store: Store, run_id: str, description: RunDescription, dataset: Dataset, model: FittedModel) -> None:
     """Save a run's model, as READY, or FAILED if it cannot be written.
 
     Parameters
@@ -31,7 +31,7 @@ def log_model(store: Store, run_id: str, description: RunDescription, dataset: D
         Of the run: the model has its name.
     dataset : Dataset
         Tells which columns the model takes.
-    model : Model
+    model : FittedModel
     """
     from mlflow.entities import LoggedModelOutput, LoggedModelStatus
     from mlflow.models import Model as Record

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bakeoff.pipeline import report
-from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
@@ -45,7 +45,7 @@ class MLflowRun:
         self._description = description
         self._experiment = experiment
         self._keep_model = keep_model
-        self._folds: list[Fold] = []
+        self._folds: list[FoldResult] = []
         self._artifacts = ""
         self._written = 0
         self._flushed = time.monotonic()
@@ -72,15 +72,17 @@ class MLflowRun:
         self._batch([])
         self._client.set_tag(self._id, "heartbeat", f"{time.time():.0f}")
 
-    def fold(self, fold: Fold) -> None:
+    def fold(self, fold: FoldResult) -> None:
         """Take note of a fold; write what has gathered if the last write was long ago."""
         self._folds.append(fold)
         if time.monotonic() - self._flushed > FLUSH_SECONDS:
             self._batch(self._scores())
 
-    def finish(self, model: Model, figures: Sequence[Figure]) -> None:
+    def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
         """Write the scores, the tables, the pictures and the model."""
-        self._batch([*self._scores(), *_metrics(report.pruning_path(model))], _params(report.tuned(model)))
+        self._batch(
+            [*self._scores(), *_metrics(report.get_pruning_path(model))], _params(report.get_tuned_params(model))
+        )
         with artifact_folder(self._artifacts, lambda folder: self._client.log_artifacts(self._id, folder)) as folder:
             report.write_tables(folder, self._experiment, self._folds, model)
             (folder / "config.yaml").write_text(self._description.config)
@@ -122,12 +124,12 @@ class MLflowRun:
         if not self._folds:
             return []
         self._flushed = time.monotonic()
-        means = {name: [value] for name, value in report.summary(self._experiment, self._folds).items()}
+        means = {name: [value] for name, value in report.summarize_folds(self._experiment, self._folds).items()}
         if len(self._folds) == 1:  # it is the mean; if others follow, it goes with them
             return _metrics(means)
         series: dict[str, list[float]] = {}
         for fold in self._folds[self._written :]:
-            for name, value in report.of_fold(fold).items():
+            for name, value in report.measure_fold(fold).items():
                 series.setdefault(f"fold/{name}", []).append(value)
         folds = _metrics(series, first_step=self._written)
         self._written = len(self._folds)

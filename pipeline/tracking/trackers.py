@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from bakeoff.pipeline.experiment import Experiment, Fold, Model
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped
 from bakeoff.pipeline.tracking.run import MLflowRun
 from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
@@ -18,10 +18,10 @@ class NoRun:
 
     run_id: str | None = None
 
-    def fold(self, fold: Fold) -> None:
+    def fold(self, fold: FoldResult) -> None:
         """Forget it."""
 
-    def finish(self, model: Model, figures: Sequence[Figure]) -> None:
+    def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
         """Forget it."""
 
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn import neighbors, tree
 
 from bakeoff import learners
-from bakeoff.pipeline.experiment import Experiment, Fold, run
+from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_splits
 from bakeoff.pipeline.stages.dataset import bundled
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
@@ -20,20 +20,22 @@ from bakeoff.pipeline.stages.tuning import NoTuning
 SETS = ("iris", "wine", "breast_cancer", "digits", "diabetes")
 
 
-def folds(name: str, learner: Any) -> list[Fold]:
+def folds(name: str, learner: Any) -> list[FoldResult]:
     """Evaluate a learner on five folds of a bundled set."""
     data = bundled(name)
     metrics = choose_metrics(None, data.task, learner)
     experiment = Experiment(data, None, learner, NoTuning(), NoPruning(), KFold(folds=5), metrics, seed=0)
-    return list(run(experiment, experiment.splits()))
+    return list(evaluate_splits(experiment, experiment.splits()))
 
 
-def pairs(name: str, ours: Any, theirs: Any) -> Iterator[tuple[Fold, Fold, np.ndarray, np.ndarray, np.ndarray]]:
+def pairs(
+    name: str, ours: Any, theirs: Any
+) -> Iterator[tuple[FoldResult, FoldResult, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield both learners' folds, the training rows, the test rows, and which test rows they answer differently."""
     table = bundled(name).X.to_numpy()
     for one, two in zip(folds(name, ours), folds(name, theirs), strict=True):
         np.testing.assert_array_equal(one.split.test, two.split.test)
-        apart = np.flatnonzero(~_same(one.outcome.predicted, two.outcome.predicted))
+        apart = np.flatnonzero(~_same(one.predictions.predicted, two.predictions.predicted))
         if not apart.size:
             for metric in ("test_accuracy", "test_f1") if "test_accuracy" in one.scores else ("test_r2", "test_mae"):
                 assert one.scores[metric] == pytest.approx(two.scores[metric], rel=1e-9)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import run
+from bakeoff.pipeline.experiment import evaluate_splits
 from bakeoff.pipeline.stages.dataset import Dataset, lecture_table
 from bakeoff.pipeline.stages.splitting import KFold, LeaveOneOut
 
@@ -394,22 +394,22 @@ def test_a_class_missing_from_a_folds_training_is_only_never_predicted(name: str
     labels = np.array(["a", "b", "rare"])[codes]
     dataset = Dataset("rare", pd.DataFrame(X, columns=list("wxyz")), labels, "classification", "kind")
     job = experiment(dataset, build(name), splitter=KFold(folds=4, stratify=False))
-    folds = list(run(job, preflight.check(job)))
-    without = [fold for fold in folds if "rare" in fold.outcome.truth]
+    folds = list(evaluate_splits(job, preflight.check(job)))
+    without = [fold for fold in folds if "rare" in fold.predictions.truth]
     assert len(without) == 1
     assert "rare" not in without[0].outcome.predicted
     for fold in folds:
         assert np.isfinite(fold.scores["test_accuracy"])
-        if fold.outcome.probabilities is not None:
-            assert fold.outcome.probabilities.shape[1] == 3
-            assert np.isfinite(fold.outcome.probabilities).all()
+        if fold.predictions.probabilities is not None:
+            assert fold.predictions.probabilities.shape[1] == 3
+            assert np.isfinite(fold.predictions.probabilities).all()
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_nominal_columns_reach_the_learners_that_take_them_and_the_refusal_names_the_cure_for_others(name: str) -> None:
     job = experiment(lecture_table("mortgage", "decision"), build(name, n_neighbors=3), splitter=LeaveOneOut())
     if name in WITH_NOMINAL:
-        assert len(list(run(job, preflight.check(job)))) == 10
+        assert len(list(evaluate_splits(job, preflight.check(job)))) == 10
     else:
         with pytest.raises(UserError, match="add preprocessing=one_hot"):
             preflight.check(job)

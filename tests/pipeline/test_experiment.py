@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier, KNeighborsClassifier
-from bakeoff.pipeline.experiment import Experiment, Fold, axis_seed, final_model, fit, run
+from bakeoff.pipeline.experiment import Experiment, FoldResult, derive_seed, evaluate_splits, fit_final_model, fit_model
 from bakeoff.pipeline.stages.dataset import bundled
 from bakeoff.pipeline.stages.preprocessing import preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
@@ -33,8 +33,8 @@ class Talkative(Recorder):
         return self
 
 
-def loop(experiment: Experiment) -> list[Fold]:
-    return list(run(experiment, experiment.splits()))
+def loop(experiment: Experiment) -> list[FoldResult]:
+    return list(evaluate_splits(experiment, experiment.splits()))
 
 
 def recorded(**parts: Any) -> tuple[Experiment, Split, Log]:
@@ -48,7 +48,7 @@ def recorded(**parts: Any) -> tuple[Experiment, Split, Log]:
 
 def test_preprocessing_and_learner_are_fitted_on_training_rows_alone() -> None:
     made, split, log = recorded()
-    fit(made, split)
+    fit_model(made, split)
     assert log == [("prepare", split.train.tolist()), ("fit", split.train.tolist())]
 
 
@@ -71,7 +71,7 @@ def test_the_test_part_is_scored_once_and_once_more_before_a_cut() -> None:
 
 def test_one_validation_row_serves_one_choice() -> None:
     made, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}, folds=3), pruning=Pruning("bottom_up"))
-    fit(made, split)
+    fit_model(made, split)
     while_tuning = log[: log.index(("fit 1", split.train.tolist()))]
     assert {row for _, rows in while_tuning for row in rows} == set(split.train)
     assert log.of("prune bottom_up") == [split.validation.tolist()]
@@ -79,7 +79,7 @@ def test_one_validation_row_serves_one_choice() -> None:
 
 def test_after_tuning_on_the_validation_part_the_fit_takes_training_rows_only() -> None:
     made, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}))
-    fit(made, split)
+    fit_model(made, split)
     assert log[-1] == ("fit 1", split.train.tolist())
 
 
@@ -108,14 +108,14 @@ def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first() -> Non
         f"{part}_{name}" for part in ("test", "validation", "train") for name in ("error", "accuracy")
     ]
     assert fold.scores["test_accuracy"] == 0.25
-    assert fold.outcome.truth.tolist() == numbered().y[fold.split.test].tolist()
+    assert fold.predictions.truth.tolist() == numbered().y[fold.split.test].tolist()
     (bare, *_) = loop(experiment(splitter=KFold(folds=4), metrics=["accuracy"]))
     assert list(bare.scores) == ["test_accuracy", "train_accuracy"]
 
 
 def test_folds_are_numbered_and_come_one_by_one() -> None:
     made, _, log = recorded(splitter=KFold(folds=3))
-    folds = run(made, made.splits())
+    folds = evaluate_splits(made, made.splits())
     assert log == []
     assert next(folds).number == 0
     assert len(log.of("fit")) == 1
@@ -124,9 +124,9 @@ def test_folds_are_numbered_and_come_one_by_one() -> None:
 
 def test_times_are_told_of_the_stages_that_ran() -> None:
     made, split, _ = recorded()
-    assert set(fit(made, split).seconds) == {"fit"}
+    assert set(fit_model(made, split).seconds) == {"fit"}
     made, split, _ = recorded(tuning=GridTuning({"mark": [1]}, folds=2), pruning=Pruning("best_first"))
-    seconds = fit(made, split).seconds
+    seconds = fit_model(made, split).seconds
     assert set(seconds) == {"tune", "fit", "prune"}
     assert min(seconds.values()) > 0
 
@@ -152,7 +152,7 @@ def test_under_holdout_the_model_is_the_one_that_was_scored() -> None:
     made, _, log = recorded()
     (fold,) = loop(made)
     log.clear()
-    assert final_model(made, fold) is fold.model
+    assert fit_final_model(made, fold) is fold.model
     assert log == []
 
 
@@ -160,7 +160,7 @@ def test_under_folds_the_whole_procedure_runs_once_more_on_all_rows() -> None:
     made, _, log = recorded(splitter=KFold(folds=4), tuning=GridTuning({"mark": [1, 2]}, folds=2))
     folds = loop(made)
     log.clear()
-    model = final_model(made, folds[-1])
+    model = fit_final_model(made, folds[-1])
     assert log[-2:] == [("prepare", list(range(40))), ("fit 1", list(range(40)))]
     assert len(log.of("fit 2")) == 2
     assert model.candidates is not None
@@ -170,7 +170,7 @@ def test_tuned_on_the_validation_part_the_final_model_leaves_that_part_out() -> 
     made, _, log = recorded(splitter=KFold(folds=4, validation=0.25), tuning=GridTuning({"mark": [1, 2]}))
     folds = loop(made)
     log.clear()
-    final_model(made, folds[-1])
+    fit_final_model(made, folds[-1])
     (chosen_on,) = {tuple(rows) for rows in log.of("predict")}
     assert sorted([*chosen_on, *log[-1][1]]) == list(range(40))
 
@@ -204,7 +204,7 @@ def test_the_seed_decides_splits_and_results() -> None:
 
 
 def test_axes_have_seeds_of_their_own() -> None:
-    seeds = {axis_seed(seed, axis) for seed in range(50) for axis in ("split", "tuning")}
+    seeds = {derive_seed(seed, axis) for seed in range(50) for axis in ("split", "tuning")}
     assert len(seeds) == 100
     assert all(0 <= seed < 2**31 for seed in seeds)
 
@@ -220,15 +220,15 @@ def test_groups_reach_the_splitter() -> None:
 
 def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> None:
     made = experiment(bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
-    one, two = loop(made), list(run(made, made.splits(), n_jobs=2))
+    one, two = loop(made), list(evaluate_splits(made, made.splits(), n_jobs=2))
     assert [fold.number for fold in two] == [0, 1, 2, 3]
     assert [fold.scores for fold in two] == [fold.scores for fold in one]
     for alone, shared in zip(one, two, strict=True):
-        np.testing.assert_array_equal(alone.outcome.predicted, shared.outcome.predicted)
+        np.testing.assert_array_equal(alone.predictions.predicted, shared.predictions.predicted)
         np.testing.assert_array_equal(alone.split.test, shared.split.test)
 
 
 def test_what_a_fold_raises_in_another_process_is_raised_here() -> None:
     made = experiment(bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
     with pytest.raises(ValueError, match="n_neighbors=1000"):
-        list(run(made, made.splits(), n_jobs=2))
+        list(evaluate_splits(made, made.splits(), n_jobs=2))

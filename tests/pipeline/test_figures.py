@@ -23,7 +23,7 @@ from bakeoff import learners
 from bakeoff.learners.decision_tree.export import draw
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, final_model, run
+from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.figures.canvas import Picture, key, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun
 from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table, made
@@ -49,8 +49,8 @@ def experiment_on(dataset: Dataset, learner: Any, splitter: Splitter = HOLDOUT) 
 
 
 def finished(experiment: Experiment) -> FinishedRun:
-    folds = list(run(experiment, experiment.splits()))
-    return FinishedRun(experiment, folds, final_model(experiment, folds[-1]))
+    folds = list(evaluate_splits(experiment, experiment.splits()))
+    return FinishedRun(experiment, folds, fit_final_model(experiment, folds[-1]))
 
 
 def words(paper: Paper) -> str:

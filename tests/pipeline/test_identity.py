@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.pipeline.identity import DECISIVE, code_digest, config_hash
+from bakeoff.pipeline.identity import DECISIVE, hash_code, hash_config
 from bakeoff.pipeline.stages.dataset import bundled
 
 SPEC: dict[str, Any] = {
@@ -33,9 +33,9 @@ def changed(key: str, value: Any) -> dict[str, Any]:
 
 
 def test_a_hash_is_sixteen_hexadecimal_digits_and_stays_the_same() -> None:
-    assert config_hash(SPEC, DIGEST) == config_hash(SPEC, DIGEST)
-    assert len(config_hash(SPEC, DIGEST)) == 16
-    assert int(config_hash(SPEC, DIGEST), 16) >= 0
+    assert hash_config(SPEC, DIGEST) == hash_config(SPEC, DIGEST)
+    assert len(hash_config(SPEC, DIGEST)) == 16
+    assert int(hash_config(SPEC, DIGEST), 16) >= 0
 
 
 def test_the_order_of_keys_does_not_count() -> None:
@@ -43,7 +43,7 @@ def test_the_order_of_keys_does_not_count() -> None:
         key: dict(reversed(value.items())) if isinstance(value, dict) else value
         for key, value in reversed(SPEC.items())
     }
-    assert config_hash(reordered, DIGEST) == config_hash(SPEC, DIGEST)
+    assert hash_config(reordered, DIGEST) == hash_config(SPEC, DIGEST)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_order_of_keys_does_not_count() -> None:
     ],
 )
 def test_whatever_decides_the_result_changes_it(key: str, value: Any) -> None:
-    assert config_hash(changed(key, value), DIGEST) != config_hash(SPEC, DIGEST)
+    assert hash_config(changed(key, value), DIGEST) != hash_config(SPEC, DIGEST)
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_whatever_decides_the_result_changes_it(key: str, value: Any) -> None:
     [("dataset.path", "/elsewhere/b.csv"), ("tracking.uri", "http://server"), ("tracking", {}), ("trust", ["mine"])],
 )
 def test_where_data_lie_and_runs_are_kept_does_not_change_it(key: str, value: Any) -> None:
-    assert config_hash(changed(key, value), DIGEST) == config_hash(SPEC, DIGEST)
+    assert hash_config(changed(key, value), DIGEST) == hash_config(SPEC, DIGEST)
 
 
 def test_the_data_change_it() -> None:
     digests = {bundled(name).digest() for name in ("iris", "wine")} | {bundled("breast_cancer", "benign").digest()}
-    assert len({config_hash(SPEC, digest) for digest in digests}) == 3
+    assert len({hash_config(SPEC, digest) for digest in digests}) == 3
 
 
 def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
@@ -108,7 +108,7 @@ def digest_of(
     (folder / "own" / "__init__.py").touch()
     (folder / "own" / "inner.py").write_text(f"HALF = {half}\n")
     (folder / "own" / "floor.py").write_text(OWN.format(comment=comment, docstring=docstring, operator=operator))
-    asked = "from bakeoff.pipeline.identity import code_digest; print(code_digest(frozenset({'own.floor.Floor'})))"
+    asked = "from bakeoff.pipeline.identity import hash_code; print(hash_code(frozenset({'own.floor.Floor'})))"
     root = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(root)!r}, {str(folder)!r}]; {asked}"],
@@ -128,7 +128,7 @@ def test_code_of_the_learner_and_of_what_it_imports_counts(tmp_path: Path) -> No
 
 
 def test_code_of_another_learner_does_not_count() -> None:
-    one, other = (code_digest(frozenset({f"bakeoff.learners.{name}"})) for name in ("KNeighborsClassifier", "SVC"))
+    one, other = (hash_code(frozenset({f"bakeoff.learners.{name}"})) for name in ("KNeighborsClassifier", "SVC"))
     assert one != other
     from bakeoff.pipeline import identity
 

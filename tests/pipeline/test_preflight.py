@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, run
+from bakeoff.pipeline.experiment import Experiment, evaluate_splits
 from bakeoff.pipeline.preflight import check
 from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table
 from bakeoff.pipeline.stages.preprocessing import preprocessing
@@ -174,7 +174,7 @@ def test_it_is_refused_in_one_or_two_sentences(case: str) -> None:
 def test_what_can_work_passes_and_does(right: Experiment) -> None:
     splits = check(right)
     assert [len(split.test) for split in splits] == [len(split.test) for split in right.splits()]
-    assert len(list(run(right, splits))) == len(splits)
+    assert len(list(evaluate_splits(right, splits))) == len(splits)
 
 
 @pytest.mark.parametrize("data", [HOLEY, MORTGAGE, holey_mortgage()])

@@ -10,7 +10,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
-from bakeoff.pipeline.experiment import fit
+from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.stages.dataset import bundled, lecture_table
 from bakeoff.pipeline.stages.preprocessing import AsNominal, preprocessing
 
@@ -138,7 +138,7 @@ def test_it_is_fitted_on_training_rows_only() -> None:
     wine = bundled("wine")
     held_out = experiment(wine, LogisticRegression(max_iter=500), preprocessing=preprocessing([StandardScaler()]))
     (split,) = held_out.splits()
-    model = fit(held_out, split).pipeline
+    model = fit_model(held_out, split).pipeline
     scaler = model["preprocessing"].named_transformers_["numeric"][0]
     np.testing.assert_allclose(scaler.mean_, wine.X.iloc[split.train].mean(), rtol=1e-12)
     assert not np.allclose(scaler.mean_, wine.X.mean(), rtol=1e-6)
@@ -147,5 +147,5 @@ def test_it_is_fitted_on_training_rows_only() -> None:
 def test_the_given_transformer_stays_unfitted() -> None:
     given = preprocessing([StandardScaler()])
     held_out = experiment(bundled("wine"), LogisticRegression(max_iter=500), preprocessing=given)
-    fit(held_out, held_out.splits()[0])
+    fit_model(held_out, held_out.splits()[0])
     assert not hasattr(given, "transformers_")

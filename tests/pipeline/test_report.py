@@ -13,26 +13,26 @@ from doubles import Recorder, experiment, numbered
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import MeanRegressor
-from bakeoff.pipeline.experiment import Experiment, Fold, Model, final_model, run
-from bakeoff.pipeline.report import of_fold, pruning_path, summary, tuned, write_tables
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
+from bakeoff.pipeline.report import get_pruning_path, get_tuned_params, measure_fold, summarize_folds, write_tables
 from bakeoff.pipeline.stages.dataset import bundled
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.tuning import GridTuning
 
 
-def folds_of(made: Experiment) -> list[Fold]:
-    return list(run(made, made.splits()))
+def folds_of(made: Experiment) -> list[FoldResult]:
+    return list(evaluate_splits(made, made.splits()))
 
 
-def scored(*values: float) -> list[Fold]:
+def scored(*values: float) -> list[FoldResult]:
     """Return folds with these accuracies on test rows."""
     (fold, *_) = folds_of(experiment(metrics=["accuracy"]))
     return [replace(fold, number=number, scores={"test_accuracy": value}) for number, value in enumerate(values)]
 
 
 @pytest.fixture
-def everything() -> tuple[Experiment, list[Fold], Model]:
+def everything() -> tuple[Experiment, list[FoldResult], FittedModel]:
     made = experiment(
         tuning=GridTuning({"mark": [2, 1]}, folds=2),
         pruning=Pruning("best_first"),
@@ -40,14 +40,14 @@ def everything() -> tuple[Experiment, list[Fold], Model]:
         metrics=["accuracy", "error"],
     )
     folds = folds_of(made)
-    return made, folds, final_model(made, folds[-1])
+    return made, folds, fit_final_model(made, folds[-1])
 
 
 # Values
 
 
 def test_a_fold_reports_scores_times_and_sizes_before_and_after_pruning(everything: Any) -> None:
-    values = of_fold(everything[1][0])
+    values = measure_fold(everything[1][0])
     assert next(iter(values)) == "test_accuracy"
     assert {"time/fit", "time/tune", "time/prune", "time/predict"} <= set(values)
     assert (values["pruning/leaves_before"], values["pruning/leaves_after"]) == (3.0, 1.0)
@@ -61,14 +61,14 @@ def test_without_pruning_and_tuning_nothing_is_said_of_them() -> None:
     made = experiment(metrics=["accuracy"])
     (fold,) = folds_of(made)
     parts = {"test_accuracy", "validation_accuracy", "train_accuracy"}
-    assert set(of_fold(fold)) == parts | {"time/fit", "time/predict"}
-    assert pruning_path(fold.model) == {}
-    assert tuned(fold.model) == {}
+    assert set(measure_fold(fold)) == parts | {"time/fit", "time/predict"}
+    assert get_pruning_path(fold.model) == {}
+    assert get_tuned_params(fold.model) == {}
 
 
 def test_a_summary_gives_mean_and_sample_deviation_the_headline_first() -> None:
     made = experiment(metrics=["accuracy"])
-    values = summary(made, scored(0.5, 0.75, 1.0))
+    values = summarize_folds(made, scored(0.5, 0.75, 1.0))
     assert list(values)[:2] == ["test_accuracy", "test_accuracy_std"]
     assert values["test_accuracy"] == 0.75
     assert values["test_accuracy_std"] == 0.25
@@ -76,29 +76,29 @@ def test_a_summary_gives_mean_and_sample_deviation_the_headline_first() -> None:
 
 
 def test_one_fold_has_no_deviation() -> None:
-    assert "test_accuracy_std" not in summary(experiment(metrics=["accuracy"]), scored(0.5))
+    assert "test_accuracy_std" not in summarize_folds(experiment(metrics=["accuracy"]), scored(0.5))
 
 
 def test_the_headline_comes_first_whichever_it_is() -> None:
     made = experiment(metrics=["error", "accuracy"])
-    assert next(iter(summary(made, folds_of(made)))) == "test_error"
+    assert next(iter(summarize_folds(made, folds_of(made)))) == "test_error"
 
 
 def test_a_score_not_defined_in_one_fold_has_no_mean() -> None:
-    values = summary(experiment(metrics=["accuracy"]), scored(0.5, float("nan")))
+    values = summarize_folds(experiment(metrics=["accuracy"]), scored(0.5, float("nan")))
     assert np.isnan(values["test_accuracy"])
     assert np.isnan(values["test_accuracy_std"])
 
 
 def test_the_path_of_the_runs_model_is_a_series(everything: Any) -> None:
-    path = pruning_path(everything[2])
+    path = get_pruning_path(everything[2])
     assert path["pruning_path/leaves"].tolist() == [3, 2, 1]
     assert path["pruning_path/validation_score"].tolist() == [0.25, 0.5, 0.75]
     assert path["pruning_path/depth"].tolist() == [2, 1, 0]
 
 
 def test_tuned_parameters_are_those_of_the_runs_model(everything: Any) -> None:
-    assert tuned(everything[2]) == {"tuned.mark": "2"}
+    assert get_tuned_params(everything[2]) == {"tuned.mark": "2"}
 
 
 # Tables
@@ -108,7 +108,7 @@ def test_predictions_hold_each_test_row_with_its_fold_truth_and_probabilities(tm
     iris = bundled("iris")
     made = experiment(iris, GaussianNB(), splitter=KFold(folds=3))
     folds = folds_of(made)
-    write_tables(tmp_path, made, folds, final_model(made, folds[-1]))
+    write_tables(tmp_path, made, folds, fit_final_model(made, folds[-1]))
     table = pd.read_csv(tmp_path / "predictions.csv")
     assert sorted(table["row"]) == list(range(150))
     assert (table["truth"] == iris.y[table["row"]]).all()
@@ -146,7 +146,7 @@ def test_candidates_and_paths_are_told_for_each_fold_and_the_run_s_model(everyth
 def test_a_model_that_was_scored_is_told_once(tmp_path: Path) -> None:
     made = experiment(pruning=Pruning("best_first"))
     folds = folds_of(made)
-    write_tables(tmp_path, made, folds, final_model(made, folds[-1]))
+    write_tables(tmp_path, made, folds, fit_final_model(made, folds[-1]))
     assert pd.read_csv(tmp_path / "pruning_path.csv")["fold"].unique().tolist() == [0]
 
 

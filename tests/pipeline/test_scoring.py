@@ -19,33 +19,33 @@ from bakeoff.pipeline.stages.scoring import (
     CLASSIFICATION,
     DEFAULTS,
     REGRESSION,
-    Outcome,
+    Predictions,
     choose_metrics,
-    confusion,
-    observe,
-    score,
+    compute_scores,
+    count_confusions,
+    predict_rows,
 )
 
 THREE = np.array(list("abc"))
 
 
-def of(truth: str, predicted: str, positive: str | None = None, classes: str = "", **parts: Any) -> Outcome:
+def of(truth: str, predicted: str, positive: str | None = None, classes: str = "", **parts: Any) -> Predictions:
     labels = np.array(sorted(set(classes or truth + predicted)))
-    return Outcome(np.array(list(truth)), np.array(list(predicted)), classes=labels, positive=positive, **parts)
+    return Predictions(np.array(list(truth)), np.array(list(predicted)), classes=labels, positive=positive, **parts)
 
 
-def value(name: str, outcome: Outcome) -> float:
+def value(name: str, predictions: Predictions) -> float:
     chosen = {**CLASSIFICATION, **REGRESSION}[name]
-    return score({name: chosen}, outcome)[name]
+    return compute_scores({name: chosen}, predictions)[name]
 
 
 # Values by hand
 
 
 def test_accuracy_and_error_of_the_lectures_seven_predictions() -> None:
-    outcome = of("aaaabbb", "aabbbba")
-    assert value("accuracy", outcome) == pytest.approx(4 / 7, rel=1e-15)
-    assert value("error", outcome) == pytest.approx(3 / 7, rel=1e-15)
+    predictions = of("aaaabbb", "aabbbba")
+    assert value("accuracy", predictions) == pytest.approx(4 / 7, rel=1e-15)
+    assert value("error", predictions) == pytest.approx(3 / 7, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -112,28 +112,28 @@ def test_roc_auc_of_three_classes_is_the_mean_of_one_against_the_rest() -> None:
 
 @pytest.mark.parametrize(("name", "expected"), [("mse", 9 / 4), ("rmse", 3 / 2), ("mae", 5 / 4), ("r2", 1 - 9 / 20)])
 def test_regression_by_hand(name: str, expected: float) -> None:
-    outcome = Outcome(np.array([2.0, 4.0, 6.0, 8.0]), np.array([2.0, 5.0, 4.0, 6.0]))
-    assert value(name, outcome) == pytest.approx(expected, rel=1e-15)
+    predictions = Predictions(np.array([2.0, 4.0, 6.0, 8.0]), np.array([2.0, 5.0, 4.0, 6.0]))
+    assert value(name, predictions) == pytest.approx(expected, rel=1e-15)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=30))
 def test_every_label_score_is_scikit_learns_where_that_is_defined(pairs: list[tuple[str, str]]) -> None:
     truth, predicted = ("".join(side) for side in zip(*pairs, strict=True))
-    outcome = of(truth, predicted, classes="abc")
+    predictions = of(truth, predicted, classes="abc")
     for name, formula in (
         ("precision", metrics.precision_score),
         ("recall", metrics.recall_score),
         ("f1", metrics.f1_score),
     ):
-        ours = value(name, outcome)
+        ours = value(name, predictions)
         known = {"f1": set(truth) | set(predicted), "precision": set(predicted), "recall": set(truth)}[name]
         if known == set("abc"):
-            theirs = formula(outcome.truth, outcome.predicted, average="macro", labels=THREE, zero_division=0)
+            theirs = formula(predictions.truth, predictions.predicted, average="macro", labels=THREE, zero_division=0)
             assert ours == pytest.approx(theirs)
         else:
             assert math.isnan(ours)
-    assert value("error", outcome) == pytest.approx(1 - value("accuracy", outcome))
+    assert value("error", predictions) == pytest.approx(1 - value("accuracy", predictions))
 
 
 SOME = {"deadline": None, "max_examples": 50}
@@ -146,13 +146,13 @@ def test_scores_of_probabilities_are_scikit_learns(c: int, m: int, seed: int) ->
     truth = rng.permutation(np.arange(max(m, c)) % c)
     probabilities = rng.integers(0, 4, size=(len(truth), c)) + 1e-9  # with ties
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    outcome = Outcome(truth, probabilities.argmax(axis=1), probabilities, classes=np.arange(c))
+    predictions = Predictions(truth, probabilities.argmax(axis=1), probabilities, classes=np.arange(c))
     area = {"multi_class": "ovr"} if c > 2 else {}
     ranking = probabilities if c > 2 else probabilities[:, 1]
-    assert value("roc_auc", outcome) == pytest.approx(metrics.roc_auc_score(truth, ranking, **area), rel=1e-12)
-    assert value("log_loss", outcome) == pytest.approx(metrics.log_loss(truth, probabilities), rel=1e-12)
-    theirs = metrics.balanced_accuracy_score(truth, outcome.predicted)
-    assert value("balanced_accuracy", outcome) == pytest.approx(theirs, rel=1e-12)
+    assert value("roc_auc", predictions) == pytest.approx(metrics.roc_auc_score(truth, ranking, **area), rel=1e-12)
+    assert value("log_loss", predictions) == pytest.approx(metrics.log_loss(truth, probabilities), rel=1e-12)
+    theirs = metrics.balanced_accuracy_score(truth, predictions.predicted)
+    assert value("balanced_accuracy", predictions) == pytest.approx(theirs, rel=1e-12)
 
 
 @settings(**SOME)  # type: ignore[arg-type]
@@ -165,7 +165,7 @@ def test_scores_of_numbers_are_scikit_learns(m: int, seed: int) -> None:
         ("mae", metrics.mean_absolute_error),
         ("r2", metrics.r2_score),
     ):
-        assert value(name, Outcome(truth, predicted)) == pytest.approx(formula(truth, predicted), rel=1e-12)
+        assert value(name, Predictions(truth, predicted)) == pytest.approx(formula(truth, predicted), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["log_loss", "roc_auc"])
@@ -177,19 +177,23 @@ def test_probabilities_that_are_no_numbers_are_an_error(name: str) -> None:
 @pytest.mark.parametrize("name", ["mse", "rmse", "mae", "r2"])
 def test_predictions_that_are_no_numbers_are_an_error(name: str) -> None:
     with pytest.raises(ValueError, match="contains NaN"):
-        value(name, Outcome(np.array([1.0, 2.0]), np.array([1.0, np.nan])))
+        value(name, Predictions(np.array([1.0, 2.0]), np.array([1.0, np.nan])))
 
 
 def test_confusion_counts_truth_in_rows_for_all_classes() -> None:
-    outcome = of("aabb", "abbb", classes="abc")
-    assert confusion(outcome.truth, outcome.predicted, THREE).tolist() == [[1, 1, 0], [0, 2, 0], [0, 0, 0]]
+    predictions = of("aabb", "abbb", classes="abc")
+    assert count_confusions(predictions.truth, predictions.predicted, THREE).tolist() == [
+        [1, 1, 0],
+        [0, 2, 0],
+        [0, 0, 0],
+    ]
 
 
 # What is not defined
 
 
 @pytest.mark.parametrize(
-    ("name", "outcome"),
+    ("name", "predictions"),
     [
         ("precision", of("yn", "nn", "y")),  # none is called y
         ("recall", of("nn", "yn", "y")),  # none is y
@@ -199,13 +203,13 @@ def test_confusion_counts_truth_in_rows_for_all_classes() -> None:
         ("roc_auc", of("aa", "aa", classes="ab", probabilities=np.full((2, 2), 0.5))),
         ("roc_auc", of("ab", "ab", classes="abc", probabilities=np.full((2, 3), 1 / 3))),
         ("roc_auc", of("abc", "abc", decision=np.eye(3))),
-        ("r2", Outcome(np.array([1.0]), np.array([1.0]))),
-        ("r2", Outcome(np.array([1.0, 1.0]), np.array([1.0, 1.0]))),
-        ("r2", Outcome(np.array([1.0, 1.0]), np.array([1.0, 2.0]))),
+        ("r2", Predictions(np.array([1.0]), np.array([1.0]))),
+        ("r2", Predictions(np.array([1.0, 1.0]), np.array([1.0, 1.0]))),
+        ("r2", Predictions(np.array([1.0, 1.0]), np.array([1.0, 2.0]))),
     ],
 )
-def test_what_is_not_defined_is_nan_and_not_zero(name: str, outcome: Outcome) -> None:
-    assert math.isnan(value(name, outcome))
+def test_what_is_not_defined_is_nan_and_not_zero(name: str, predictions: Predictions) -> None:
+    assert math.isnan(value(name, predictions))
 
 
 def test_balanced_accuracy_is_of_the_classes_that_are_there() -> None:
@@ -214,10 +218,10 @@ def test_balanced_accuracy_is_of_the_classes_that_are_there() -> None:
 
 def test_a_class_missing_from_training_has_probability_zero_and_all_scores_are_given() -> None:
     model = DummyClassifier().fit([[0]] * 4, list("aaac"))
-    outcome = observe(model, np.zeros((3, 1)), np.array(list("abc")), THREE, None)
-    assert outcome.probabilities is not None
-    np.testing.assert_allclose(outcome.probabilities, [[0.75, 0.0, 0.25]] * 3)
-    scores = score(CLASSIFICATION, outcome)
+    predictions = predict_rows(model, np.zeros((3, 1)), np.array(list("abc")), THREE, None)
+    assert predictions.probabilities is not None
+    np.testing.assert_allclose(predictions.probabilities, [[0.75, 0.0, 0.25]] * 3)
+    scores = compute_scores(CLASSIFICATION, predictions)
     assert scores["accuracy"] == pytest.approx(1 / 3)
     assert scores["recall"] == pytest.approx(1 / 3)
     assert math.isnan(scores["precision"])  # b and c are never predicted
@@ -230,11 +234,11 @@ def test_a_class_missing_from_training_has_probability_zero_and_all_scores_are_g
 
 def test_a_model_without_probabilities_gives_decision_values() -> None:
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(list("nnyy"))
-    outcome = observe(LinearSVC().fit(X, y), X, y, np.array(["n", "y"]), "y")
-    assert outcome.probabilities is None
-    assert outcome.decision is not None
-    assert value("roc_auc", outcome) == 1.0
-    assert outcome.seconds > 0
+    predictions = predict_rows(LinearSVC().fit(X, y), X, y, np.array(["n", "y"]), "y")
+    assert predictions.probabilities is None
+    assert predictions.decision is not None
+    assert value("roc_auc", predictions) == 1.0
+    assert predictions.seconds > 0
 
 
 def test_predictions_in_a_column_are_taken_as_they_are_meant() -> None:
@@ -242,14 +246,14 @@ def test_predictions_in_a_column_are_taken_as_they_are_meant() -> None:
         def predict(self, X: Any) -> Any:
             return super().predict(X)[:, np.newaxis]
 
-    outcome = observe(Column().fit([[0], [0]], [1.0, 3.0]), [[0], [0]], np.array([2.0, 4.0]), None, None)
-    assert value("mae", outcome) == 1.0
+    predictions = predict_rows(Column().fit([[0], [0]], [1.0, 3.0]), [[0], [0]], np.array([2.0, 4.0]), None, None)
+    assert value("mae", predictions) == 1.0
 
 
 def test_regression_is_observed_by_its_values_alone() -> None:
-    outcome = observe(DummyRegressor().fit([[0], [0]], [1.0, 3.0]), [[0]], np.array([5.0]), None, None)
-    assert outcome.predicted.tolist() == [2.0]
-    assert outcome.classes is None
+    predictions = predict_rows(DummyRegressor().fit([[0], [0]], [1.0, 3.0]), [[0]], np.array([5.0]), None, None)
+    assert predictions.predicted.tolist() == [2.0]
+    assert predictions.classes is None
 
 
 # What is chosen
@@ -269,7 +273,7 @@ def test_the_order_given_is_kept() -> None:
 
 
 def test_less_is_better_for_errors_only() -> None:
-    lesser = {name for name, metric in {**CLASSIFICATION, **REGRESSION}.items() if not metric.more_is_better}
+    lesser = {name for name, metric in {**CLASSIFICATION, **REGRESSION}.items() if not metric.greater_is_better}
     assert lesser == {"error", "log_loss", "rmse", "mse", "mae"}
 
 

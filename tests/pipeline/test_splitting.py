@@ -17,15 +17,15 @@ from bakeoff.pipeline.stages.splitting import (
     KFold,
     LeaveOneOut,
     Split,
+    SplitInput,
     Splitter,
-    Target,
     TimeSeries,
 )
 
-LABELS = Target(np.array(list("aaaaaaaabb") * 10), is_classes=True)
-VALUES = Target(np.linspace(0.0, 1.0, 100), is_classes=False)
-GROUPS = Target(LABELS.y, is_classes=True, groups=np.arange(100) // 5)
-SPLITTERS: list[tuple[Splitter, Target, int]] = [
+LABELS = SplitInput(np.array(list("aaaaaaaabb") * 10), is_classification=True)
+VALUES = SplitInput(np.linspace(0.0, 1.0, 100), is_classification=False)
+GROUPS = SplitInput(LABELS.y, is_classification=True, groups=np.arange(100) // 5)
+SPLITTERS: list[tuple[Splitter, SplitInput, int]] = [
     (Holdout(), LABELS, 1),
     (Holdout(test=0.3, validation=0), VALUES, 1),
     (Holdout(stratify=False), LABELS, 1),
@@ -42,7 +42,7 @@ SPLITTERS: list[tuple[Splitter, Target, int]] = [
 ]
 
 
-def splits(splitter: Splitter, target: Target, seed: int = 0) -> list[Split]:
+def splits(splitter: Splitter, target: SplitInput, seed: int = 0) -> list[Split]:
     return list(splitter.splits(target, seed))
 
 
@@ -59,7 +59,9 @@ def same(one: list[Split], other: list[Split]) -> bool:
 
 
 @pytest.mark.parametrize(("splitter", "target", "count"), SPLITTERS)
-def test_parts_never_overlap_and_training_and_test_have_rows(splitter: Splitter, target: Target, count: int) -> None:
+def test_parts_never_overlap_and_training_and_test_have_rows(
+    splitter: Splitter, target: SplitInput, count: int
+) -> None:
     made = splits(splitter, target)
     assert len(made) == count
     for split in made:
@@ -70,14 +72,16 @@ def test_parts_never_overlap_and_training_and_test_have_rows(splitter: Splitter,
 
 
 @pytest.mark.parametrize(("splitter", "target", "count"), SPLITTERS)
-def test_parts_cover_all_rows_except_those_still_in_the_future(splitter: Splitter, target: Target, count: int) -> None:
+def test_parts_cover_all_rows_except_those_still_in_the_future(
+    splitter: Splitter, target: SplitInput, count: int
+) -> None:
     for split in splits(splitter, target):
         seen = split.test.max() + 1 if isinstance(splitter, TimeSeries) else 100
         assert rows(split) == list(range(seen))
 
 
 @pytest.mark.parametrize(("splitter", "target", "count"), SPLITTERS)
-def test_the_same_seed_gives_the_same_splits(splitter: Splitter, target: Target, count: int) -> None:
+def test_the_same_seed_gives_the_same_splits(splitter: Splitter, target: SplitInput, count: int) -> None:
     assert same(splits(splitter, target, seed=3), splits(splitter, target, seed=3))
     shuffles = not isinstance(splitter, TimeSeries) and not (
         isinstance(splitter, LeaveOneOut) and splitter.validation == 0
@@ -89,7 +93,7 @@ def test_the_same_seed_gives_the_same_splits(splitter: Splitter, target: Target,
     ("splitter", "target"),
     [(splitter, target) for splitter, target, _ in SPLITTERS if not isinstance(splitter, Holdout | TimeSeries)],
 )
-def test_cross_validation_tests_each_row_once_a_repeat(splitter: Splitter, target: Target) -> None:
+def test_cross_validation_tests_each_row_once_a_repeat(splitter: Splitter, target: SplitInput) -> None:
     tested = Counter(row for split in splits(splitter, target) for row in split.test.tolist())
     assert set(tested) == set(range(100))
     assert set(tested.values()) == {getattr(splitter, "repeats", 1)}
@@ -104,7 +108,7 @@ def test_cross_validation_tests_each_row_once_a_repeat(splitter: Splitter, targe
 )
 def test_holdout_keeps_sizes_and_proportions(counts: list[int], test: float, validation: float, seed: int) -> None:
     y = np.repeat(np.arange(len(counts)), counts)
-    (split,) = splits(Holdout(test=test, validation=validation), Target(y, is_classes=True), seed)
+    (split,) = splits(Holdout(test=test, validation=validation), SplitInput(y, is_classification=True), seed)
     assert rows(split) == list(range(len(y)))
     assert (len(split.test), len(split.validation)) == (round(test * len(y)), round(validation * len(y)))
     for part in (split.train, split.test):
@@ -212,8 +216,8 @@ def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, An
         splitter(**values)
 
 
-def of(text: str, groups: list[int] | None = None) -> Target:
-    return Target(np.array(list(text)), is_classes=True, groups=None if groups is None else np.array(groups))
+def of(text: str, groups: list[int] | None = None) -> SplitInput:
+    return SplitInput(np.array(list(text)), is_classification=True, groups=None if groups is None else np.array(groups))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +232,11 @@ def of(text: str, groups: list[int] | None = None) -> Target:
         ),
         (Holdout(), of("ababab", [1] * 6), r"evaluation.test is 1 of 6 rows, but they form too few groups \(1\)"),
         (Holdout(), of("abababab", [1] * 4 + [2] * 4), r"evaluation.validation .* too few groups \(1\)"),
-        (KFold(folds=7), Target(np.arange(6.0), is_classes=False), "evaluation.folds=7, but there are 6 rows"),
+        (
+            KFold(folds=7),
+            SplitInput(np.arange(6.0), is_classification=False),
+            "evaluation.folds=7, but there are 6 rows",
+        ),
         (KFold(folds=3), of("aaaaabb"), "class 'b' has 2 rows; use at most 2 folds, or evaluation.stratify=false"),
         (KFold(folds=2), of("aaab"), "class 'b' has 1 row; drop it, or set evaluation.stratify=false"),
         (KFold(folds=2, validation=0.5), of("abab"), "evaluation.validation=0.5 is 2 of 4 rows, and 2 remain"),
@@ -244,6 +252,6 @@ def of(text: str, groups: list[int] | None = None) -> Target:
         (TimeSeries(folds=3, validation=0.9), of("abab"), "evaluation.validation=0.9 is 1 of 1 rows"),
     ],
 )
-def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: Target, said: str) -> None:
+def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: SplitInput, said: str) -> None:
     with pytest.raises(UserError, match=said):
         splits(splitter, target)

@@ -21,22 +21,22 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import axis_seed, fit
+from bakeoff.pipeline.experiment import derive_seed, fit_model
 from bakeoff.pipeline.stages.dataset import bundled
 from bakeoff.pipeline.stages.preprocessing import preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
-from bakeoff.pipeline.stages.tuning import GridTuning, Material, NoTuning
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning, TuningData
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 
 
-def material(
+def tuning_data(
     X: Any, y: Any, n_train: int, *, score: Callable[..., float] | None = None, more: bool = True, classes: bool = True
-) -> Material:
+) -> TuningData:
     def accuracy(model: Any, rows: Any, truth: Any) -> float:
         return float(accuracy_score(truth, model.predict(rows)))
 
-    return Material(pd.DataFrame(X), np.asarray(y), n_train, score or accuracy, more, classes, seed=7)
+    return TuningData(pd.DataFrame(X), np.asarray(y), n_train, score or accuracy, more, classes, seed=7)
 
 
 def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def chosen(experiment: Any, split: Any) -> tuple[dict[str, Any], pd.DataFrame]:
-    model = fit(experiment, split)
+    model = fit_model(experiment, split)
     assert model.candidates is not None
     parameters = model.pipeline[-1].get_params()
     return {name: parameters[name] for name in SPACE}, model.candidates
@@ -78,7 +78,7 @@ def test_inner_folds_equal_a_loop_with_scikit_learn() -> None:
     )
     split = folded.splits()[1]
     X, y = iris.X.iloc[split.train], iris.y[split.train]
-    inner = list(StratifiedKFold(4, shuffle=True, random_state=axis_seed(0, "tuning")).split(X, y))
+    inner = list(StratifiedKFold(4, shuffle=True, random_state=derive_seed(0, "tuning")).split(X, y))
     scores = []
     for parameters in candidates(SPACE):
         model = make_pipeline(StandardScaler(), KNeighborsClassifier(**parameters))
@@ -103,7 +103,7 @@ def test_where_less_is_better_the_least_wins_and_keeps_its_sign() -> None:
         ** 0.5
         for alpha in (0.01, 1.0, 1000.0)
     ]
-    model = fit(held_out, split)
+    model = fit_model(held_out, split)
     assert model.candidates is not None
     assert model.candidates["validation_score"].tolist() == pytest.approx(errors)
     assert model.pipeline[-1].alpha == (0.01, 1.0, 1000.0)[int(np.argmin(errors))]
@@ -116,7 +116,7 @@ def test_of_equal_candidates_the_first_wins() -> None:
     X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2
     model = Pipeline([("learner", DecisionTreeClassifier(max_depth=1))])
     for order in ([5, 2, 9], [9, 5, 2]):
-        best, _ = GridTuning({"random_state": order}).tune(model, material(X, y, 8))
+        best, _ = GridTuning({"random_state": order}).tune(model, tuning_data(X, y, 8))
         assert best[-1].random_state == order[0]
 
 
@@ -124,7 +124,7 @@ def test_several_grids_are_tried_in_turn() -> None:
     X, y = np.arange(12.0).reshape(-1, 1), (np.arange(12) > 5).astype(int)
     grids: list[dict[str, list[Any]]] = [{"max_depth": [None]}, {"max_depth": [1], "criterion": ["entropy"]}]
     model = Pipeline([("learner", DecisionTreeClassifier(random_state=0))])
-    _, table = GridTuning(grids).tune(model, material(X, y, 8))
+    _, table = GridTuning(grids).tune(model, tuning_data(X, y, 8))
     assert table is not None
     assert len(table) == 2
     assert table["criterion"].tolist()[1] == "entropy"
@@ -133,7 +133,7 @@ def test_several_grids_are_tried_in_turn() -> None:
 def test_values_may_be_null_and_lists() -> None:
     X, y = np.arange(12.0).reshape(-1, 1), (np.arange(12) > 5).astype(int)
     space: dict[str, list[Any]] = {"max_depth": [None, 1], "class_weight": [{0: 1, 1: 2}, None]}
-    best, table = GridTuning(space).tune(Pipeline([("learner", DecisionTreeClassifier())]), material(X, y, 8))
+    best, table = GridTuning(space).tune(Pipeline([("learner", DecisionTreeClassifier())]), tuning_data(X, y, 8))
     assert table is not None
     assert len(table) == 4
     assert best[-1].get_params()["class_weight"] == {0: 1, 1: 2}
@@ -144,7 +144,7 @@ def test_a_candidate_without_a_score_never_wins() -> None:
         return float("nan") if model.max_depth == 1 else 0.5
 
     X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2
-    model, rows = Pipeline([("learner", DecisionTreeClassifier())]), material(X, y, 8, score=undefined_at_depth_one)
+    model, rows = Pipeline([("learner", DecisionTreeClassifier())]), tuning_data(X, y, 8, score=undefined_at_depth_one)
     best, table = GridTuning({"max_depth": [1, 2]}).tune(model, rows)
     assert best[-1].max_depth == 2
     assert table is not None
@@ -155,7 +155,7 @@ def test_a_candidate_without_a_score_never_wins() -> None:
 
 def test_without_tuning_the_model_is_taken_as_it_is() -> None:
     model = Pipeline([("learner", DecisionTreeClassifier(max_depth=3))])
-    assert NoTuning().tune(model, material([[0.0]], [0], 1)) == (model, None)
+    assert NoTuning().tune(model, tuning_data([[0.0]], [0], 1)) == (model, None)
     assert not NoTuning().needs_rows
 
 
@@ -183,7 +183,7 @@ class Walker(Recorder):
 def test_a_path_finds_what_refitting_each_candidate_finds(folds: int) -> None:
     digits = bundled("digits")
     rows = np.random.default_rng(0).permutation(1797)[:400]
-    data = material(digits.X.iloc[rows], digits.y[rows], 300)
+    data = tuning_data(digits.X.iloc[rows], digits.y[rows], 300)
     space: dict[str, list[Any]] = {
         "n_neighbors": [4, 2, 4, 9],
         "ties": ["first", "all"],
@@ -204,7 +204,7 @@ def test_a_path_is_walked_once_for_each_combination_of_the_other_parameters() ->
     log = Log()
     held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [3, 1, 2], "random_state": [5, 6]}))
     (split,) = held_out.splits()
-    model = fit(held_out, split)
+    model = fit_model(held_out, split)
     assert log.of("path mark [3, 1, 2]") == [split.train.tolist()] * 2
     assert model.candidates is not None
     assert model.candidates["mark"].tolist() == [3, 3, 1, 1, 2, 2]
@@ -213,7 +213,7 @@ def test_a_path_is_walked_once_for_each_combination_of_the_other_parameters() ->
 def test_one_value_is_fitted_without_a_path() -> None:
     log = Log()
     held_out = experiment(learner=Walker(log), tuning=GridTuning([{"mark": [3]}, {"random_state": [1, 2]}]))
-    fit(held_out, held_out.splits()[0])
+    fit_model(held_out, held_out.splits()[0])
     assert not [deed for deed, _ in log if deed.startswith("path")]
 
 
@@ -222,7 +222,7 @@ def test_a_path_never_sees_rows_that_test(folds: int) -> None:
     log = Log()
     held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [1, 2]}, folds=folds))
     (split,) = held_out.splits()
-    fit(held_out, split)
+    fit_model(held_out, split)
     touched = {row for _, rows in log for row in rows}
     assert touched == {*split.train, *(split.validation if folds == 0 else [])}
     for deed, rows in log:
@@ -233,7 +233,7 @@ def test_preprocessing_is_fitted_once_in_each_inner_fold() -> None:
     log = Log()
     model = Pipeline([("step", RecordingStep(log)), ("learner", Recorder())])
     data = numbered(30)
-    GridTuning({"mark": [1, 2, 3]}, folds=3).tune(model, material(data.X, data.y, 30))
+    GridTuning({"mark": [1, 2, 3]}, folds=3).tune(model, tuning_data(data.X, data.y, 30))
     fitted_on = log.of("prepare")
     assert len(fitted_on) == 3
     assert all(len(rows) == 20 for rows in fitted_on)
@@ -247,7 +247,7 @@ def test_rows_that_test_are_never_seen_while_tuning(folds: int) -> None:
     log = Log()
     held_out = experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}, folds=folds))
     (split,) = held_out.splits()
-    fit(held_out, split)
+    fit_model(held_out, split)
     touched = {row for _, rows in log for row in rows}
     assert touched == {*split.train, *(split.validation if folds == 0 else [])}
 
@@ -256,7 +256,7 @@ def test_candidates_on_the_validation_part_are_fitted_on_all_training_rows() -> 
     log = Log()
     held_out = experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}))
     (split,) = held_out.splits()
-    fit(held_out, split)
+    fit_model(held_out, split)
     assert log.of("fit 2") == [split.train.tolist()]
     assert log.of("predict") == [split.validation.tolist()] * 2
 
@@ -265,7 +265,7 @@ def test_inner_folds_keep_classes_in_proportion_and_cover_the_training_part() ->
     log, data = Log(), numbered(80)
     held_out = experiment(data, Recorder(log), tuning=GridTuning({"mark": [1]}, folds=3))
     (split,) = held_out.splits()
-    fit(held_out, split)
+    fit_model(held_out, split)
     assert sorted(chain.from_iterable(log.of("predict"))) == split.train.tolist()
     for rows in log.of("predict"):
         assert np.mean(data.y[rows] == "a") == pytest.approx(0.25, abs=0.05)
@@ -274,7 +274,7 @@ def test_inner_folds_keep_classes_in_proportion_and_cover_the_training_part() ->
 def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
     y = np.array([0] * 10 + [1, 1])
     model = Pipeline([("learner", DecisionTreeClassifier())])
-    best, _ = GridTuning({"max_depth": [2]}, folds=5).tune(model, material(np.arange(12.0).reshape(-1, 1), y, 12))
+    best, _ = GridTuning({"max_depth": [2]}, folds=5).tune(model, tuning_data(np.arange(12.0).reshape(-1, 1), y, 12))
     assert best[-1].max_depth == 2
 
 

@@ -10,7 +10,7 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from bakeoff.pipeline.errors import UserError
 
-MOST_CLASSES = 20
+MAX_INTEGER_CLASSES = 20
 """A target of whole numbers with no more distinct values than this is taken for classes."""
 
 
@@ -57,7 +57,7 @@ def looks_like_classes(y: pd.Series) -> bool:
     """Say whether a target holds classes: text, truth values, or few whole numbers."""
     if not is_numeric_dtype(y) or is_bool_dtype(y):
         return True
-    return y.nunique() <= MOST_CLASSES and bool((y == y.round()).all())
+    return y.nunique() <= MAX_INTEGER_CLASSES and bool((y == y.round()).all())
 
 
 def labels(y: pd.Series) -> np.ndarray:
