@@ -1,3 +1,3 @@
 """Declarative machine-learning experiments: Hydra describes them, NumPy learners run them, MLflow keeps them."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

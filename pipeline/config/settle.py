@@ -18,6 +18,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandat
 from bakeoff.pipeline.config.build import target_of
 from bakeoff.pipeline.config.invocation import Request
 from bakeoff.pipeline.config.options import options
+from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 VALIDATION = 0.2
@@ -108,6 +109,7 @@ def settle(spec: Mapping[str, Any], choices: Mapping[str, str] | None = None) ->
     UserError
         A part of the experiment is not there at all, or a space was named that is none.
     """
+    spec = rename_targets(spec, spec.get("trust") or [])
     _require_space(spec, choices or {})
     for part in ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking"):
         if not isinstance(spec.get(part), Mapping):

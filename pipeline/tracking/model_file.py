@@ -18,6 +18,7 @@ import yaml
 
 from bakeoff import learners
 from bakeoff.pipeline.tracking.provenance import pinned
+from bakeoff.pipeline.tracking.stored_names import has_old_names, translate_model, translate_types
 
 if TYPE_CHECKING:
     from mlflow.models import Model, ModelSignature
@@ -120,6 +121,30 @@ def save_model(model: Any, folder: Path, record: Model, dataset: Dataset, trust:
     record.model_size_bytes = len(dumped)
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # MLflow would take the one in Python, in ten times as long
     (folder / "MLmodel").write_text(yaml.dump(record.to_dict(), Dumper=dumper))
+
+
+def load_model(folder: Path, types: Sequence[str]) -> Any:
+    """Read a fitted pipeline that `save_model` wrote, in this version or an earlier one.
+
+    Parameters
+    ----------
+    folder : Path
+        Of an MLflow model whose format is skops.
+    types : sequence of str
+        The types that the model may hold besides those that skops trusts by itself.
+
+    Returns
+    -------
+    Pipeline
+        Fitted.
+    """
+    import skops.io
+
+    dumped = (folder / MODEL_FILE_NAME).read_bytes()
+    if has_old_names(folder):
+        dumped = translate_model(dumped)
+        types = translate_types(types)
+    return skops.io.loads(dumped, trusted=list(types))
 
 
 def add_flavors(record: Model, types: Sequence[str]) -> None:

@@ -118,7 +118,12 @@ def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[st
         raise UserError(f"predict: run {run_id} kept no model; run it again with tracking.models=true.")
     address = f"models:/{outputs.model_outputs[0].model_id}"
     inputs = mlflow.models.get_model_info(address).signature.inputs
-    return mlflow.sklearn.load_model(address), {column.name: column.type.name for column in inputs}
+    column_types = {column.name: column.type.name for column in inputs}
+    flavor = mlflow.models.get_model_info(address).flavors.get("sklearn", {})
+    if flavor.get("serialization_format") != "skops":  # other code logged it
+        return mlflow.sklearn.load_model(address), column_types
+    folder = Path(mlflow.artifacts.download_artifacts(address))
+    return model_file.load_model(folder, flavor.get("skops_trusted_types") or []), column_types
 
 
 def _latest(store: Store) -> str:

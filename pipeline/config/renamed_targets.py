@@ -1,0 +1,69 @@
+"""Names that ``_target_`` had in version 0.1.0, before the import name became ``bakeoff``.
+
+Configurations of that version still work: in stored overrides, and in YAML files of the user. The table is closed, and
+a name in it stays the user's own where the configuration trusts a package of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LEARNERS = (
+    "DecisionTreeClassifier", "DecisionTreeRegressor", "KNeighborsClassifier", "KNeighborsRegressor",
+    "LinearRegression", "LogisticRegression", "MLPClassifier", "MLPRegressor", "MajorityClassifier", "MeanRegressor",
+    "NaiveBayesClassifier", "Perceptron", "RandomForestClassifier", "RandomForestRegressor", "Ridge", "SVC",
+)  # fmt: skip
+STAGES = {
+    "dataset": ("bundled", "lecture_table", "made", "read_table"),
+    "preprocessing": ("AsNominal", "preprocessing"),
+    "pruning": ("NoPruning", "Pruning"),
+    "splitting": ("GroupKFold", "Holdout", "KFold", "LeaveOneOut", "TimeSeries"),
+    "tuning": ("GridTuning", "NoTuning"),
+}
+FIGURES = (
+    "ConfusionMatrix", "DecisionRegions", "InformationGains", "Margins", "ProbabilityTables", "RegressionCurves",
+    "Reliability", "Trees", "ValidationCurve",
+)  # fmt: skip
+
+RENAMED_TARGETS: Mapping[str, str] = {
+    **{f"learners.{name}": f"bakeoff.learners.{name}" for name in LEARNERS},
+    "learners.decision_tree.export.draw": "bakeoff.learners.decision_tree.export.draw",
+    **{
+        f"pipeline.{stage}.{name}": f"bakeoff.pipeline.stages.{stage}.{name}"
+        for stage, names in STAGES.items()
+        for name in names
+    },
+    **{f"pipeline.figures.{name}": f"bakeoff.pipeline.figures.{name}" for name in FIGURES},
+    "pipeline.tracking.MLflowTracker": "bakeoff.pipeline.tracking.MLflowTracker",
+    "pipeline.tracking.NoTracker": "bakeoff.pipeline.tracking.NoTracker",
+}
+"""The name then, and the name now."""
+
+
+def rename_targets(node: Any, trust: Sequence[str]) -> Any:
+    """Return a configuration in which each ``_target_`` of the table has its present name.
+
+    Parameters
+    ----------
+    node : mapping, list or scalar
+        A configuration or a part of one; it is not changed.
+    trust : sequence of str
+        Packages that the configuration trusts.
+
+    Examples
+    --------
+    >>> rename_targets({"learner": {"_target_": "learners.SVC", "C": 2.0}}, trust=[])
+    {'learner': {'_target_': 'bakeoff.learners.SVC', 'C': 2.0}}
+    >>> rename_targets({"_target_": "learners.SVC"}, trust=["learners"])
+    {'_target_': 'learners.SVC'}
+    """
+    if isinstance(node, list):
+        return [rename_targets(child, trust) for child in node]
+    if not isinstance(node, Mapping):
+        return node
+    renamed = {key: rename_targets(child, trust) for key, child in node.items()}
+    target = renamed.get("_target_")
+    if isinstance(target, str) and target.split(".")[0] not in trust:
+        renamed["_target_"] = RENAMED_TARGETS.get(target, target)
+    return renamed
