@@ -1,4 +1,4 @@
-"""What classifier and regressor share: the parameters, the stored rows, the neighbours of queries."""
+"""The base of classifier and regressor: the parameters, the stored rows, and the search for neighbours."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from bakeoff.learners.base.estimator import Learner
 from bakeoff.learners.base.paths import checked_values
 from bakeoff.learners.knn.graph import build_graph, drop_self_neighbors
+from bakeoff.learners.knn.metric.coordinates import copy_transposed, has_missing
 from bakeoff.learners.knn.metric.fit_metric import fit_metric
-from bakeoff.learners.knn.metric.minkowski import POWER_BY_METRIC, copy_transposed, has_missing
+from bakeoff.learners.knn.metric.names import METRICS, name_metric
+from bakeoff.learners.knn.sample_weight import count_rows_needed, describe_too_few_rows, select_sample_weights
 from bakeoff.learners.knn.search.cached_search import CachedSearch
 from bakeoff.learners.knn.search.choose_algorithm import choose_algorithm
-from bakeoff.learners.knn.voting import compute_vote_shares, select_sample_weights
-
-METRICS = {*POWER_BY_METRIC, "minkowski", "mahalanobis", "hamming", "gower"}
+from bakeoff.learners.knn.voting import compute_vote_shares
 
 
 class KNeighborsBase(Learner):
-    """Abstract: training rows, kept so that the nearest to a query are found.
+    """Abstract: stored training rows, and the search for those nearest to a query.
 
     The parameters are those of `KNeighborsClassifier`. A subclass calls `_store_rows` in ``fit`` and predicts from
     `_iterate_votes`.
@@ -87,9 +87,9 @@ class KNeighborsBase(Learner):
         Parameters
         ----------
         X : array-like of shape (m, d), optional
-            Unless given, the training rows themselves, none of which is then its own neighbour.
+            If not given, the training rows themselves, none of which is then its own neighbour.
         n_neighbors : int, optional
-            The parameter of the learner unless given; here it counts rows, not their weight.
+            If not given, the parameter of the learner. Here it counts rows, not their weight.
         return_distance : bool
 
         Returns
@@ -102,22 +102,22 @@ class KNeighborsBase(Learner):
         Raises
         ------
         ValueError
-            ``n_neighbors`` is below 1 or more than the training rows (without X: than the others).
+            ``n_neighbors`` is below 1 or more than the training rows (without X: than the other training rows).
         """
         check_is_fitted(self)
-        most = self.n_samples_fit_ - (X is None)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
+        most = self.n_samples_fit_ - (X is None)
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"n_neighbors is {k!r}; it must be an integer from 1 to {most}.")
         if k > most:
-            raise ValueError(_describe_too_many_neighbors(int(k), self.n_samples_fit_, most))
+            raise ValueError(describe_too_few_rows(int(k), self.n_samples_fit_, most))
         if X is None:
-            rows, distance = drop_self_neighbors(*self._find_neighbors(self._search.T, int(k) + 1))
-            as_given = np.argsort(self._row)
-            rows, distance = rows[as_given], distance[as_given]
+            rows, distance = self._find_own_neighbors(int(k))
         else:
-            rows, distance = self._find_neighbors(self._compute_coordinates(self._check_query(X)), int(k))
-        return (distance, self._row[rows]) if return_distance else self._row[rows]
+            Q = self._compute_coordinates(self._check_query(X))
+            rows, distance = self._find_neighbors(Q, int(k))
+        index = self._row_positions[rows]
+        return (distance, index) if return_distance else index
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """Return the graph with an edge from each query to each of its nearest training rows.
@@ -137,58 +137,96 @@ class KNeighborsBase(Learner):
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"mode is {mode!r}; it must be 'connectivity' or 'distance'.")
         distance, index = self.kneighbors(X, n_neighbors)
-        return build_graph(index, distance if mode == "distance" else None, self._given)
+        lengths = distance if mode == "distance" else None
+        return build_graph(index, lengths, self._n_rows_given)
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit once for many numbers of neighbours, which share the search for the same rows (see `learners.paths`)."""
+        """Fit once for many numbers of neighbours, which share one search (see `bakeoff.learners.base.paths`)."""
         values = checked_values(self, parameter, values)
         largest = clone(self).set_params(n_neighbors=max(values)).fit(X, y, sample_weight)
-        largest._search = CachedSearch(largest._search, largest._count_rows_needed(max(values)))
+        max_k = largest._count_rows_needed(max(values))
+        largest._search = CachedSearch(largest._search, max_k)
         for k in values:
             fitted = copy(largest)
             fitted.n_neighbors = k
             yield fitted
 
     def _store_rows(self, X: np.ndarray, weight: np.ndarray, sample_weight: Any) -> np.ndarray | slice:
-        """Store rows X (n, d) and their weights; return the order in which they are stored."""
-        n = X.shape[0]
-        self.n_samples_fit_ = n
-        self.effective_metric_ = _name_metric(self.metric, self.p)
+        """Store rows X (n, d) and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n,), int, or slice
+            The order in which the rows are stored, as an index.
+        """
+        self.n_samples_fit_ = X.shape[0]
+        self.effective_metric_ = name_metric(self.metric, self.p)
         self._check_cells(X)
-        random = self.ties == "random"
-        order = check_random_state(self.random_state).permutation(n) if random else slice(None)
+        order = self._choose_order()
+        self._store_positions(sample_weight, order)
+        self._store_weights(weight[order])
+        self._count_rows_needed(self.n_neighbors)  # raises an error if the rows are too few
+        self._build_search(X[order])
+        return order
+
+    def _choose_order(self) -> np.ndarray | slice:
+        """Return the order of the rows, in which the first of equally distant rows is the nearer."""
+        if self.ties == "random":
+            return check_random_state(self.random_state).permutation(self.n_samples_fit_)
+        return slice(None)
+
+    def _store_positions(self, sample_weight: Any, order: np.ndarray | slice) -> None:
+        """Store where the rows of positive weight are in the table given to ``fit``."""
         given = np.asarray(1.0 if sample_weight is None else sample_weight)
-        self._given = n if given.ndim == 0 else given.size
-        self._row = (np.arange(n) if given.ndim == 0 else np.flatnonzero(given))[order]
-        self._weight = weight[order]
-        self._equal = bool((weight == 1.0).all())  # then k rows weigh k
-        self._lightest = np.arange(1.0, n + 1.0) if self._equal else np.cumsum(np.sort(weight))  # (n,)
-        self._count_rows_needed(self.n_neighbors)
-        nominal = np.array([values is not None for values in self.categories_])
-        columns = copy_transposed(X[order])  # (d, n)
+        if given.ndim == 0:
+            self._n_rows_given = self.n_samples_fit_
+            positions = np.arange(self.n_samples_fit_)
+        else:
+            self._n_rows_given = given.size
+            positions = np.flatnonzero(given)
+        self._row_positions = positions[order]  # (n,)
+
+    def _store_weights(self, weight: np.ndarray) -> None:
+        self._weight = weight  # (n,)
+        self._unit_weights = bool((weight == 1.0).all())  # then k rows weigh k
+        if self._unit_weights:
+            self._cumulative_weight = np.arange(1.0, weight.size + 1.0)  # (n,)
+        else:
+            self._cumulative_weight = np.cumsum(np.sort(weight))  # (n,), of the lightest rows
+
+    def _build_search(self, X: np.ndarray) -> None:
+        nominal = np.array([values is not None for values in self.categories_])  # (d,)
+        columns = copy_transposed(X)  # (d, n)
         self._fitted_metric = fit_metric(
             columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights
         )
         T = self._fitted_metric.compute_coordinates(columns)  # (e, n)
         self._search = choose_algorithm(self._fitted_metric, T, self.algorithm, self.leaf_size, self.metric)
-        return order
 
     def _iterate_votes(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield (first query, rows, shares of its vote), the last two of shape (m', K), for the queries in blocks."""
+        """Search for the neighbours of checked queries X (m, d), block by block.
+
+        Yields
+        ------
+        start : int
+            The block's first query.
+        rows : ndarray of shape (block, K), int
+            Each query's neighbours among the stored rows.
+        share : ndarray of shape (block, K)
+            Each neighbour's share of the vote.
+        """
         whole_ties = self.ties == "all"
-        weighing = self._count_rows_needed(self.n_neighbors)
-        for start, rows, distance in self._search_in_blocks(
-            self._compute_coordinates(X), weighing, whole_ties=whole_ties
-        ):
-            plain = self._equal and not whole_ties
-            if plain and self.weights == "uniform":
-                yield start, rows, np.full(rows.shape, 1.0 / weighing)
-                continue
-            if plain:
-                mass = np.ones(rows.shape)
+        needed = self._count_rows_needed(self.n_neighbors)
+        Q = self._compute_coordinates(X)
+        for start, rows, distance in self._search_in_blocks(Q, needed, whole_ties=whole_ties):
+            if not self._unit_weights or whole_ties:
+                k = self.n_neighbors
+                sample_weight = select_sample_weights(rows, distance, self._weight, k, whole_ties=whole_ties)
+                yield start, rows, compute_vote_shares(distance, sample_weight, self.weights, self.bandwidth)
+            elif self.weights == "uniform":
+                yield start, rows, np.full(rows.shape, 1.0 / needed)
             else:
-                mass = select_sample_weights(rows, distance, self._weight, self.n_neighbors, whole_ties=whole_ties)
-            yield start, rows, compute_vote_shares(distance, mass, self.weights, self.bandwidth)
+                yield start, rows, compute_vote_shares(distance, np.ones(rows.shape), self.weights, self.bandwidth)
 
     def _compute_coordinates(self, X: np.ndarray) -> np.ndarray:
         """Return the coordinates (e, m) of checked rows X (m, d)."""
@@ -198,30 +236,37 @@ class KNeighborsBase(Learner):
     def _search_in_blocks(
         self, Q: np.ndarray, k: int, *, whole_ties: bool
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield the first query, the rows and the distances of each block of queries Q (e, m)."""
+        unit = self._fitted_metric.unit
         step = self._search.choose_block_size(whole_ties=whole_ties)
         for start in range(0, Q.shape[1], step):
             rows, distance = self._search.find_nearest(Q[:, start : start + step], k, whole_ties=whole_ties)
-            with np.errstate(over="ignore"):  # beyond 1.8e308 a distance is no float
-                yield start, rows, distance if self._fitted_metric.unit == 1.0 else distance * self._fitted_metric.unit
+            if unit != 1.0:
+                with np.errstate(over="ignore"):  # a distance above 1.8e308 becomes infinite
+                    distance = distance * unit
+            yield start, rows, distance
 
     def _find_neighbors(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest stored rows of coordinates Q (e, m), and their distances, both of shape (m, k)."""
-        found = [block[1:] for block in self._search_in_blocks(Q, k, whole_ties=False)]
-        found = found or [(np.empty((0, k), dtype=np.intp), np.empty((0, k)))]
-        rows, distance = (np.concatenate(part) for part in zip(*found, strict=True))
-        return rows, distance
+        """Return the k nearest stored rows of queries Q (e, m), and their distances, both of shape (m, k)."""
+        rows = [np.empty((0, k), dtype=np.intp)]
+        distances = [np.empty((0, k))]
+        for _, block_rows, block_distances in self._search_in_blocks(Q, k, whole_ties=False):
+            rows.append(block_rows)
+            distances.append(block_distances)
+        return np.concatenate(rows), np.concatenate(distances)
+
+    def _find_own_neighbors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest other rows of each stored row, in the order of the table given to ``fit``: (n, k)."""
+        rows, distance = self._find_neighbors(self._search.T, k + 1)
+        rows, distance = drop_self_neighbors(rows, distance)
+        as_given = np.argsort(self._row_positions)
+        return rows[as_given], distance[as_given]
 
     def _count_rows_needed(self, k: int) -> int:
-        """Return how many rows surely weigh k together: as many as the lightest rows need."""
-        n = self.n_samples_fit_
-        if self._equal and k <= n:
+        """Return the number of rows that surely weigh k together."""
+        if self._unit_weights and k <= self.n_samples_fit_:
             return k
-        weight = float(self._lightest[-1])
-        if weight < k * (1 - 1e-12):
-            raise ValueError(
-                _describe_too_many_neighbors(k, n, n) if weight == n else _describe_too_little_weight(k, n, weight)
-            )
-        return min(n, int(np.searchsorted(self._lightest, k * (1 - 1e-12))) + 1)
+        return count_rows_needed(k, self._cumulative_weight)
 
     def _check_cells(self, X: np.ndarray) -> None:
         if not has_missing(X):
@@ -238,30 +283,6 @@ class KNeighborsBase(Learner):
             )
 
     def _accepts_missing(self) -> bool:
-        unable = callable(self.metric) or self.metric == "mahalanobis" or self.algorithm == "kd_tree"
-        return self.missing == "ignore" and not unable
-
-
-def _name_metric(metric: str | Callable[..., float], p: float) -> str | Callable[..., float]:
-    """Return the metric's name without its synonyms."""
-    if callable(metric) or metric not in {*POWER_BY_METRIC, "minkowski"}:
-        return metric
-    return {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(
-        POWER_BY_METRIC.get(metric, float(p)), "minkowski"
-    )
-
-
-def _describe_too_many_neighbors(k: int, n: int, most: int) -> str:
-    others = "" if most == n else ", each with one fewer beside it"
-    rows = f"n_neighbors={k} is more than there is: training has {n} sample{'s' * (n != 1)}{others}."
-    return f"{rows} Take n_neighbors of at most {most}, or more rows."
-
-
-def _describe_too_little_weight(k: int, n: int, weight: float) -> str:
-    """Say that n rows of other weights than 1 do not weigh k together."""
-    most = int(weight * (1 + 1e-12))  # the sum of fractions may fall short by rounding
-    fewer = f"Take n_neighbors of at most {most}, or multiply" if most else "Multiply"
-    return (
-        f"n_neighbors={k} is more than there is: training has {n} sample{'s' * (n != 1)} that weigh {weight:.3g} "
-        f"together. {fewer} sample_weight so that it sums to {k} or more: n_neighbors counts weight, 1 being one row."
-    )
+        """Return whether the parameters allow missing cells."""
+        complete_only = callable(self.metric) or self.metric == "mahalanobis" or self.algorithm == "kd_tree"
+        return self.missing == "ignore" and not complete_only

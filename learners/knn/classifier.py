@@ -1,12 +1,15 @@
-"""k nearest neighbours: the majority, or the mean, of the k training rows nearest to the query.
+"""k nearest neighbours: the majority class, or the mean target, of the k training rows nearest to the query.
 
     N(q) = the k rows with the smallest d(q, x_i);    ŷ(q) = argmax_c Σ_{i ∈ N(q)} v_i [y_i = c],  or  Σ v_i y_i / Σ v_i
 
-with votes v (`learners.knn.voting`) and distance d (`learners.knn.metrics`).  A lazy learner: ``fit`` stores the rows,
-at most in a tree.  k = n is the global method, in which every row has a vote.
+with votes v (`bakeoff.learners.knn.voting`) and distance d (`bakeoff.learners.knn.metric.minkowski`). A lazy learner:
+``fit`` only stores the rows, possibly in a tree. With k = n it is the global method, in which every row votes.
 
-Cost of m queries: O(mnd) by brute force (`learners.knn.brute_force`), about O(md log n) by a kd-tree in few dimensions
-(`learners.knn.kd_tree`).
+`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm. This one finds the same neighbours faster: it
+searches for many queries at once, and computes exact distances only of candidates, which a float32 matrix product
+(`bakeoff.learners.knn.search.float32_prefilter`) or a kd-tree (`bakeoff.learners.knn.search.kd_tree`) selects.
+
+Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions.
 
 Reference: T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE Transactions on Information Theory 13,
 1967.
@@ -24,42 +27,43 @@ from bakeoff.learners.knn.base import KNeighborsBase
 
 
 class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
-    """Let the k nearest training rows vote (equal votes: the smallest class).
+    """Predict the majority class of the k nearest training rows (equal votes: the smallest class).
 
     Parameters
     ----------
     n_neighbors : int
-        k.  With ``sample_weight`` it counts weight: neighbours are taken until they weigh k together.
+        k. With ``sample_weight`` it counts weight: neighbours are taken until they weigh k together.
     weights : {"uniform", "distance", "gaussian"} or callable
-        What a vote counts: 1; 1/d, where exact matches decide alone; exp(-d²/2h²) with h the bandwidth; or a function
+        The size of a vote: 1; 1/d, where exact matches decide alone; exp(-d²/2h²) with the bandwidth h; or a function
         from an array of distances to an array of the same shape.
     bandwidth : float
         h of ``weights="gaussian"``, in the unit of the distances.
     algorithm : {"auto", "brute", "kd_tree"}
-        All find the same neighbours.  ``"kd_tree"`` is our own and takes complete numeric columns; ``"auto"`` takes
-        SciPy's in few dimensions and brute force else.
+        All find the same neighbours. ``"kd_tree"`` is our own and takes complete numeric columns; ``"auto"`` uses
+        SciPy's in few dimensions and brute force otherwise.
     leaf_size : int
-        Rows in a leaf of a tree.
+        The largest number of rows in a leaf of a tree.
     metric : str or callable
         "minkowski", "euclidean" or "l2", "manhattan" or "l1", "chebyshev" or "linf", "mahalanobis", "hamming", "gower":
-        see `learners.knn.metrics`.  A callable takes two rows, nominal cells as codes, and returns their distance.
+        see `bakeoff.learners.knn.metric.minkowski`. A callable takes two rows, with nominal cells as codes, and returns
+        their distance.
     p : float
-        At least 1: the power of ``metric="minkowski"``.
+        The power of ``metric="minkowski"``, at least 1.
     metric_params : dict or None
-        ``V`` (the covariance) or ``VI`` (its inverse) of ``metric="mahalanobis"``, learnt from the training rows, with
-        n - 1, unless given; or keyword arguments of a callable metric.
+        ``V`` (the covariance) or ``VI`` (its inverse) of ``metric="mahalanobis"``, which is estimated from the training
+        rows, with n - 1, if neither is given; or keyword arguments of a callable metric.
     feature_weights : array-like of shape (d,) or None
         w_j, which multiplies column j's term in the distance; 0 leaves the column out.
     ties : {"first", "all", "random"}
         Which of several rows at the k-th distance take part: the first in the order of training; all of them; or the
         first in an order drawn at ``fit``.
     missing : {"ignore", "error"}
-        A missing cell leaves its column out of that distance, scaled up to all columns; or is refused.  The metrics
-        mahalanobis and callable and our kd-tree always refuse.
+        Whether a missing cell leaves its column out of a distance, which is scaled up to all columns, or raises an
+        error. The metric "mahalanobis", callables and our kd-tree always raise an error.
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
-        The nominal columns, where two values are the same (0) or not (1).
+        The nominal columns, in which two values are equal (0) or different (1).
     random_state : int, RandomState or None
-        Of ``ties="random"``.
+        The seed of ``ties="random"``.
 
     Attributes
     ----------
@@ -67,12 +71,12 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     n_samples_fit_ : int
         n, the rows of positive weight.
     effective_metric_ : str or callable
-        The metric under its plain name.
+        The metric under its usual name.
 
     Notes
     -----
-    ``n_neighbors``, ``weights`` and ``bandwidth`` may be changed after ``fit``.  ``fit`` and ``predict`` raise
-    ValueError where ``n_neighbors`` is more than the training rows (or their weight).
+    ``n_neighbors``, ``weights`` and ``bandwidth`` may be changed after ``fit``. ``fit`` and ``predict`` raise
+    ValueError if ``n_neighbors`` is more than the training rows (or their weight).
 
     Examples
     --------
@@ -107,13 +111,13 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         c = self.classes_.size
-        scores = np.empty((X.shape[0], c))
+        scores = np.empty((X.shape[0], c))  # (m, c)
         for start, rows, share in self._iterate_votes(X):
-            m = rows.shape[0]
-            box = self._codes.take(rows)
-            box += np.arange(0, m * c, c)[:, None]  # the (query, class) a vote goes to
-            votes = np.bincount(box.ravel(), weights=share.ravel(), minlength=m * c)
-            scores[start : start + m] = votes.reshape(m, c)
+            block = rows.shape[0]
+            candidate = self._codes.take(rows)  # (block, K), the class of each vote
+            candidate += np.arange(0, block * c, c)[:, None]  # numbered apart for each query
+            votes = np.bincount(candidate.ravel(), weights=share.ravel(), minlength=block * c)
+            scores[start : start + block] = votes.reshape(block, c)
         return scores
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,7 +1,7 @@
 """The graph of neighbours: an edge from each query to each of its neighbours.
 
-A table of m n cells, of which m k are not zero, is kept as a sparse matrix.  NumPy has none: SciPy's is what the users
-of such a graph, clustering and embedding, take.
+Of the m n cells of its matrix m k are not zero, so it is a sparse matrix. NumPy has none; SciPy's is the one that users
+of such a graph, clustering and embedding, accept.
 
 Cost: O(mk).
 """
@@ -22,7 +22,7 @@ def build_graph(rows: np.ndarray, distance: np.ndarray | None, n: int) -> Any:
     rows : ndarray of shape (m, k), int
         The neighbours of each query, from 0 to n - 1.
     distance : ndarray of shape (m, k) or None
-        The lengths of the edges; None: each is 1.
+        The lengths of the edges; if None, each is 1.
     n : int
 
     Returns
@@ -32,7 +32,8 @@ def build_graph(rows: np.ndarray, distance: np.ndarray | None, n: int) -> Any:
     """
     m, k = rows.shape
     lengths = np.ones(rows.size) if distance is None else distance.ravel()
-    return csr_matrix((lengths, rows.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
+    row_starts = np.arange(0, m * k + 1, k)  # (m + 1,)
+    return csr_matrix((lengths, rows.ravel(), row_starts), shape=(m, n))
 
 
 def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -41,13 +42,15 @@ def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndar
     Parameters
     ----------
     rows, distance : ndarrays of shape (n, k + 1)
-        The neighbours of the stored rows themselves, in their order; with more than k rows equal to it, a row may not
-        be among them, and then its last neighbour goes.
+        The neighbours of the stored rows themselves, in their order. Where more than k rows equal it, a row may not be
+        among its own neighbours, and then the last neighbour is dropped.
 
     Returns
     -------
     rows, distance : ndarrays of shape (n, k)
     """
-    others = rows != np.arange(rows.shape[0])[:, None]
-    others[others.all(axis=1), -1] = False
-    return rows[others].reshape(rows.shape[0], -1), distance[others].reshape(rows.shape[0], -1)
+    n = rows.shape[0]
+    others = rows != np.arange(n)[:, None]  # (n, k + 1)
+    lacks_itself = others.all(axis=1)
+    others[lacks_itself, -1] = False
+    return rows[others].reshape(n, -1), distance[others].reshape(n, -1)

@@ -2,9 +2,9 @@
 
     minimise over a, b:  Σ_i v_i (y_i - a - b·(x_i - q))²,        the prediction at q is a,
 
-v the votes.  About the weighted means the plane is ȳ + b·(x - x̄), read at q; b is the solution of least norm (columns
-measured by their spread among the neighbours), so that few or collinear neighbours give a plane too, and a single one
-its own value.
+with the votes v. About the weighted means the plane is ȳ + b·(x - x̄), evaluated at q. Of all solutions b the one of
+least norm is taken, with columns measured by their spread among the neighbours, so that few or collinear neighbours
+give a plane too, and a single one its own value.
 
 Cost: O(m k d min(k, d)).
 
@@ -15,9 +15,15 @@ from __future__ import annotations
 
 import numpy as np
 
+MIN_RELATIVE_SPREAD = 1e-12
+"""A column whose spread is a smaller fraction of its mean is constant up to rounding."""
+
+MIN_RELATIVE_SINGULAR_VALUE = 1e-10
+"""Directions of smaller singular values, relative to the largest, are left out of the plane."""
+
 
 def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Fit a plane for each query and read it there.
+    """Fit a plane for each query and evaluate it there.
 
     Parameters
     ----------
@@ -34,13 +40,20 @@ def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.
     """
     mean = (share[:, :, None] * X).sum(axis=1)  # (m, d)
     level = (share * y).sum(axis=1)  # (m,)
-    offset = (X - mean[:, None]) * (share > 0)[:, :, None]  # (m, K, d)
+    takes_part = share > 0  # (m, K)
+    offset = (X - mean[:, None]) * takes_part[:, :, None]  # (m, K, d)
+
+    # The rounding of a constant column's mean must not become a direction of the plane.
     spread = np.abs(offset).max(axis=1)  # (m, d)
-    # What remains of a constant column is the rounding of its mean; it must not become a direction.
-    varies = spread > 1e-12 * np.abs(mean)
+    varies = spread > MIN_RELATIVE_SPREAD * np.abs(mean)
     spread = np.where(varies, spread, 1.0)
-    root = np.sqrt(share)
-    design = np.where(varies[:, None], offset / spread[:, None], 0.0) * root[:, :, None]
-    slope = np.linalg.pinv(design, rcond=1e-10) @ (root * (y - level[:, None]))[:, :, None]  # (m, d, 1)
-    step = np.where(varies, (Q - mean) / spread, 0.0)
+
+    # Weighted least squares is least squares of rows that are multiplied by the roots of their weights.
+    root = np.sqrt(share)  # (m, K)
+    scaled = np.where(varies[:, None], offset / spread[:, None], 0.0)  # (m, K, d)
+    design = scaled * root[:, :, None]  # (m, K, d)
+    target = root * (y - level[:, None])  # (m, K)
+    slope = np.linalg.pinv(design, rcond=MIN_RELATIVE_SINGULAR_VALUE) @ target[:, :, None]  # (m, d, 1)
+
+    step = np.where(varies, (Q - mean) / spread, 0.0)  # (m, d)
     return level + (step * slope[:, :, 0]).sum(axis=1)

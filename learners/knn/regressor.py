@@ -1,4 +1,9 @@
-"""k nearest neighbours, regression: the mean target of the rows nearest to the query, or a plane through them."""
+"""k nearest neighbours for regression: the mean target of the nearest training rows, or a plane through them.
+
+The mean is the locally weighted average Σ v_i y_i / Σ v_i over the k nearest rows, with the votes v of
+`bakeoff.learners.knn.voting`; the plane is that of `bakeoff.learners.knn.local_linear`. The neighbours are found as by
+`bakeoff.learners.knn.classifier`, which also refers to the definition and states the cost.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from bakeoff.learners.knn.local_linear import predict_local_planes
 
 
 class KNeighborsRegressor(Regressor, KNeighborsBase):
-    """Average the targets of the k nearest training rows, or lay a plane through them.
+    """Predict the mean target of the k nearest training rows, or the value of a plane through them.
 
     Parameters
     ----------
@@ -104,18 +109,18 @@ categorical_features, random_state
         if self.regression == "linear":
             if any(values is not None for values in self.categories_):
                 raise ValueError("regression='linear' takes numbers only, and X has nominal columns; take 'mean'.")
-            self._X = np.array(X[order])  # a copy: X may be the caller's own
+            self._X = np.array(X[order])  # a copy: X may be the caller's own array
         return self
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        values = np.empty(X.shape[0])
+        values = np.empty(X.shape[0])  # (m,)
         for start, rows, share in self._iterate_votes(X):
-            y, block = self._y[rows], slice(start, start + rows.shape[0])
+            block = slice(start, start + rows.shape[0])
+            y = self._y[rows]  # (block, K)
             if self.regression == "linear":
                 values[block] = predict_local_planes(X[block], self._X[rows], y, share)
             else:
-                query = np.repeat(np.arange(rows.shape[0]), rows.shape[1])
-                values[block] = np.bincount(query, weights=(share * y).ravel(), minlength=rows.shape[0])
+                values[block] = _sum_by_query(share * y)
         return values
 
     def _accepts_missing(self) -> bool:
@@ -123,3 +128,10 @@ categorical_features, random_state
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)
+
+
+def _sum_by_query(terms: np.ndarray) -> np.ndarray:
+    """Return the sum of each row of terms (m, K), added from left to right whatever K is: shape (m,)."""
+    m, width = terms.shape
+    query = np.repeat(np.arange(m), width)
+    return np.bincount(query, weights=terms.ravel(), minlength=m)

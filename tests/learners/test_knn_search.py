@@ -15,7 +15,9 @@ from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 from bakeoff.learners.knn.metric import minkowski as metrics
 from bakeoff.learners.knn.metric.fit_metric import fit_metric
 from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
-from bakeoff.learners.knn.search.brute_force import BruteForce, Float32Prefilter
+from bakeoff.learners.knn.search.brute_force import BruteForce
+from bakeoff.learners.knn.search.choose_algorithm import choose_brute_force
+from bakeoff.learners.knn.search.float32_prefilter import Float32Prefilter
 from bakeoff.learners.knn.search.kd_tree import KDTree
 from bakeoff.learners.knn.search.ranking import select_candidates, select_nearest
 from bakeoff.learners.knn.search.scipy_kd_tree import SciPyKDTree
@@ -91,12 +93,12 @@ def test_scores_err_by_less_than_their_bound(shift: float, scale: float) -> None
     T = (rng.standard_cauchy(size=(30, 500)) + shift) * scale
     Q = (rng.standard_cauchy(size=(30, 40)) + shift) * scale
     scores = Float32Prefilter(T)
-    assert scores.far.size < 10
-    z, q = ((A.T - scores.centre) / scores.radius for A in (T[:, scores.near], Q))
+    assert scores.far_rows.size < 10
+    z, q = ((A.T - scores.centre) / scores.radius for A in (T[:, scores.near_rows], Q))
     exact = (z**2).sum(axis=1) - 2 * q @ z.T
     left = np.hstack([-2 * q, np.ones((40, 1))]).astype(np.float32)
     bound = 1.1 * 38 * 2.0**-24 * (2 * np.linalg.norm(q, axis=1) + 1)
-    assert (np.abs(left @ scores.right - exact) <= bound[:, None] / 2).all()
+    assert (np.abs(left @ scores.augmented_rows - exact) <= bound[:, None] / 2).all()
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree"])
@@ -216,7 +218,7 @@ def test_counted_agreement_finds_what_comparing_finds(
     Q = rng.integers(-1, values + 2, (e, 9)).astype(float)  # with values that no training row has
     Q[0, ::4] += 0.5
     learnt = fit_metric(T, np.ones(e, dtype=bool), metric, 2, None, np.full(e, 0.3) if seed % 2 else None)
-    counting = SimpleMatchingSearch.over(learnt, T)
+    counting = choose_brute_force(learnt, T)
     assert isinstance(counting, SimpleMatchingSearch)
     rows, distances = counting.find_nearest(Q, k, whole_ties=whole_ties)
     expected_rows, expected_distances = BruteForce(learnt, T).find_nearest(Q, k, whole_ties=whole_ties)
@@ -231,12 +233,12 @@ def test_agreement_is_not_counted_where_it_is_no_whole_number_of_columns() -> No
     largest = fit_metric(T, nominal, "chebyshev", 2, None, None)
     mixed = fit_metric(T, np.array([True, False, True]), "euclidean", 2, None, None)
     holes = np.where(np.arange(50) == 7, np.nan, T)
-    assert isinstance(SimpleMatchingSearch.over(equal, T), SimpleMatchingSearch)
+    assert isinstance(choose_brute_force(equal, T), SimpleMatchingSearch)
     for metric, rows in ((weighted, T), (largest, T), (mixed, T), (equal, holes), (equal, T + 0.5), (equal, T - 1)):
-        assert not isinstance(SimpleMatchingSearch.over(metric, rows), SimpleMatchingSearch)
+        assert not isinstance(choose_brute_force(metric, rows), SimpleMatchingSearch)
     missing = np.array([[0.0], [np.nan], [0.0]])  # is left out of the distance
     np.testing.assert_array_equal(
-        SimpleMatchingSearch.over(equal, T).find_nearest(missing, 2, whole_ties=False)[1], [[0.0, 0.0]]
+        choose_brute_force(equal, T).find_nearest(missing, 2, whole_ties=False)[1], [[0.0, 0.0]]
     )
 
 

@@ -1,1 +1,1 @@
-"""Distances between rows."""
+"""Metrics: distances between rows."""

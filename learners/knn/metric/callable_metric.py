@@ -1,6 +1,8 @@
-"""A distance that the user writes: any function of two rows.
+"""A distance that the user supplies: any function of two rows.
 
-Every search but brute force needs to know more of a distance than that.  Cost: one call per pair.
+Only brute force can search with it, since all other searches rely on properties of the metric.
+
+Cost: one call per pair.
 """
 
 from __future__ import annotations
@@ -10,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.metric.minkowski import Metric
+from bakeoff.learners.knn.metric.base import Metric
 
 
 class CallableMetric(Metric):
-    """A distance that the user gives as a function of two rows; nominal cells are codes.
+    """A metric that calls a function of two rows, with nominal cells as codes.
 
     Parameters
     ----------
     function : callable
-        From two arrays of shape (d,) to a number, not negative.
+        From two arrays of shape (d,) to a number of at least 0.
     parameters : dict
         Further keyword arguments of the function.
     """
@@ -34,8 +36,10 @@ class CallableMetric(Metric):
 
     def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return all distances between Q (d, m) and T (d, n): shape (m, n)."""
-        query, row = np.divmod(np.arange(Q.shape[1] * T.shape[1]), T.shape[1])
-        return self.measure_pairs(Q, query, T, row, missing=missing).reshape(Q.shape[1], T.shape[1])
+        m = Q.shape[1]
+        n = T.shape[1]
+        query, row = np.divmod(np.arange(m * n), n)
+        return self.measure_pairs(Q, query, T, row, missing=missing).reshape(m, n)
 
     def measure_pairs(
         self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
@@ -45,13 +49,15 @@ class CallableMetric(Metric):
         Raises
         ------
         ValueError
-            The function gave NaN or a negative number.
+            The function returned NaN or a negative number.
         """
-        left, right = np.ascontiguousarray(Q.T), np.ascontiguousarray(T.T)
-        ends = zip(query.tolist(), row.tolist(), strict=True)
-        values = (self.function(left[i], right[j], **self.parameters) for i, j in ends)
+        queries = np.ascontiguousarray(Q.T)  # (m, d)
+        rows = np.ascontiguousarray(T.T)  # (n, d)
+        pairs = zip(query.tolist(), row.tolist(), strict=True)
+        values = (self.function(queries[i], rows[j], **self.parameters) for i, j in pairs)
         distance = np.fromiter(values, dtype=np.float64, count=query.size)
-        if not (distance >= 0).all():
-            wrong = distance[~(distance >= 0)][0]
+        valid = distance >= 0
+        if not valid.all():
+            wrong = distance[~valid][0]
             raise ValueError(f"metric: the callable gave {wrong} for two rows; a distance must be 0 or more.")
         return distance

@@ -1,1 +1,1 @@
-"""Searches for the nearest rows, all of which find the same rows."""
+"""Searches for the nearest rows. All of them find the same rows."""

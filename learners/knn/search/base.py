@@ -1,6 +1,8 @@
-"""What a search for neighbours is: training coordinates stored, the nearest of a block of queries returned.
+"""The interface of a search for neighbours: training coordinates are stored, and the rows nearest to queries are found.
 
-Every search returns the same rows and bit-identical distances; they differ in cost only.
+Every search returns the same rows and bit-identical distances; searches differ in cost only.
+
+Letters, in all searches: n stored rows, m query rows, e coordinates, k neighbours wanted, K neighbours returned.
 """
 
 from __future__ import annotations
@@ -9,17 +11,23 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from bakeoff.learners.knn.metric.minkowski import Metric, has_missing
+from bakeoff.learners.knn.metric.base import Metric
+from bakeoff.learners.knn.metric.coordinates import has_missing
 
 
 class Search(ABC):
-    """Abstract: finds neighbours among stored rows.
+    """Abstract: a search for neighbours among stored rows.
 
     Parameters
     ----------
     metric : Metric
     T : ndarray of shape (e, n)
         Training coordinates, column by column.
+
+    Attributes
+    ----------
+    missing : bool
+        Whether a coordinate of T is missing.
     """
 
     def __init__(self, metric: Metric, T: np.ndarray) -> None:
@@ -29,12 +37,25 @@ class Search(ABC):
 
     @abstractmethod
     def choose_block_size(self, *, whole_ties: bool) -> int:
-        """Return how many queries to give at once, so that memory stays bounded."""
+        """Return the number of queries to search for at once, so that memory stays bounded."""
 
     @abstractmethod
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and distances (in the space's unit) of the k nearest to Q (e, m), each of shape (m, K).
+        """Return the rows nearest to each query and their distances.
 
-        Ordered by distance, then row.  K is k; with ``whole_ties``, as many as are as near as the k-th (see
-        `bakeoff.learners.knn.search.ranking.rank_pairs`).
+        Parameters
+        ----------
+        Q : ndarray of shape (e, m)
+            The queries' coordinates, column by column.
+        k : int
+            From 1 to n.
+        whole_ties : bool
+            Return all rows that are as near as the k-th, instead of the first k.
+
+        Returns
+        -------
+        rows : ndarray of shape (m, K), int
+            By distance, then row; see `bakeoff.learners.knn.search.ranking.rank_pairs`. K is k without ``whole_ties``.
+        distances : ndarray of shape (m, K)
+            In the metric's unit.
         """

@@ -1,9 +1,9 @@
-"""A search whose answers are kept, so that many numbers of neighbours are served by one search.
+"""A search with a cache of its answers, so that one search serves many numbers of neighbours.
 
-The k nearest are the first k of the K nearest, and neighbours are ranked: what is asked again with another k is cut
-out of the table that was found for the largest.
+Neighbours are ranked, so the k nearest are the first k of the K nearest: a later request for the same queries with
+another k is cut from the table that was found for the largest.
 
-Cost: of the first answer that of the search; of the next ones O(m(e + k)), to see that the queries are the same.
+Cost: the first answer costs a search; the next ones cost O(m(e + k)), to compare the queries.
 """
 
 from __future__ import annotations
@@ -15,54 +15,58 @@ import numpy as np
 from bakeoff.learners.knn.search.base import Search
 from bakeoff.learners.knn.search.ranking import take_top_k
 
-MAX_CELLS = 2**25
-"""Neighbours that are kept at once at most: half a gigabyte."""
+MAX_CACHED_NEIGHBOURS = 2**25
+"""Neighbours in the cache: half a gigabyte."""
 
 
 class CachedSearch(Search):
-    """Answers for any k up to a largest one.
+    """A search that answers from a cache for any k up to a largest one.
 
     Parameters
     ----------
     search : Search
-        That finds the neighbours.
-    largest : int
-        The most neighbours that will be asked for.
+        The search that finds the neighbours.
+    max_k : int
+        The largest number of neighbours in the cache.
     """
 
-    def __init__(self, search: Search, largest: int) -> None:
+    def __init__(self, search: Search, max_k: int) -> None:
         super().__init__(search.metric, search.T)
         self.search = search
-        self.largest = largest
-        self._kept: dict[tuple[Any, ...], tuple[np.ndarray, ...]] = {}
-        self._cells = 0
+        self.max_k = max_k
+        self._cache: dict[tuple[Any, ...], tuple[np.ndarray, ...]] = {}  # key of a block -> queries, rows, distances
+        self._cached_neighbours = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is worth saving: answers can be found again."""
-        return {**self.__dict__, "_kept": {}, "_cells": 0}
+        """Return the state to save, without the cache."""
+        return {**self.__dict__, "_cache": {}, "_cached_neighbours": 0}
 
     def choose_block_size(self, *, whole_ties: bool) -> int:
-        """Return how many queries to give at once."""
+        """Return the number of queries to search for at once."""
         return self.search.choose_block_size(whole_ties=whole_ties)
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
-        if k > self.largest:
+        if k > self.max_k:
             return self.search.find_nearest(Q, k, whole_ties=whole_ties)
         key = (whole_ties, Q.shape, Q[:, 0].tobytes())
-        queries, rows, distances = self._kept.get(key, (np.empty(0), np.empty(0), np.empty(0)))
-        if not _same(queries, Q):
-            rows, distances = self.search.find_nearest(Q, self.largest, whole_ties=whole_ties)
-            self._keep(key, Q, rows, distances)
+        cached = self._cache.get(key)
+        if cached is not None and _have_same_bits(cached[0], Q):
+            _, rows, distances = cached
+        else:
+            rows, distances = self.search.find_nearest(Q, self.max_k, whole_ties=whole_ties)
+            self._cache_answer(key, Q, rows, distances)
         return take_top_k(rows, distances, k, whole_ties=whole_ties)
 
-    def _keep(self, key: tuple[Any, ...], Q: np.ndarray, rows: np.ndarray, distances: np.ndarray) -> None:
-        self._cells += rows.size
-        if self._cells > MAX_CELLS:
-            self._kept, self._cells = {}, rows.size
-        self._kept[key] = (Q.copy(), rows, distances)
+    def _cache_answer(self, key: tuple[Any, ...], Q: np.ndarray, rows: np.ndarray, distances: np.ndarray) -> None:
+        if self._cached_neighbours + rows.size > MAX_CACHED_NEIGHBOURS:
+            self._cache = {}
+            self._cached_neighbours = 0
+        self._cached_neighbours += rows.size
+        self._cache[key] = (Q.copy(), rows, distances)
 
 
-def _same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two tables hold the same bits: a missing cell is then equal to itself."""
-    return a.shape == b.shape and bool((a.view(np.int64) == np.ascontiguousarray(b).view(np.int64)).all())
+def _have_same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether tables a and b of one shape hold the same bits; a missing cell then equals itself."""
+    same_bits = a.view(np.int64) == np.ascontiguousarray(b).view(np.int64)
+    return bool(same_bits.all())

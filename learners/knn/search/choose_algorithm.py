@@ -1,4 +1,4 @@
-"""Which search for neighbours is taken: all find the same, so the fastest that can."""
+"""The choice of a search: all searches find the same neighbours, so the fastest that can handle the rows is taken."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.knn.metric.minkowski import Metric, MinkowskiMetric
+from bakeoff.learners.knn.metric.base import Metric
+from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
 from bakeoff.learners.knn.search.base import Search
+from bakeoff.learners.knn.search.brute_force import BruteForce
 from bakeoff.learners.knn.search.kd_tree import KDTree
 from bakeoff.learners.knn.search.scipy_kd_tree import SciPyKDTree
-from bakeoff.learners.knn.search.simple_matching import SimpleMatchingSearch
+from bakeoff.learners.knn.search.simple_matching import SimpleMatchingSearch, can_count_matches
 
 MIN_TREE_ROWS_BY_COLUMNS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
-"""From how many rows on SciPy's tree finds neighbours faster than brute force, by the number of columns (measured)."""
+"""The number of rows from which SciPy's tree is faster than brute force, by the number of columns (measured)."""
 
 
 def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: int, metric_name: Any) -> Search:
-    """Return the search that ``algorithm`` names, or that is likely fastest.
+    """Return the search that ``algorithm`` names, or the one that is probably the fastest.
 
     Parameters
     ----------
@@ -32,9 +34,9 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     Raises
     ------
     ValueError
-        Our kd-tree was asked for and cannot hold such rows.
+        Our kd-tree was requested and cannot hold such rows.
     """
-    brute_force = SimpleMatchingSearch.over(metric, T)
+    brute_force = choose_brute_force(metric, T)
     if not isinstance(metric, MinkowskiMetric) or metric.nominal.any() or brute_force.missing:
         if algorithm == "kd_tree":
             raise ValueError(
@@ -45,6 +47,14 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     if algorithm == "kd_tree":
         return KDTree(metric, T, leaf_size)
     e, n = T.shape
-    if algorithm == "auto" and n >= MIN_TREE_ROWS_BY_COLUMNS[min(e, len(MIN_TREE_ROWS_BY_COLUMNS) - 1)]:
+    min_tree_rows = MIN_TREE_ROWS_BY_COLUMNS[min(e, len(MIN_TREE_ROWS_BY_COLUMNS) - 1)]
+    if algorithm == "auto" and n >= min_tree_rows:
         return SciPyKDTree(metric, T, leaf_size)
     return brute_force
+
+
+def choose_brute_force(metric: Metric, T: np.ndarray) -> BruteForce:
+    """Return the fastest search that compares all pairs of a query and a row of T (e, n)."""
+    if can_count_matches(metric, T):
+        return SimpleMatchingSearch(metric, T)
+    return BruteForce(metric, T)

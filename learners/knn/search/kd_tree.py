@@ -1,10 +1,10 @@
-"""A kd-tree: halve the rows at the median of the widest column, again and again; whole boxes are then too far away.
+"""A kd-tree: halve the rows at the median of the widest column, again and again, and skip boxes that are too far away.
 
-A node holds a slice of the rows and the box around them.  Queries go down together: each first goes to a small node
-nearby, whose k-th distance bounds its radius; then a front of pairs (query, node) sinks level by level from the root,
-and a pair whose box is beyond the query's radius falls out.
+A node holds a slice of the rows and the box around them. All queries descend together. Each query first goes to a small
+node nearby, the start leaf, whose k-th distance bounds its radius. Then pairs of query and node descend level by level
+from the root, and a pair is dropped if the node's box lies beyond the query's radius.
 
-Cost: O(dn log n) to build; a query O(d log n) on average in few dimensions, O(dn) in many.
+Cost: O(en log n) to build; a query O(e log n) on average in few dimensions, O(en) in many.
 
 Reference: J. L. Bentley, "Multidimensional binary search trees used for associative searching", CACM 18, 1975.
 """
@@ -18,8 +18,11 @@ from bakeoff.learners.knn.search.base import Search
 from bakeoff.learners.knn.search.brute_force import CELLS_PER_BLOCK
 from bakeoff.learners.knn.search.ranking import rank_pairs, sort_pairs
 
-ROUNDING = 1 + 1e-12
-"""Radii are widened by this, as two ways to compute one power may differ in the last bits."""
+RADIUS_MARGIN = 1 + 1e-12
+"""The factor that widens a radius, since two ways to compute one power may differ in the last bits."""
+
+LEAF = 0
+"""The child of a node without children: the root is nobody's child."""
 
 
 class KDTree(Search):
@@ -30,94 +33,123 @@ class KDTree(Search):
     metric : MinkowskiMetric
     T : ndarray of shape (e, n)
     leaf_size : int
-        A node of at most so many rows is not divided.
+        A node of at most this many rows is not divided.
 
     Attributes
     ----------
     order : ndarray of shape (n,), int
-        The rows, such that each node holds a slice.
+        The rows, so arranged that each node holds a slice.
     start, stop : ndarrays of shape (nodes,), int
+        The slice of ``order`` that a node holds.
     child : ndarray of shape (nodes,), int
-        The first of a node's two children, which stand side by side; 0 in a leaf.
+        The first of a node's two children, which are neighbours in the list of nodes; `LEAF` in a leaf.
     low, high : ndarrays of shape (e, nodes)
+        The corners of each node's box.
     """
 
     def __init__(self, metric: MinkowskiMetric, T: np.ndarray, leaf_size: int) -> None:
         super().__init__(metric, T)
         self.metric: MinkowskiMetric = metric
-        self.order = np.arange(T.shape[1])
-        slices, children, lows, highs = [(0, T.shape[1])], [], [], []
-        for start, stop in slices:  # grows while it is walked: level by level
-            points = T[:, self.order[start:stop]]
-            low, high = points.min(axis=1), points.max(axis=1)
-            widest = int(np.argmax(high - low))
-            inner = stop - start > leaf_size and high[widest] > low[widest]
-            children.append(len(slices) if inner else 0)
+        self._divide_rows(leaf_size)
+
+    def _divide_rows(self, leaf_size: int) -> None:
+        """Build the nodes, level by level."""
+        n = self.T.shape[1]
+        self.order = np.arange(n)
+        slices = [(0, n)]
+        children = []
+        lows = []
+        highs = []
+        for start, stop in slices:  # the loop reaches the slices that it appends
+            points = self.T[:, self.order[start:stop]]  # (e, rows)
+            low = points.min(axis=1)
+            high = points.max(axis=1)
             lows.append(low)
             highs.append(high)
-            if inner:
-                middle = (stop - start) // 2
-                self.order[start:stop] = self.order[start:stop][np.argpartition(points[widest], middle)]
-                slices += [(start, start + middle), (start + middle, stop)]
+            widest = int(np.argmax(high - low))
+            if stop - start <= leaf_size or high[widest] == low[widest]:
+                children.append(LEAF)
+                continue
+            children.append(len(slices))
+            half = (stop - start) // 2
+            around_median = np.argpartition(points[widest], half)
+            self.order[start:stop] = self.order[start:stop][around_median]
+            slices.append((start, start + half))
+            slices.append((start + half, stop))
         self.start, self.stop = np.array(slices).T.copy()
         self.child = np.array(children)
-        self.low, self.high = np.array(lows).T.copy(), np.array(highs).T.copy()
+        self.low = np.array(lows).T.copy()
+        self.high = np.array(highs).T.copy()
 
     def choose_block_size(self, *, whole_ties: bool) -> int:
-        """Return how many queries to give at once."""
+        """Return the number of queries to search for at once."""
         return max(1, CELLS_PER_BLOCK // self.T.shape[1])
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
-        m = Q.shape[1]
-        home = self._find_start_leaves(Q, k)
-        first = self._rank_leaf_rows(np.arange(m), home, Q, k, whole_ties=False)[1][:, k - 1]
-        query, node = self._find_leaves_in_reach(Q, first * ROUNDING)
-        return self._rank_leaf_rows(query, node, Q, k, whole_ties=whole_ties)
+        # The k-th nearest row of any node is at least as far as the k-th nearest of all.
+        every_query = np.arange(Q.shape[1])
+        start_leaf = self._find_start_leaves(Q, k)
+        _, distances = self._rank_leaf_rows(every_query, start_leaf, Q, k, whole_ties=False)
+        radius = distances[:, k - 1] * RADIUS_MARGIN  # (m,)
+
+        query, leaf = self._find_leaves_in_reach(Q, radius)
+        return self._rank_leaf_rows(query, leaf, Q, k, whole_ties=whole_ties)
 
     def _find_start_leaves(self, Q: np.ndarray, k: int) -> np.ndarray:
         """Follow the nearer box down while it holds k rows: a node for each query, of shape (m,)."""
-        query = np.arange(Q.shape[1])
-        home = np.zeros(query.size, dtype=np.intp)
+        query = np.arange(Q.shape[1])  # the queries that still descend
+        node = np.zeros(query.size, dtype=np.intp)  # (m,)
         while query.size:
-            query = query[self.child[home[query]] > 0]
-            child = self.child[home[query]]
-            left, right = (self._box_distance(Q, query, child + side) for side in (0, 1))
-            nearer = child + (right < left)
-            deeper = self.stop[nearer] - self.start[nearer] >= k
-            query = query[deeper]
-            home[query] = nearer[deeper]
-        return home
+            query = query[self.child[node[query]] != LEAF]
+            left = self.child[node[query]]
+            left_distance = self._measure_box_distances(Q, query, left)
+            right_distance = self._measure_box_distances(Q, query, left + 1)
+            nearer = left + (right_distance < left_distance)
+            large_enough = self.stop[nearer] - self.start[nearer] >= k
+            query = query[large_enough]
+            node[query] = nearer[large_enough]
+        return node
 
     def _find_leaves_in_reach(self, Q: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs of query and leaf whose box reaches into the query's radius."""
         query = np.arange(Q.shape[1])
         node = np.zeros(query.size, dtype=np.intp)
-        found = []
+        queries = []
+        leaves = []
         while query.size:
-            near = self._box_distance(Q, query, node) <= radius[query]
-            query, node = query[near], node[near]
-            leaf = self.child[node] == 0
-            found.append((query[leaf], node[leaf]))
-            query, node = np.repeat(query[~leaf], 2), np.repeat(self.child[node[~leaf]], 2)
+            in_reach = self._measure_box_distances(Q, query, node) <= radius[query]
+            query = query[in_reach]
+            node = node[in_reach]
+            is_leaf = self.child[node] == LEAF
+            queries.append(query[is_leaf])
+            leaves.append(node[is_leaf])
+
+            # Each other node is replaced by its two children.
+            query = np.repeat(query[~is_leaf], 2)
+            node = np.repeat(self.child[node[~is_leaf]], 2)
             node[1::2] += 1
-        queries, nodes = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return queries, nodes
+        return np.concatenate(queries), np.concatenate(leaves)
 
-    def _box_distance(self, Q: np.ndarray, query: np.ndarray, node: np.ndarray) -> np.ndarray:
-        def outside(j: int) -> np.ndarray:
+    def _measure_box_distances(self, Q: np.ndarray, query: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the distance from each query to the box of the node paired with it: shape of ``query``."""
+
+        def exceed_box(j: int) -> np.ndarray:
             q = Q[j][query]
-            return np.maximum(np.maximum(self.low[j][node] - q, q - self.high[j][node]), 0.0)
+            below = self.low[j][node] - q
+            above = q - self.high[j][node]
+            return np.maximum(np.maximum(below, above), 0.0)
 
-        return self.metric.compute_norm(outside)
+        return self.metric.compute_norm(exceed_box)
 
     def _rank_leaf_rows(
-        self, query: np.ndarray, node: np.ndarray, Q: np.ndarray, k: int, *, whole_ties: bool
+        self, query: np.ndarray, leaf: np.ndarray, Q: np.ndarray, k: int, *, whole_ties: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Rank all rows of the nodes paired with each query."""
-        size = self.stop[node] - self.start[node]
-        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-        row = self.order[np.repeat(self.start[node], size) + within]
+        """Rank all rows of the leaves paired with each query."""
+        size = self.stop[leaf] - self.start[leaf]
+        first = np.cumsum(size) - size
+        place = np.arange(size.sum()) - np.repeat(first, size)  # of each row within its leaf
+        row = self.order[np.repeat(self.start[leaf], size) + place]
         query, row = sort_pairs(np.repeat(query, size), row, self.T.shape[1])
         distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
         return rank_pairs(query, row, distance, Q.shape[1], k, whole_ties=whole_ties)

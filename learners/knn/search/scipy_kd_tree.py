@@ -1,30 +1,39 @@
 """SciPy's kd-tree as a source of candidates.
 
-A tree search visits few rows of each query one after another, which NumPy cannot do fast; SciPy's cKDTree does it in
-C++.  Its distances are added up in another order than ours, so it proposes, and our distances decide: the rows it left
-out are at least as far as the last it gave, and where our k-th distance is not clearly smaller, more are asked for.
+A tree search visits few rows of each query one after another. NumPy cannot do that fast; SciPy's cKDTree does it in
+C++. It adds up distances in another order than we do, so its rows are only candidates, and our distances decide. The
+rows that it leaves out are at least as far as the last it returns: where our k-th distance is not clearly smaller, more
+candidates are requested.
 
 Cost: O(en log n) to build; a query O(e log n) on average in few dimensions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric, has_missing
+from bakeoff.learners.knn.metric.coordinates import has_missing
+from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
 from bakeoff.learners.knn.search.base import Search
 from bakeoff.learners.knn.search.brute_force import CELLS_PER_BLOCK, BruteForce
 from bakeoff.learners.knn.search.ranking import rank_pairs
 
-ROUNDING = 1 - 1e-12
-"""Two float64 sums of the same terms agree to better than this."""
+REACH_MARGIN = 1 - 1e-12
+"""Two float64 sums of the same terms agree to better than this factor."""
+
+QUERIES_PER_BLOCK = 4096
+"""Queries given to the tree at once."""
+
+MIN_ROWS_PER_CANDIDATE = 50
+"""With fewer rows for each candidate, brute force is faster than a tree that is asked for so many."""
 
 
 class SciPyKDTree(Search):
-    """Neighbours proposed by SciPy's cKDTree.
+    """A search among candidates from SciPy's cKDTree.
 
     Parameters
     ----------
@@ -32,6 +41,7 @@ class SciPyKDTree(Search):
     T : ndarray of shape (e, n)
         Complete numeric coordinates.
     leaf_size : int
+        Rows in a leaf.
     """
 
     def __init__(self, metric: MinkowskiMetric, T: np.ndarray, leaf_size: int) -> None:
@@ -45,56 +55,95 @@ class SciPyKDTree(Search):
         self._brute_force = BruteForce(self.metric, self.T)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is worth saving: the tree grows again from the rows."""
+        """Return the state to save, without the tree, which is built again from the rows."""
         return {"metric": self.metric, "T": self.T, "leaf_size": self.leaf_size}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the rows and grow the tree."""
+        """Restore the rows and build the tree."""
         self.__dict__.update(state)
         self._build_tree()
 
     def choose_block_size(self, *, whole_ties: bool) -> int:
-        """Return how many queries to give at once."""
-        return max(1, CELLS_PER_BLOCK // self.T.shape[1]) if whole_ties else 4096
+        """Return the number of queries to search for at once."""
+        if whole_ties:
+            return max(1, CELLS_PER_BLOCK // self.T.shape[1])
+        return QUERIES_PER_BLOCK
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
+        if whole_ties:
+            return self._find_whole_ties(Q, k)
         if has_missing(Q):
-            return self._search_exhaustively(Q, k, whole_ties)
-        rows, distances, sure = self._query_tree(Q, k, k + 1, whole_ties)
-        wanted = 4 * (k + 2)
-        while not sure.all() and wanted <= self.T.shape[1] // 50:  # many rows at one distance: ask for more of them
-            if whole_ties:  # a table as wide as its widest row is made anew
-                rows, distances, sure = self._query_tree(Q, k, wanted, True)
-            else:
-                again = np.flatnonzero(~sure)
-                rows[again], distances[again], sure[again] = self._query_tree(Q[:, again], k, wanted, False)
-            wanted *= 4
-        if whole_ties and not sure.all():
-            return self._search_exhaustively(Q, k, True)
-        again = np.flatnonzero(~sure)
-        if again.size:
-            rows[again], distances[again] = self._search_exhaustively(Q[:, again], k, False)
+            return self._search_exhaustively(Q, k)
+        rows, distances, certain = self._rank_candidates(Q, k, k + 1, whole_ties=False)
+        for candidates in self._increase_candidates(k):
+            if certain.all():
+                return rows, distances
+            unresolved = np.flatnonzero(~certain)
+            found = self._rank_candidates(Q[:, unresolved], k, candidates, whole_ties=False)
+            rows[unresolved], distances[unresolved], certain[unresolved] = found
+        unresolved = np.flatnonzero(~certain)
+        if unresolved.size:
+            rows[unresolved], distances[unresolved] = self._search_exhaustively(Q[:, unresolved], k)
         return rows, distances
 
-    def _query_tree(
-        self, Q: np.ndarray, k: int, wanted: int, whole_ties: bool
+    def _find_whole_ties(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return all rows as near as the k-th; the width of the table depends on all queries, so all are repeated."""
+        if not has_missing(Q):
+            rows, distances, certain = self._rank_candidates(Q, k, k + 1, whole_ties=True)
+            if certain.all():
+                return rows, distances
+            for candidates in self._increase_candidates(k):
+                rows, distances, certain = self._rank_candidates(Q, k, candidates, whole_ties=True)
+                if certain.all():
+                    return rows, distances
+        return self._brute_force.find_nearest(Q, k, whole_ties=True)
+
+    def _increase_candidates(self, k: int) -> Iterator[int]:
+        """Yield numbers of candidates to request where many rows are at one distance, while the tree is worth it."""
+        candidates = 4 * (k + 2)
+        while candidates <= self.T.shape[1] // MIN_ROWS_PER_CANDIDATE:
+            yield candidates
+            candidates *= 4
+
+    def _rank_candidates(
+        self, Q: np.ndarray, k: int, candidates: int, *, whole_ties: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the k nearest among those wanted from the tree, and for which queries that is sure."""
-        m, n = Q.shape[1], self.T.shape[1]
-        wanted = min(wanted, n)
-        reach, row = self._tree.query(Q.T, k=np.arange(1, wanted + 1), p=self.metric.p)
+        """Rank the nearest rows according to the tree.
+
+        Parameters
+        ----------
+        Q : ndarray of shape (e, m)
+        k : int
+        candidates : int
+            The number of rows to request for each query.
+        whole_ties : bool
+
+        Returns
+        -------
+        rows, distances : ndarrays of shape (m, K)
+        certain : ndarray of shape (m,), bool
+            The queries whose neighbours are all among the candidates.
+        """
+        m = Q.shape[1]
+        n = self.T.shape[1]
+        candidates = min(candidates, n)
+        reach, row = self._tree.query(Q.T, k=np.arange(1, candidates + 1), p=self.metric.p)  # both (m, candidates)
         row = np.sort(row, axis=1).ravel()
-        query = np.repeat(np.arange(m), wanted)
+        query = np.repeat(np.arange(m), candidates)
         distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
         rows, distances = rank_pairs(query, row, distance, m, k, whole_ties=whole_ties)
-        return rows, distances, (distances[:, k - 1] < reach[:, -1] * ROUNDING) | (wanted == n and not whole_ties)
+        clearly_nearer = distances[:, k - 1] < reach[:, -1] * REACH_MARGIN
+        all_requested = candidates == n and not whole_ties
+        return rows, distances, clearly_nearer | all_requested
 
-    def _search_exhaustively(self, Q: np.ndarray, k: int, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        if whole_ties:  # blocks are small then
-            return self._brute_force.find_nearest(Q, k, whole_ties=True)
+    def _search_exhaustively(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest of Q (e, m) by brute force, in blocks as small as it needs."""
         step = self._brute_force.choose_block_size(whole_ties=False)
-        starts = range(0, Q.shape[1], step)
-        parts = [self._brute_force.find_nearest(Q[:, start : start + step], k, whole_ties=False) for start in starts]
-        rows, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return rows, distances
+        rows = []
+        distances = []
+        for start in range(0, Q.shape[1], step):
+            found = self._brute_force.find_nearest(Q[:, start : start + step], k, whole_ties=False)
+            rows.append(found[0])
+            distances.append(found[1])
+        return np.concatenate(rows), np.concatenate(distances)

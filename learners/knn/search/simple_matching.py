@@ -1,103 +1,116 @@
-"""Nominal columns of equal weight: count, in one matrix product, the columns in which two rows agree.
+"""Simple matching of nominal columns: count, in one matrix product, the columns in which two rows agree.
 
-A row is written as a vector of zeros, with a one for the value it has in each column; the product of two such vectors
-is the number s of columns in which the rows agree.  The distance grows with the e - s columns in which they do not,
-and with nothing else.  So neighbours are those with the smallest
+A row is encoded one-hot: a vector of zeros with a one for the value that it has in each column. The product of two such
+vectors is the number s of columns in which the rows agree. With nominal columns of equal weight the distance grows with
+the number e - s of columns that differ, and depends on nothing else. So the neighbours are the rows with the smallest
 
     key = (e - s) n + row,
 
-which orders rows of equal distance too, and no two keys of a query are equal: the k-th smallest leaves no tie to be
-sought in.  Keys are sums of whole numbers below 2²⁴, which float32 holds exactly: the fastest matrix product is exact.
+which also orders rows at equal distances. No two keys of a query are equal, so there are no ties at the k-th place.
+Keys are sums of whole numbers below 2²⁴, which float32 represents exactly: the fastest matrix product is exact.
 
 Cost: O(mnv) time for v values of all columns together, O(nv) memory.
+
+Reference: R. R. Sokal and C. D. Michener, "A statistical method for evaluating systematic relationships", University of
+Kansas Science Bulletin 38, 1958 (the simple matching coefficient s/e).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from bakeoff.learners.base.input_checks import small_integers
-from bakeoff.learners.knn.metric.minkowski import Metric, MinkowskiMetric, has_missing
+from bakeoff.learners.knn.metric.base import Metric
+from bakeoff.learners.knn.metric.coordinates import has_missing
+from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
 from bakeoff.learners.knn.search.brute_force import BruteForce
 from bakeoff.learners.knn.search.ranking import rank_pairs, select_candidates, sort_pairs
 
 MAX_EXACT_INTEGER = 2**24
-"""Whole numbers up to this are exact in float32."""
+"""float32 represents all whole numbers up to this one."""
 
-MAX_CELLS = 2**24
-"""The most cells of the training rows' vectors: 64 MiB."""
+MAX_ONE_HOT_CELLS = 2**24
+"""Cells of the training rows' vectors: 64 MiB."""
 
 MAX_VALUES_PER_COLUMN = 32
-"""With more values per column than this, comparing codes is as fast."""
+"""With more values per column, comparing codes is as fast."""
+
+
+def can_count_matches(metric: Metric, T: np.ndarray) -> TypeGuard[MinkowskiMetric]:
+    """Return whether a count of matches gives the distances between rows T (e, n), at less cost than comparing."""
+    if not isinstance(metric, MinkowskiMetric) or not metric.nominal.all() or metric.p not in (1.0, 2.0):
+        return False
+    e, n = T.shape
+    equal_weights = not np.ptp(metric.factor)
+    if not equal_weights or (e + 1) * n >= MAX_EXACT_INTEGER or small_integers(T) is None:
+        return False
+    v = int(_count_codes(T).sum())
+    return 0 < v <= MAX_VALUES_PER_COLUMN * e and (v + 1) * n <= MAX_ONE_HOT_CELLS
 
 
 class SimpleMatchingSearch(BruteForce):
-    """Compare every query with every stored row, by the values they share.
+    """A search that compares every query with every stored row by the number of columns in which they agree.
 
     Parameters
     ----------
     metric : MinkowskiMetric
     T : ndarray of shape (e, n)
-        Codes, without a missing cell; see `over`.
+        Codes without a missing cell, for which `can_count_matches`.
     """
 
     def __init__(self, metric: MinkowskiMetric, T: np.ndarray) -> None:
         super().__init__(metric, T)
-        self._sizes = _count_codes(T)
-        self._right: np.ndarray | None = None  # (v + 1, n) float32: the vectors and, last, e n + row
-        disagreeing = np.arange(T.shape[0] + 1)  # columns
-        self._distance = metric.compute_norm(
-            lambda j: (disagreeing > j) * metric.factor[j]
-        )  # of so many, to the last bit
+        self._codes_per_column = _count_codes(T)  # (e,)
+        self._key_matrix: np.ndarray | None = None  # (v + 1, n) float32: the rows' vectors and, last, e n + row
+        mismatches = np.arange(T.shape[0] + 1)
 
-    @classmethod
-    def over(cls, metric: Metric, T: np.ndarray) -> BruteForce:
-        """Return this search, if it is for such a metric and rows and likely the fastest, else plain brute force."""
-        if isinstance(metric, MinkowskiMetric) and metric.nominal.all() and metric.p in (1.0, 2.0):
-            e, n = T.shape
-            same = not np.ptp(metric.factor) and (e + 1) * n < MAX_EXACT_INTEGER and small_integers(T) is not None
-            v = int(_count_codes(T).sum()) if same else 0
-            if 0 < v <= MAX_VALUES_PER_COLUMN * e and (v + 1) * n <= MAX_CELLS:
-                return cls(metric, T)
-        return BruteForce(metric, T)
+        # Computed as for two rows that differ in the first columns, so that distances agree to the last bit.
+        self._distance_by_mismatches = metric.compute_norm(lambda j: (mismatches > j) * metric.factor[j])  # (e + 1,)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is worth saving: the vectors are made from the rows when they are first wanted."""
-        return {**super().__getstate__(), "_right": None}
+        """Return the state to save, without the rows' vectors, which the first search builds."""
+        return {**super().__getstate__(), "_key_matrix": None}
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
         if has_missing(Q):
             return super().find_nearest(Q, k, whole_ties=whole_ties)
         n = self.T.shape[1]
-        keys = self._keys(Q)
+        keys = self._compute_keys(Q)  # (m, n)
         slack = np.zeros(len(keys))
-        if whole_ties:  # every key of as many disagreeing columns as the k-th has
-            slack = n - 1 - np.partition(keys, k - 1, axis=1)[:, k - 1] % n
+        if whole_ties:
+            # Up to the largest key of a row that has as many mismatches as the k-th.
+            kth_row = np.partition(keys, k - 1, axis=1)[:, k - 1] % n
+            slack = n - 1 - kth_row
         query, row = sort_pairs(*select_candidates(keys, k, slack), n)
-        distance = self._distance[(keys[query, row] // n).astype(np.intp)]
+        mismatches = (keys[query, row] // n).astype(np.intp)
+        distance = self._distance_by_mismatches[mismatches]
         return rank_pairs(query, row, distance, len(keys), k, whole_ties=whole_ties)
 
-    def _keys(self, Q: np.ndarray) -> np.ndarray:
-        """Return the key of each query and row, of shape (m, n), float32."""
+    def _compute_keys(self, Q: np.ndarray) -> np.ndarray:
+        """Return the key of each query of Q (e, m) and each row: shape (m, n), float32."""
         e, n = self.T.shape
-        if self._right is None:
-            self._right = np.vstack([self._vectors(self.T, 1.0), np.arange(e * n, (e + 1) * n, dtype=np.float32)])
-        left = np.vstack([self._vectors(Q, -float(n)), np.ones(Q.shape[1], dtype=np.float32)])
-        keys: np.ndarray = left.T @ self._right
+        if self._key_matrix is None:
+            no_matches = np.arange(e * n, (e + 1) * n, dtype=np.float32)  # the keys of rows that agree in no column
+            self._key_matrix = np.vstack([self._encode_one_hot(self.T, 1.0), no_matches])
+        ones = np.ones(Q.shape[1], dtype=np.float32)
+        queries = np.vstack([self._encode_one_hot(Q, -float(n)), ones])  # each match takes n from the key
+        keys: np.ndarray = queries.T @ self._key_matrix
         return keys
 
-    def _vectors(self, codes: np.ndarray, one: float) -> np.ndarray:
-        """Return rows of codes (e, m) as vectors (v, m), with this number for one; an unknown value has no place."""
-        vectors = np.zeros((int(self._sizes.sum()), codes.shape[1]), dtype=np.float32)
-        for first, size, column in zip(np.cumsum(self._sizes) - self._sizes, self._sizes, codes, strict=True):
-            known = np.flatnonzero((column >= 0) & (column < size) & (column == np.floor(column)))
-            vectors[first + column[known].astype(np.intp), known] = one
+    def _encode_one_hot(self, codes: np.ndarray, one: float) -> np.ndarray:
+        """Encode rows of codes (e, m) as vectors (v, m) with the given number for one; unknown values become zeros."""
+        vectors = np.zeros((int(self._codes_per_column.sum()), codes.shape[1]), dtype=np.float32)
+        first = np.cumsum(self._codes_per_column) - self._codes_per_column  # (e,)
+        for position, size, column in zip(first, self._codes_per_column, codes, strict=True):
+            is_code = (column >= 0) & (column < size) & (column == np.floor(column))
+            known = np.flatnonzero(is_code)
+            vectors[position + column[known].astype(np.intp), known] = one
         return vectors
 
 
 def _count_codes(T: np.ndarray) -> np.ndarray:
-    """Return how many codes each column of T (e, n) has, from 0 to its largest: shape (e,)."""
+    """Return the number of codes of each column of T (e, n), from 0 to its largest: shape (e,)."""
     return T.max(axis=1).astype(np.intp) + 1

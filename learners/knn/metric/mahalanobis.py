@@ -1,0 +1,84 @@
+"""The Mahalanobis distance √((x-z)ᵀ V⁻¹ (x-z)), as a Euclidean distance in other coordinates.
+
+With the Cholesky factorisation V = LLᵀ of the covariance, Δᵀ V⁻¹ Δ = ‖L⁻¹ Δ‖²: rows are centred, scaled and multiplied
+by L⁻¹, and compared by their Euclidean distance.
+
+Cost: O(nd² + d³).
+
+Reference: P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of
+Sciences of India 2, 1936.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
+from bakeoff.learners.knn.metric.units import choose_unit, compute_half_ranges
+
+MIN_UNEXPLAINED_VARIANCE = 1e-13
+"""The smallest fraction of a column's variance that the columns before it may leave unexplained."""
+
+
+def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> MinkowskiMetric:
+    """Return the Mahalanobis distance with a given covariance or that of the training rows.
+
+    Parameters
+    ----------
+    C : ndarray of shape (d, n)
+        The training rows, column by column.
+    nominal : ndarray of shape (d,), bool
+    given : dict
+        V (the covariance), VI (its inverse), or nothing.
+
+    Raises
+    ------
+    ValueError
+        Nominal columns, a single row, or a covariance that is no covariance or has no inverse.
+    """
+    d, n = C.shape
+    if nominal.any():
+        raise ValueError("metric='mahalanobis' takes numbers only, and X has nominal columns; take metric='gower'.")
+    if given:
+        scale = np.ones(d)
+        V = _check_covariance(next(iter(given.values())), d)
+    else:
+        scale = np.array([1 / choose_unit(half) for half in compute_half_ranges(C).tolist()])  # (d,)
+        V = _estimate_covariance(C, scale)
+
+    lower = _factor_covariance(V)
+    rotation = lower.T if "VI" in given else np.linalg.inv(lower)
+    centre = (C / n).sum(axis=1)  # (d,)
+    return MinkowskiMetric(2.0, np.arange(d), nominal, scale, np.ones(d), offset=centre, rotation=rotation)
+
+
+def _check_covariance(V: Any, d: int) -> np.ndarray:
+    V = np.asarray(V, dtype=np.float64)
+    if V.shape != (d, d) or not np.isfinite(V).all() or not np.allclose(V, V.T):
+        raise ValueError(f"metric_params: V or VI must be a finite symmetric ({d}, {d}) matrix; its shape: {V.shape}.")
+    return V
+
+
+def _estimate_covariance(C: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the sample covariance, with n - 1, of rows C (d, n) after scaling: shape (d, d)."""
+    if C.shape[1] < 2:
+        raise ValueError("metric='mahalanobis' learns the covariance and needs 2 rows; training has 1 sample. Give V.")
+    return np.atleast_2d(np.cov(C * scale[:, None], ddof=1))
+
+
+def _factor_covariance(V: np.ndarray) -> np.ndarray:
+    """Return the lower triangular L with V = LLᵀ: shape (d, d)."""
+    try:
+        lower = np.linalg.cholesky(V)
+    except np.linalg.LinAlgError:
+        lower = np.zeros_like(V)
+    # The squared pivot is the part of the column's variance that the columns before it do not explain.
+    unexplained = np.square(np.diag(lower))  # (d,)
+    if not (unexplained > MIN_UNEXPLAINED_VARIANCE * np.diag(V)).all():
+        raise ValueError(
+            "metric='mahalanobis': the covariance V is singular or not positive definite (constant or collinear "
+            "columns, or fewer rows than columns); drop such columns or give metric_params={'V': ...}."
+        )
+    return lower

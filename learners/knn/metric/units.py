@@ -1,0 +1,29 @@
+"""Units in which the squares of differences neither overflow nor vanish."""
+
+from __future__ import annotations
+
+import numpy as np
+
+MIN_ORDINARY_SIZE = 1e-140
+MAX_ORDINARY_SIZE = 1e150
+"""Sizes between which the unit is 1."""
+
+MAX_UNIT_EXPONENT = 1000
+"""The largest unit, and the inverse of the smallest, is 2 to this power."""
+
+
+def compute_half_ranges(C: np.ndarray) -> np.ndarray:
+    """Return (largest - smallest) / 2 of each column of C (d, n): shape (d,), 0 for a column without a value.
+
+    Both are halved first, since the range itself may overflow.
+    """
+    half: np.ndarray = np.fmax.reduce(C, axis=1) / 2 - np.fmin.reduce(C, axis=1) / 2
+    return np.where(np.isnan(half), 0.0, half)
+
+
+def choose_unit(size: float) -> float:
+    """Return the unit in which a size is ordinary: a power of two, so that scaling by it does not round."""
+    if size == 0 or MIN_ORDINARY_SIZE <= size <= MAX_ORDINARY_SIZE:
+        return 1.0
+    exponent = np.clip(np.frexp(size)[1], -MAX_UNIT_EXPONENT, MAX_UNIT_EXPONENT)
+    return float(2.0**exponent)

@@ -1,0 +1,163 @@
+"""A float32 prefilter for Euclidean neighbours: filter in single precision, refine in double.
+
+In ‖q - x‖² = ‖q‖² - 2 q·x + ‖x‖² the first term is the same for all rows x, so the scores ‖x‖² - 2 q·x order the rows
+as their distances do. The scores of all rows are one matrix product, which in float32 is many times faster than exact
+differences. A score errs by at most a known bound E, so a row whose score exceeds the k-th smallest by more than 2E
+is not a neighbour. The few other rows are candidates, and the caller ranks them by exact distances.
+
+Cost: O(mne) time, in float32; O(ne) memory.
+
+Reference: C. Böhm, S. Berchtold and D. A. Keim, "Searching in high-dimensional spaces", ACM Computing Surveys 33, 2001
+(filter and refinement).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bakeoff.learners.knn.search.ranking import select_candidates
+
+CELLS_PER_TILE = 2**16
+"""Coordinates centred at once: 512 KiB in float64, which fits the cache."""
+
+CENTRE_SAMPLE_ROWS = 100
+"""Rows, about, whose medians are the centre."""
+
+MIN_OUTLIER_SQUARE_RATIO = 64
+"""A row is far if its squared distance from the centre is more than this many times the median (8 times as far)."""
+
+MIN_ROWS_PER_OUTLIER = 64
+"""If there are fewer rows than this for each far one, then the data are spread widely, and no row is set apart."""
+
+MAX_QUERY_NORM = 1e6
+"""A query farther than this many radii from the centre has scores whose error hides all differences."""
+
+FLOAT32_ROUNDING = 2.0**-24
+"""The largest relative error of rounding to float32."""
+
+
+class Float32Prefilter:
+    """Stored rows in float32, and the bound on the error of their scores.
+
+    The bound grows with the largest norm. A few outlying rows would spoil it for all, so they have no scores and are
+    always candidates.
+
+    Parameters
+    ----------
+    T : ndarray of shape (e, n)
+        Complete coordinates.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (e,)
+        The medians of about a hundred rows, which is near most rows wherever the outlying ones are.
+    near_rows, far_rows : ndarrays of int
+        The rows with scores, and those without.
+    radius : float
+        The largest distance of a near row from the centre.
+    augmented_rows : ndarray of shape (e + 1, near rows), float32
+        [z; ‖z‖²] with z = (x - centre) / radius.
+    """
+
+    def __init__(self, T: np.ndarray) -> None:
+        self.centre = _compute_sample_medians(T)
+        squares = self._measure_squares(T)  # (n,)
+        outlying = _find_outliers(squares)
+        self.near_rows = np.flatnonzero(~outlying)
+        self.far_rows = np.flatnonzero(outlying)
+        near_squares = squares[self.near_rows] if self.far_rows.size else squares
+        self.radius = float(np.sqrt(near_squares.max())) or 1.0
+        self.augmented_rows = self._augment_rows(T, near_squares)
+
+    def find_candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return pairs of query and row, among them the k nearest of each query.
+
+        Parameters
+        ----------
+        Q : ndarray of shape (e, m)
+        k : int
+            At most the number of near rows.
+
+        Returns
+        -------
+        query, row : ndarrays of equal length, or None
+            None if the pairs are too many to save work.
+        """
+        e, m = Q.shape
+        scaled = (Q.T - self.centre) / self.radius  # (m, e)
+        norms = np.sqrt(np.einsum("me,me->m", scaled, scaled))  # (m,)
+        if norms.max() > MAX_QUERY_NORM:
+            return None
+
+        # The scores are the products of [-2q, 1] with [z; ‖z‖²].
+        augmented = np.ones((m, e + 1), dtype=np.float32)
+        augmented[:, :-1] = -2 * scaled
+        error = _bound_score_error(norms, e)
+        query, near = select_candidates(augmented @ self.augmented_rows, k, 2 * error)
+        if query.size > m * (4 * k + self.near_rows.size // 16):
+            return None
+        return self._add_far_rows(query, near, m)
+
+    def _add_far_rows(self, query: np.ndarray, near: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of query and near row as pairs of query and stored row, with all far rows for each query."""
+        if not self.far_rows.size:
+            return query, near  # each near row has its own position
+        every_query = np.repeat(np.arange(m), self.far_rows.size)
+        far = np.tile(self.far_rows, m)
+        queries = np.concatenate([query, every_query])
+        rows = np.concatenate([self.near_rows[near], far])
+        return queries, rows
+
+    def _measure_squares(self, T: np.ndarray) -> np.ndarray:
+        """Return the squared distance of each row of T (e, n) from the centre: shape (n,)."""
+        squares = np.empty(T.shape[1])
+        for part, offsets in self._iterate_offsets(T, None):
+            np.square(offsets, out=offsets)
+            np.add.reduce(offsets, axis=0, out=squares[part])
+        return squares
+
+    def _augment_rows(self, T: np.ndarray, near_squares: np.ndarray) -> np.ndarray:
+        """Return [z; ‖z‖²] for the near rows of T (e, n): shape (e + 1, near rows), float32."""
+        augmented = np.empty((T.shape[0] + 1, self.near_rows.size), dtype=np.float32)
+        rows = self.near_rows if self.far_rows.size else None
+        for part, offsets in self._iterate_offsets(T, rows):
+            np.divide(offsets, self.radius, out=augmented[:-1, part], casting="same_kind")
+        augmented[-1] = near_squares / self.radius**2
+        return augmented
+
+    def _iterate_offsets(self, T: np.ndarray, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the positions of some of the rows of T (e, n), and a new array of those rows less the centre."""
+        n = T.shape[1] if rows is None else rows.size
+        step = max(1, CELLS_PER_TILE // T.shape[0])
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            chosen = part if rows is None else rows[part]
+            yield part, T[:, chosen] - self.centre[:, None]
+
+
+def _compute_sample_medians(T: np.ndarray) -> np.ndarray:
+    """Return the medians of about a hundred rows of T (e, n): shape (e,)."""
+    step = T.shape[1] // CENTRE_SAMPLE_ROWS + 1
+    sample = np.sort(T[:, ::step], axis=1)
+    return sample[:, sample.shape[1] // 2]
+
+
+def _find_outliers(squares: np.ndarray) -> np.ndarray:
+    """Return the mask (n,) of the rows to set apart, given squared distances from the centre (n,)."""
+    n = squares.size
+    median = np.partition(squares, n // 2)[n // 2]
+    outlying = squares > MIN_OUTLIER_SQUARE_RATIO * median
+    if np.count_nonzero(outlying) > n // MIN_ROWS_PER_OUTLIER:
+        outlying[:] = False
+    return np.asarray(outlying)
+
+
+def _bound_score_error(norms: np.ndarray, e: int) -> np.ndarray:
+    """Return the bound on the error of a score, given the norms (m,) of the scaled queries: shape (m,).
+
+    A sum of e + 1 float32 products errs by at most (e + 1)ε Σ|terms|, ε = 2⁻²⁴; the rounding of the factors adds 2ε;
+    and Σ|terms| ≤ 2‖q‖‖z‖ + ‖z‖² ≤ 2‖q‖ + 1. The bound is this, rounded up generously.
+    """
+    return 1.1 * (e + 8) * FLOAT32_ROUNDING * (2 * norms + 1)
