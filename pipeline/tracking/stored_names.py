@@ -43,11 +43,40 @@ RENAMED_CLASSES: Mapping[str, str] = {
 """Every class of bakeoff whose objects a stored model could hold: the name then, and the name now."""
 
 RENAMED_ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
-    "learners.knn.brute_force.BruteForce": {"space": "metric"},
-    "learners.knn.estimators.KNeighborsClassifier": {"_space": "_fitted_metric"},
-    "learners.knn.estimators.KNeighborsRegressor": {"_space": "_fitted_metric"},
+    "learners.knn.brute_force.BruteForce": {
+        "space": "metric",
+        "filtered": "can_prefilter",
+        "_filter": "_prefilter",
+    },
+    "learners.knn.estimators.KNeighborsClassifier": {
+        "_space": "_fitted_metric",
+        "_row": "_row_positions",
+        "_equal": "_unit_weights",
+        "_lightest": "_cumulative_weight",
+        "_given": "_n_rows_given",
+    },
+    "learners.knn.estimators.KNeighborsRegressor": {
+        "_space": "_fitted_metric",
+        "_row": "_row_positions",
+        "_equal": "_unit_weights",
+        "_lightest": "_cumulative_weight",
+        "_given": "_n_rows_given",
+    },
     "learners.knn.kd_tree.KDTree": {"space": "metric"},
-    "learners.knn.nominal_search.NominalSearch": {"space": "metric"},
+    "learners.knn.metrics.NormSpace": {
+        "share": "column_weight",
+        "_scaled": "_has_scale",
+        "_moved": "_has_offset",
+        "_mixed": "_has_nominal",
+    },
+    "learners.knn.nominal_search.NominalSearch": {
+        "space": "metric",
+        "filtered": "can_prefilter",
+        "_filter": "_prefilter",
+        "_sizes": "_codes_per_column",
+        "_right": "_key_matrix",
+        "_distance": "_distance_by_mismatches",
+    },
     "learners.knn.scipy_tree.SciPyTree": {"space": "metric"},
 }
 """By the class's name then: attributes that have another name now."""
