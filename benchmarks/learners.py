@@ -112,10 +112,10 @@ def build(option: str) -> Any:
     """Return the estimator of conf/learner/OPTION.yaml."""
     from omegaconf import OmegaConf
 
-    from bakeoff.pipeline.config.build import build as instantiate
+    from bakeoff.pipeline.config.build import build_object
 
     node = OmegaConf.to_container(OmegaConf.create({"seed": 0, "learner": OmegaConf.load(_conf(option))}), resolve=True)
-    return instantiate(node["learner"], "learner", [])  # type: ignore[index, call-overload]
+    return build_object(node["learner"], "learner", [])  # type: ignore[index, call-overload]
 
 
 def counterpart(name: str, task: Task) -> Any:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bakeoff.pipeline import preflight
-from bakeoff.pipeline.config.build import build
-from bakeoff.pipeline.config.invocation import Request
-from bakeoff.pipeline.config.settle import as_yaml, settle
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.settle import settle_config, to_yaml
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.stages import scoring
@@ -34,10 +34,10 @@ class PartCache:
     _built: dict[str, Any] = field(default_factory=dict)
 
     def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
-        """Return what a node of the configuration describes; raises UserError as `building.build` does."""
+        """Return what a node of the configuration describes; raises UserError as `build_object` does."""
         key = json.dumps([part, node, list(trust)], sort_keys=True, default=str)
         if key not in self._built:
-            self._built[key] = build(node, part, list(trust))
+            self._built[key] = build_object(node, part, list(trust))
         return self._built[key]
 
     def dataset(self, spec: Mapping[str, Any]) -> Dataset:
@@ -131,21 +131,21 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     )
 
 
-def prepare_job(spec: Mapping[str, Any], request: Request, resources: PartCache) -> PreparedJob:
+def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: PartCache) -> PreparedJob:
     """Build and check a job; nothing is fitted, nothing is kept.
 
     Parameters
     ----------
     spec : mapping
         The composed configuration, resolved; settled or not.
-    request : Request
+    invocation : Invocation
     resources : PartCache
 
     Raises
     ------
     UserError
     """
-    spec = settle(spec, request.choices)
+    spec = settle_config(spec, invocation.choices)
     experiment = build_experiment(spec, resources)
     splits = preflight.check(experiment)
     figures = [
@@ -153,7 +153,7 @@ def prepare_job(spec: Mapping[str, Any], request: Request, resources: PartCache)
     ]
     for figure in figures:
         figure.check(experiment)
-    return PreparedJob(spec, experiment, splits, figures, describe_run(spec, request, experiment.dataset))
+    return PreparedJob(spec, experiment, splits, figures, describe_run(spec, invocation, experiment.dataset))
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
@@ -197,25 +197,25 @@ def execute_job(
     return JobResult(experiment, folds, model, kept.run_id)
 
 
-def describe_run(spec: Mapping[str, Any], request: Request, dataset: Dataset) -> RunDescription:
+def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset) -> RunDescription:
     """Return the run's name, params and tags."""
-    choices = {part: request.choices.get(part, "custom") for part in PARTS}
+    choices = {part: invocation.choices.get(part, "custom") for part in PARTS}
     choices["dataset"] = dataset.name
     choices["pruning"] = str(spec["pruning"].get("method", "none"))
-    experiment = request.choices.get("experiment", "none")
+    experiment = invocation.choices.get("experiment", "none")
     params = choices | ({"experiment": experiment} if experiment != "none" else {}) | {"seed": str(spec["seed"])}
     parameters = {"path", "rows"} & set(spec["dataset"])  # of a file, or of rows that are made
     told = PARTS if parameters else PARTS[1:]  # of another dataset the option's name tells all
     params |= {key: value for part in told for key, value in _flat(part, spec[part])}
     digest = dataset.digest()
     tags = {"config_hash": hash_config(spec, digest), "dataset_digest": digest}
-    tags |= {"overrides": json.dumps(request.overrides)} | ({"sweep": request.sweep} if request.sweep else {})
-    tags |= {"study": request.study} if request.study else {}
+    tags |= {"overrides": json.dumps(invocation.overrides)} | ({"sweep": invocation.sweep} if invocation.sweep else {})
+    tags |= {"study": invocation.study} if invocation.study else {}
     return RunDescription(
-        name=name_run(choices | {"experiment": experiment}, spec, request.varying),
+        name=name_run(choices | {"experiment": experiment}, spec, invocation.varying),
         params=params,
         tags=tags,
-        config=as_yaml(spec),
+        config=to_yaml(spec),
         trust=tuple(spec["trust"]),
     )
 

@@ -17,9 +17,9 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 
 from bakeoff import learners
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.config.build import build
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import CONF, GROUPS, options
-from bakeoff.pipeline.config.settle import resolve
+from bakeoff.pipeline.config.settle import resolve_config
 from bakeoff.pipeline.preflight import check_parameters
 from bakeoff.pipeline.stages.tuning import GridTuning
 
@@ -31,11 +31,11 @@ ALL = sorted(CONF.rglob("*.yaml"))
 
 def spec(name: str) -> dict[str, Any]:
     """Return the learner's part of the composed configuration."""
-    return dict(resolve(composed(f"learner={name}", "seed=3"))["learner"])
+    return dict(resolve_config(composed(f"learner={name}", "seed=3"))["learner"])
 
 
 def learner(name: str) -> BaseEstimator:
-    made: BaseEstimator = build(spec(name), "learner", [])
+    made: BaseEstimator = build_object(spec(name), "learner", [])
     return made
 
 

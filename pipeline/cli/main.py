@@ -118,15 +118,16 @@ class Task:
         import scipy.special  # noqa: F401 - before pandas: skops looks for each of its functions in all modules in turn
 
         from bakeoff.pipeline.cli.run import run_alone
-        from bakeoff.pipeline.config import settle as config
+        from bakeoff.pipeline.config.invocation import discard_output_folder, read_invocation
+        from bakeoff.pipeline.config.settle import resolve_config
 
         try:
-            outcome = run_alone(config.resolve(composed), config.request(), self.tracebacks)
+            outcome = run_alone(resolve_config(composed), read_invocation(), self.tracebacks)
         except UserError:
-            config.discard_folder()
+            discard_output_folder()
             raise
         if outcome.kind == "refused":
-            config.discard_folder()
+            discard_output_folder()
         self.outcomes.append(outcome)
         return outcome.score
 
@@ -141,13 +142,15 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(variable, "1")  # before NumPy is loaded: jobs, not matrices, share the processors
 
-    from bakeoff.pipeline.config import settle as config
+    from bakeoff.pipeline.config.explain_error import explain_error
+    from bakeoff.pipeline.config.invocation import split_sweep_words
+    from bakeoff.pipeline.config.schema import register_schema
     from bakeoff.pipeline.sweep.jobs import exit_code
 
-    config.register()
+    register_schema()
     task = Task(tracebacks=os.environ.get("HYDRA_FULL_ERROR") == "1", jobs=jobs)
     if is_sweep:
-        words, task.arguments = config.of_sweep_and_jobs(words)
+        words, task.arguments = split_sweep_words(words)
     sys.argv[1:] = words
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
@@ -155,7 +158,7 @@ def _hydra(words: Sequence[str], jobs: list[tuple[str, ...]] | None = None) -> i
     except Exception as error:
         if task.tracebacks:
             traceback.print_exc()
-        raise config.explain(error) from None
+        raise explain_error(error) from None
     for outcome in task.outcomes if not is_sweep else ():
         if outcome.reason:
             print(f"{outcome.kind}: {outcome.reason}", file=sys.stderr)

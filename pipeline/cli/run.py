@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from bakeoff.pipeline.cli.screen import Screen
-from bakeoff.pipeline.config.invocation import Request
+from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import PartCache, execute_job, prepare_job
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
 
 
-def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = False) -> JobOutcome:
+def run_alone(spec: Mapping[str, Any], invocation: Invocation, tracebacks: bool = False) -> JobOutcome:
     """Run one job, show its scores, and turn whatever it raises into its outcome.
 
     Raises
@@ -22,23 +22,23 @@ def run_alone(spec: Mapping[str, Any], request: Request, tracebacks: bool = Fals
     KeyboardInterrupt
         Ctrl-C or SIGTERM; the run ended KILLED.
     """
-    name, screen, resources = " ".join(request.overrides) or "default", Screen(), PartCache()
+    name, screen, resources = " ".join(invocation.overrides) or "default", Screen(), PartCache()
     gc.freeze()  # what was imported is no garbage: looking through it once is a twentieth of a short run
     try:
-        prepared = prepare_job(spec, request, resources)
+        prepared = prepare_job(spec, invocation, resources)
         tracker = resources.tracker(prepared.spec)
         tracker.open()
         gc.freeze()  # MLflow's part
         screen.experiment(prepared.description.name, prepared.experiment)
         result = execute_job(prepared, tracker, screen.watch)
     except UserError as refusal:
-        return JobOutcome(request.number, name, REFUSED, str(refusal))
+        return JobOutcome(invocation.number, name, REFUSED, str(refusal))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         if tracebacks:
             traceback.print_exc()
-        return JobOutcome(request.number, name, FAILED, f"{type(error).__name__}: {error}")
+        return JobOutcome(invocation.number, name, FAILED, f"{type(error).__name__}: {error}")
     screen.scores(result.experiment, result.folds, result.model)
     screen.kept(result.run_id, tracker.store)
-    return JobOutcome(request.number, name, FINISHED, score=result.score, run_id=result.run_id)
+    return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)

@@ -15,7 +15,7 @@ TRUSTED = ("bakeoff", "sklearn")
 """Packages whose classes may always stand behind ``_target_``."""
 
 
-def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
+def build_object(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
     """Instantiate what a part of the configuration describes.
 
     Parameters
@@ -48,7 +48,7 @@ def build(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
         raise UserError(f"{key} ({node['_target_']}): {' '.join(str(cause or error).split())}") from error
 
 
-def find(target: str, key: str, trust: list[str]) -> Any:
+def find_target(target: str, key: str, trust: list[str]) -> Any:
     """Return the class or function of a dotted name.
 
     Parameters
@@ -64,7 +64,7 @@ def find(target: str, key: str, trust: list[str]) -> Any:
     """
     node = {"_target_": target}
     _require_trusted_target(node, f"{key}={target!r}", trust)
-    return target_of(node)
+    return locate_target(node)
 
 
 def _require_trust(node: Any, key: str, trust: list[str]) -> None:
@@ -83,7 +83,7 @@ def _require_trusted_target(node: Mapping[str, Any], said: str, trust: list[str]
     trusted, target = (*TRUSTED, *trust), str(node["_target_"])
     package = target.split(".")[0]
     if package in trusted:
-        found = target_of(node)
+        found = locate_target(node)
         if found is None:
             raise UserError(f"{said} is not there. {_nearest_target(target)}")
         package = str(getattr(found, "__module__", target)).split(".")[0]
@@ -96,7 +96,7 @@ def _require_trusted_target(node: Mapping[str, Any], said: str, trust: list[str]
 def _require_parameters(node: Mapping[str, Any], key: str) -> None:
     """Refuse keys that the class or function does not take."""
     try:
-        parameters = signature(target_of(node)).parameters
+        parameters = signature(locate_target(node)).parameters
     except (TypeError, ValueError):  # it does not say what it takes
         return
     if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
@@ -109,12 +109,12 @@ def _require_parameters(node: Mapping[str, Any], key: str) -> None:
 def _nearest_target(target: str) -> str:
     """Suggest a name for the first part of a dotted target that does not lead on."""
     home, _, name = target.rpartition(".")
-    while home and (found := target_of({"_target_": home})) is None:
+    while home and (found := locate_target({"_target_": home})) is None:
         home, _, name = home.rpartition(".")
     return did_you_mean(name, getattr(found, "__all__", dir(found))) if home else ""
 
 
-def target_of(node: Mapping[str, Any]) -> Any:
+def locate_target(node: Mapping[str, Any]) -> Any:
     """Return the class or function behind ``_target_``; None if there is none."""
     from pydoc import ErrorDuringImport, locate
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.pipeline.config.schema import SWEEP_KEYS
+from bakeoff.pipeline.errors import UserError
 
 
 @dataclass(frozen=True)
-class Request:
+class Invocation:
     """What the command line asked for, beside the configuration itself.
 
     Attributes
@@ -15,15 +21,15 @@ class Request:
     choices : mapping of str to str
         The chosen option of each group.
     varying : tuple of str
-        Keys that set this job apart: in a sweep those that are swept, else those that were given.
+        Keys that distinguish this job: in a sweep those that vary, else those that were given.
     sweep : str or None
         The sweep's name.
     number : int
-        Of the job in its sweep.
+        The job's number in its sweep, from 0.
     overrides : tuple of str
-        With which the job can be composed again.
+        The overrides that compose the job again.
     study : str or None
-        The study's name, of a job that Optuna chose.
+        The study's name, if Optuna chose the job.
     """
 
     choices: Mapping[str, str]
@@ -32,3 +38,77 @@ class Request:
     number: int = 0
     overrides: tuple[str, ...] = ()
     study: str | None = None
+
+
+def read_invocation(swept: Sequence[str] = ()) -> Invocation:
+    """Return the invocation of the job that Hydra is running.
+
+    Parameters
+    ----------
+    swept : sequence of str
+        Keys that vary over the sweep.
+
+    Raises
+    ------
+    UserError
+        A single run was given a key that only a sweep has.
+    """
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    current = HydraConfig.get()
+    choices = {str(group): str(option) for group, option in current.runtime.choices.items()}
+    overrides = tuple(str(word) for word in current.overrides.task)
+    keys = tuple(word.lstrip("+~").split("=")[0] for word in overrides)
+    if current.mode != RunMode.RUN:
+        return Invocation(
+            choices,
+            varying=tuple(key for key in swept if key in keys),
+            sweep=Path(str(current.sweep.dir)).name,
+            number=int(current.job.num),
+            overrides=overrides,
+        )
+    for key in keys:
+        if key.split(".")[0] in SWEEP_KEYS:
+            raise UserError(f"{key} is a key of sweeps; add -m.")
+    return Invocation(choices, varying=keys, overrides=overrides)
+
+
+def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split a sweep's command line into the words that Hydra composes the sweep from, and those of the jobs.
+
+    A learner's keys are unknown until the learner is chosen, and each job chooses its own.  So Hydra gets its own
+    keys, those of the sweep, and ``experiment``, whose file may set both; the jobs get the others, and ``experiment``
+    too.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Arguments of the command, options such as ``-m`` included.
+
+    Returns
+    -------
+    sweep_words, job_words : list of str
+    """
+    from hydra._internal.utils import get_args_parser
+
+    overrides = get_args_parser().parse_args(list(words)).overrides
+    keys = {word: re.split(r"[=@./]", word.lstrip("+~"))[0] for word in overrides}
+    job_words = [word for word in overrides if keys[word] not in ("hydra", *SWEEP_KEYS)]
+    shared = {word for word in job_words if keys[word] == "experiment" and "," not in word}
+    sweep_words = [word for word in words if word not in job_words or word in shared]
+    return sweep_words, job_words
+
+
+def discard_output_folder() -> None:
+    """Remove the folder that Hydra created for a rejected job, unless it holds other files."""
+    from hydra.core.hydra_config import HydraConfig
+
+    current = HydraConfig.get()
+    folder = Path(current.runtime.output_dir)
+    config_folder = folder / str(current.output_subdir)
+    for name in ("config.yaml", "hydra.yaml", "overrides.yaml"):
+        (config_folder / name).unlink(missing_ok=True)
+    for empty in (config_folder, folder):
+        with suppress(OSError):  # the folder holds other files, which are not ours to remove
+            empty.rmdir()

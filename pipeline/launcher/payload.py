@@ -92,11 +92,11 @@ class Parcel:
 
     def __call__(self) -> JobReturn:
         """Run the job here; whatever it raises comes back as its value, with the status FAILED."""
-        from bakeoff.pipeline.config import settle as config
+        from bakeoff.pipeline.config.schema import register_schema
 
         self.place.enter()
         setup_globals()
-        config.register()
+        register_schema()
         with open_dict(self.config):
             self.config.hydra.job.id = os.environ.get(JOB_ID, str(self.config.hydra.job.num))
         try:

@@ -83,9 +83,9 @@ class Jobs:
             trial.number, point.overrides, tuple(point.values), self.trials.study.study_name
         )
         try:
-            if draft.spec is None or draft.request is None:
+            if draft.spec is None or draft.invocation is None:
                 raise draft.refusal or UserError(name)
-            job = self.runner.identify_job(trial.number, draft.spec, draft.request, asked=False)
+            job = self.runner.identify_job(trial.number, draft.spec, draft.invocation, asked=False)
         except UserError as refusal:
             self.trials.sign(trial, point, None)
             self.note(JobOutcome(trial.number, name, REFUSED, str(refusal)))

@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import Trial
 
-from bakeoff.pipeline.config import build as building
+from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.open_study import Question
@@ -99,7 +99,7 @@ def _more(target: str | None, composer: Composer, trust: Sequence[str]) -> Calla
     """Return what chooses further values of a trial: ``hydra.sweeper.custom_search_space``, or nothing."""
     if target is None:
         return lambda trial, point: point
-    function = building.find(target, "hydra.sweeper.custom_search_space", list(trust))
+    function = find_target(target, "hydra.sweeper.custom_search_space", list(trust))
 
     def more(trial: Trial, point: Point) -> Point:
         before = set(trial.params)
@@ -114,7 +114,7 @@ def _more(target: str | None, composer: Composer, trust: Sequence[str]) -> Calla
 def _built(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        return building.build(node, key, [*trust, TRUSTED])
+        return build_object(node, key, [*trust, TRUSTED])
 
 
 def _grid(space: Space) -> dict[str, list[Any]]:

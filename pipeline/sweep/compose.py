@@ -15,8 +15,9 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import DictConfig, open_dict
 
-from bakeoff.pipeline.config import settle as config
-from bakeoff.pipeline.config.invocation import Request
+from bakeoff.pipeline.config.explain_error import explain_error
+from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.jobs import ComposedJob
@@ -51,8 +52,8 @@ class Composer:
             composed = pickle.loads(packed)  # a copy, in a third of deepcopy's time
             ConfigLoaderImpl._apply_overrides_to_config([each for each, chooses in parsed if not chooses], composed)
         except Exception as error:
-            raise config.explain(error) from None
-        return config.resolve(composed), choices
+            raise explain_error(error) from None
+        return resolve_config(composed), choices
 
     def compose_job(
         self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None
@@ -61,8 +62,10 @@ class Composer:
         words = tuple(words)
         try:
             spec, choices = self.compose(words)
-            request = Request(choices, varying=varying, sweep=self._name, number=number, overrides=words, study=study)
-            return ComposedJob(number, words, config.settle(spec, choices), request)
+            invocation = Invocation(
+                choices, varying=varying, sweep=self._name, number=number, overrides=words, study=study
+            )
+            return ComposedJob(number, words, settle_config(spec, choices), invocation)
         except UserError as refusal:
             return ComposedJob(number, words, refusal=refusal)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.config.invocation import Request
+from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity import hash_config
@@ -82,14 +82,14 @@ class JobRunner:
             self._claims[store.uri] = Claims.beside(store.uri)
         return self._claims[store.uri]
 
-    def identify_job(self, number: int, spec: Mapping[str, Any], request: Request, asked: bool = True) -> Job:
+    def identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation, asked: bool = True) -> Job:
         """Return the job of a settled configuration; for its hash the data must be read.
 
         Parameters
         ----------
         number : int
         spec : mapping
-        request : Request
+        invocation : Invocation
         asked : bool
             Whether the store will be asked, after this, for what is done.
 
@@ -100,9 +100,9 @@ class JobRunner:
         dataset = self.resources.dataset(spec)
         store = self.resources.tracker(spec).find() if asked else None
         key = hash_config(spec, dataset.digest())
-        name = name_run({**request.choices, "dataset": dataset.name}, spec, request.varying)
+        name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
         seen = -1 if not asked else 0 if store is None else self.claims(store).count(key)
-        return Job(number, name, key, spec, request, seen)
+        return Job(number, name, key, spec, invocation, seen)
 
     def check_job(self, job: Job) -> None:
         """Prepare a job; what small jobs need is kept until they run.
@@ -111,7 +111,7 @@ class JobRunner:
         ------
         UserError
         """
-        prepared = prepare_job(job.spec, job.request, self.resources)
+        prepared = prepare_job(job.spec, job.invocation, self.resources)
         size = sum(part.nbytes for split in prepared.splits for part in (split.train, split.validation, split.test))
         if size <= self._room:
             self._room -= size
@@ -119,7 +119,7 @@ class JobRunner:
 
     def _prepare(self, job: Job) -> PreparedJob:
         of, prepared = self._prepared.pop(job.number, (None, None))
-        return prepared if prepared and of is job else prepare_job(job.spec, job.request, self.resources)
+        return prepared if prepared and of is job else prepare_job(job.spec, job.invocation, self.resources)
 
     def run_job(self, job: Job) -> JobOutcome:
         """Run a job, unless it is done or runs elsewhere.

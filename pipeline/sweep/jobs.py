@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.config.invocation import Request
+from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
 
 FINISHED, SKIPPED, STOPPED = "finished", "skipped", "stopped"
@@ -24,14 +24,14 @@ class ComposedJob:
     overrides : tuple of str
     spec : mapping or None
         Settled; None where composing failed.
-    request : Request or None
+    invocation : Invocation or None
     refusal : UserError or None
     """
 
     number: int
     overrides: tuple[str, ...]
     spec: Mapping[str, Any] | None = None
-    request: Request | None = None
+    invocation: Invocation | None = None
     refusal: UserError | None = None
 
 
@@ -48,7 +48,7 @@ class Job:
         Its ``config_hash``.
     spec : mapping
         Settled.
-    request : Request
+    invocation : Invocation
     seen : int
         The count of its claim when the store was asked; see `bakeoff.pipeline.sweep.claims`.
     """
@@ -57,7 +57,7 @@ class Job:
     name: str
     hash: str
     spec: Mapping[str, Any]
-    request: Request
+    invocation: Invocation
     seen: int = 0
 
 

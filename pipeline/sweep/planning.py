@@ -92,10 +92,10 @@ class Planner:
 
     def _identified(self, draft: ComposedJob) -> PlanEntry:
         """Give the draft its hash, for which its data must be read."""
-        if draft.refusal is not None or draft.spec is None or draft.request is None:
+        if draft.refusal is not None or draft.spec is None or draft.invocation is None:
             return PlanEntry(draft, INVALID, str(draft.refusal))
         try:
-            job = self.runner.identify_job(draft.number, draft.spec, draft.request)
+            job = self.runner.identify_job(draft.number, draft.spec, draft.invocation)
         except UserError as refusal:
             return PlanEntry(draft, INVALID, str(refusal))
         return PlanEntry(draft, TO_DO, job=job)
@@ -147,7 +147,7 @@ class Planner:
 def _timed(row: PlanEntry, known: Mapping[str, Durations]) -> PlanEntry:
     if row.job is None or row.state != TO_DO or _store_key(row.job) not in known:
         return row
-    choices = row.job.request.choices
+    choices = row.job.invocation.choices
     return replace(row, seconds=known[_store_key(row.job)].estimate(choices["learner"], choices["dataset"]))
 
 

@@ -15,7 +15,9 @@ from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from bakeoff.pipeline.config import settle as config
+from bakeoff.pipeline.config.invocation import read_invocation
+from bakeoff.pipeline.config.schema import SWEEP_KEYS
+from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
@@ -65,7 +67,7 @@ class SweepCommand:
         parser = OverridesParser.create(config_loader=context.config_loader)
         overrides = parser.parse_overrides(list(words))
         for each in parser.parse_overrides(list(master.hydra.overrides.task)):
-            if each.is_sweep_override() and each.key_or_group.split(".")[0] in config.SWEEP_KEYS:
+            if each.is_sweep_override() and each.key_or_group.split(".")[0] in SWEEP_KEYS:
                 raise UserError(
                     f"{each.input_line}: {each.key_or_group} is a key of the whole sweep; give it one value."
                 )
@@ -118,7 +120,7 @@ def sweep(params: Sequence[str], context: HydraContext, task: Any, master: DictC
 
 
 def _options(master: DictConfig) -> SweepOptions:
-    plain = OmegaConf.to_container(OmegaConf.masked_copy(master, list(config.SWEEP_KEYS)), resolve=True)
+    plain = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
     assert isinstance(plain, dict)
     plain["search"] = plain["search"] or {"method": "none"}
     return SweepOptions(**{str(key): value for key, value in plain.items()})
@@ -137,10 +139,10 @@ class RemoteLauncher:
         with read_write(self.master.hydra), open_dict(self.master):  # the others must not make a name of their own
             given = [word for word in self.master.hydra.overrides.hydra if word != named]
             self.master.hydra.overrides.hydra = [*given, named]
-        varying = tuple(dict.fromkeys(key for job in jobs for key in job.request.varying))
-        work = RemoteTask(options.resume, options.timeout, varying, jobs[0].request.study)
+        varying = tuple(dict.fromkeys(key for job in jobs for key in job.invocation.varying))
+        work = RemoteTask(options.resume, options.timeout, varying, jobs[0].invocation.study)
         launcher = Plugins.instance().instantiate_launcher(self.context, work, self.master)
-        returned = launcher.launch([list(job.request.overrides) for job in jobs], initial_job_idx=0)
+        returned = launcher.launch([list(job.invocation.overrides) for job in jobs], initial_job_idx=0)
         try:
             for job, each in zip(jobs, returned, strict=True):
                 yield replace(_arrived(job, each), number=job.number, name=job.name)
@@ -174,6 +176,6 @@ class RemoteTask:
         from bakeoff.pipeline.sweep.job_runner import JobRunner
 
         runner = JobRunner(self.resume, self.timeout)
-        spec = config.settle(config.resolve(composed))
-        request = replace(config.request(self.varying), study=self.study)
-        return runner.run_job(runner.identify_job(0, spec, request, asked=False))
+        spec = settle_config(resolve_config(composed))
+        invocation = replace(read_invocation(self.varying), study=self.study)
+        return runner.run_job(runner.identify_job(0, spec, invocation, asked=False))

@@ -11,9 +11,10 @@ from doubles import Recorder, composed
 from omegaconf import OmegaConf
 
 from bakeoff.learners import MajorityClassifier
-from bakeoff.pipeline.config.build import build
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.settle import as_yaml, explain, resolve, settle
+from bakeoff.pipeline.config.settle import resolve_config, settle_config, to_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import PARTS
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
@@ -61,7 +62,7 @@ def spec(
     ],
 )
 def test_auto_prunes_what_can_be_pruned_where_there_are_rows(learner: Any, validation: Any, expected: Any) -> None:
-    settled = settle(spec(learner, "auto", validation=validation))
+    settled = settle_config(spec(learner, "auto", validation=validation))
     assert settled["pruning"].get("method") == expected
     assert (
         settled["pruning"]["_target_"]
@@ -88,40 +89,42 @@ def test_auto_prunes_what_can_be_pruned_where_there_are_rows(learner: Any, valid
 def test_rows_and_inner_folds_follow_from_what_chooses(
     pruning: str, tuning: Any, validation: float, folds: Any
 ) -> None:
-    settled = settle(spec(pruning=pruning, tuning=tuning))
+    settled = settle_config(spec(pruning=pruning, tuning=tuning))
     assert settled["evaluation"]["validation"] == validation
     assert settled["tuning"].get("folds") == folds
 
 
 def test_settle_and_the_stage_agree_on_who_needs_rows() -> None:
     for method in METHODS:
-        needs = settle(spec(pruning=method))["evaluation"]["validation"] > 0
+        needs = settle_config(spec(pruning=method))["evaluation"]["validation"] > 0
         assert needs == Pruning(method).needs_rows
 
 
 def test_what_is_given_is_kept_and_the_argument_too() -> None:
     given = spec(pruning="best_first", tuning=GRID, validation=0.3)
-    before = as_yaml(given)
-    settled = settle(given)
+    before = to_yaml(given)
+    settled = settle_config(given)
     assert settled["evaluation"]["validation"] == 0.3
     assert "space" not in settled
-    assert as_yaml(given) == before
-    assert settle(settled) == settled
+    assert to_yaml(given) == before
+    assert settle_config(settled) == settled
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_not_there_is_refused(part: str) -> None:
     with pytest.raises(UserError, match=f"{part} must name an option: add {part}=NAME"):
-        settle(spec() | {part: None})
+        settle_config(spec() | {part: None})
 
 
 # Building
 
 
 def test_build_gives_what_is_described_with_plain_lists() -> None:
-    made = build({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 3}, "evaluation", [])
+    made = build_object({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 3}, "evaluation", [])
     assert made == KFold(folds=3)
-    learner = build({"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": ["a"]}, "learner", [])
+    learner = build_object(
+        {"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": ["a"]}, "learner", []
+    )
     assert type(learner) is MajorityClassifier
     assert type(learner.categorical_features) is list
 
@@ -158,7 +161,7 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
 )
 def test_what_cannot_be_built_or_trusted_is_refused(node: Any, said: str) -> None:
     with pytest.raises(UserError, match=said) as refused:
-        build(node, "learner", [])
+        build_object(node, "learner", [])
     assert "\n" not in str(refused.value)
 
 
@@ -168,16 +171,16 @@ def test_a_module_that_cannot_be_imported_is_refused_with_its_reason(tmp_path: P
     with pytest.raises(
         UserError, match=r"broken_package.Learner cannot be imported: No module named 'no_such_package'"
     ):
-        build({"_target_": "broken_package.Learner"}, "learner", ["broken_package"])
+        build_object({"_target_": "broken_package.Learner"}, "learner", ["broken_package"])
 
 
 def test_trust_admits_a_package() -> None:
-    assert isinstance(build({"_target_": "doubles.Recorder", "mark": 2}, "learner", ["doubles"]), Recorder)
+    assert isinstance(build_object({"_target_": "doubles.Recorder", "mark": 2}, "learner", ["doubles"]), Recorder)
 
 
 def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
     with pytest.raises(UserError, match=r"^evaluation.folds=1 must be a whole number of at least 2"):
-        build({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 1}, "evaluation", [])
+        build_object({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 1}, "evaluation", [])
 
 
 # Resolving and recording
@@ -185,24 +188,24 @@ def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
 
 def test_a_value_that_must_be_given_is_asked_for() -> None:
     with pytest.raises(UserError, match=r"dataset.path must be given: add dataset.path=VALUE"):
-        resolve(OmegaConf.create({"dataset": {"path": "???"}}))
+        resolve_config(OmegaConf.create({"dataset": {"path": "???"}}))
 
 
 def test_an_interpolation_that_points_nowhere_is_refused() -> None:
     with pytest.raises(UserError, match=r"a.b: .*'c' not found"):
-        resolve(OmegaConf.create({"a": {"b": "${c}"}}))
+        resolve_config(OmegaConf.create({"a": {"b": "${c}"}}))
 
 
 def test_a_record_can_be_read_again() -> None:
-    settled = settle(spec(pruning="best_first"))
-    assert OmegaConf.to_container(OmegaConf.create(as_yaml(settled))) == settled
+    settled = settle_config(spec(pruning="best_first"))
+    assert OmegaConf.to_container(OmegaConf.create(to_yaml(settled))) == settled
 
 
 # Hydra
 
 
 def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
-    settled = settle(resolve(composed()))
+    settled = settle_config(resolve_config(composed()))
     assert settled["dataset"]["name"] == "breast_cancer"
     assert settled["learner"]["_target_"] == "bakeoff.learners.DecisionTreeClassifier"
     assert settled["pruning"]["method"] == "best_first"
@@ -225,7 +228,7 @@ def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
     ],
 )
 def test_errors_of_composition_are_sentences(words: list[str], said: str) -> None:
-    explained = explain(_raised_by(words))
+    explained = explain_error(_raised_by(words))
     assert explained.__class__ is UserError
     with pytest.raises(UserError, match=said):
         raise explained
@@ -234,15 +237,15 @@ def test_errors_of_composition_are_sentences(words: list[str], said: str) -> Non
 
 def test_a_refusal_needs_no_explanation() -> None:
     refusal = UserError("as it is")
-    assert explain(refusal) is refusal
+    assert explain_error(refusal) is refusal
 
 
 def test_every_combination_of_stages_composes() -> None:
     for group in ("preprocessing", "tuning", "pruning", "evaluation", "tracking"):
         for file in (CONF / group).glob("*.yaml"):
-            settled = settle(resolve(composed("learner=majority", f"{group}={file.stem}")))
+            settled = settle_config(resolve_config(composed("learner=majority", f"{group}={file.stem}")))
             if group not in ("tuning", "pruning"):  # a space is wanted for the one, and auto is settled
-                build(settled[group] if group != "evaluation" else _splitter(settled), group, [])
+                build_object(settled[group] if group != "evaluation" else _splitter(settled), group, [])
 
 
 def _splitter(settled: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,10 +261,10 @@ def _raised_by(words: list[str]) -> Exception:
 
 
 def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -> None:
-    composed_spec = resolve(composed("learner=knn", "space=decision_three"))
+    composed_spec = resolve_config(composed("learner=knn", "space=decision_three"))
     with pytest.raises(UserError, match=r"space=decision_three is not an option.*decision_tree"):
-        settle(composed_spec, {"learner": "knn", "space": "decision_three"})
-    settle(resolve(composed("learner=majority")), {"learner": "majority", "space": "majority"})
+        settle_config(composed_spec, {"learner": "knn", "space": "decision_three"})
+    settle_config(resolve_config(composed("learner=majority")), {"learner": "majority", "space": "majority"})
 
 
 def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
@@ -269,10 +272,10 @@ def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
     with pytest.raises(
         UserError, match=r"dataset.positiv is not a key of bakeoff.pipeline.stages.dataset.bundled.*positive"
     ):
-        build(node, "dataset", [])
+        build_object(node, "dataset", [])
 
 
 @pytest.mark.parametrize("n_jobs", [0, -3])
 def test_a_number_of_processes_that_is_none_is_refused(n_jobs: int) -> None:
     with pytest.raises(UserError, match=f"n_jobs={n_jobs} must be a number of processes"):
-        settle(spec() | {"n_jobs": n_jobs})
+        settle_config(spec() | {"n_jobs": n_jobs})

@@ -11,9 +11,10 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 
-from bakeoff.pipeline.config import settle as config
-from bakeoff.pipeline.config.build import build
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.schema import register_schema
+from bakeoff.pipeline.config.settle import resolve_config
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning
@@ -112,12 +113,12 @@ def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any
 @cache
 def composed(*words: str) -> DictConfig:
     """Return what Hydra composes of conf/ with these overrides; not to be written to."""
-    config.register()
+    register_schema()
     with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
         return compose("config", overrides=list(words))
 
 
 def preset(name: str) -> Any:
     """Return the transformer of conf/preprocessing/NAME.yaml."""
-    spec = config.resolve(composed("learner=majority", f"preprocessing={name}"))
-    return build(spec["preprocessing"], "preprocessing", [])
+    spec = resolve_config(composed("learner=majority", f"preprocessing={name}"))
+    return build_object(spec["preprocessing"], "preprocessing", [])

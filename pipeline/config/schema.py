@@ -1,0 +1,45 @@
+"""The types of the keys that the framework owns, and their registration with Hydra."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import OmegaConf
+
+
+@dataclass
+class Schema:
+    """Types and defaults of the top-level keys; each part checks its own keys in its constructor."""
+
+    dataset: Any = None
+    preprocessing: Any = None
+    learner: Any = None
+    space: Any = None
+    tuning: Any = None
+    pruning: Any = None
+    evaluation: Any = None
+    tracking: Any = None
+    search: Any = None
+    seed: int = 0
+    n_jobs: int = 1
+    figures: list[Any] = field(default_factory=list)
+    trust: list[str] = field(default_factory=list)
+    resume: bool = True
+    workers: int = 1
+    timeout: float | None = None
+    on_error: str = "continue"
+    on_invalid: str = "stop"
+    dry_run: bool = False
+
+
+SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run")
+"""Keys that say how jobs are generated and run together; they are not part of any job."""
+
+
+def register_schema() -> None:
+    """Register the schema and the resolvers with Hydra, which must happen before it composes a configuration."""
+    ConfigStore.instance().store(group="schema", name="bakeoff", node=Schema)
+    OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
