@@ -143,7 +143,9 @@ class KNeighborsBase(Learner):
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit once for many numbers of neighbours, which share one search (see `bakeoff.learners.base.paths`)."""
         values = checked_values(self, parameter, values)
-        largest = clone(self).set_params(n_neighbors=max(values)).fit(X, y, sample_weight)
+        # The neighbours for the largest number contain those for all others.
+        largest = clone(self).set_params(n_neighbors=max(values))
+        largest.fit(X, y, sample_weight)
         max_k = largest._count_rows_needed(max(values))
         largest._search = CachedSearch(largest._search, max_k)
         for k in values:
@@ -219,14 +221,17 @@ class KNeighborsBase(Learner):
         needed = self._count_rows_needed(self.n_neighbors)
         Q = self._compute_coordinates(X)
         for start, rows, distance in self._search_in_blocks(Q, needed, whole_ties=whole_ties):
-            if not self._unit_weights or whole_ties:
+            # Without ties and sample weights exactly k neighbours of weight 1 were found.
+            if self._unit_weights and not whole_ties:
+                if self.weights == "uniform":
+                    yield start, rows, np.full(rows.shape, 1.0 / needed)
+                    continue
+                sample_weight = np.ones(rows.shape)
+            else:
                 k = self.n_neighbors
                 sample_weight = select_sample_weights(rows, distance, self._weight, k, whole_ties=whole_ties)
-                yield start, rows, compute_vote_shares(distance, sample_weight, self.weights, self.bandwidth)
-            elif self.weights == "uniform":
-                yield start, rows, np.full(rows.shape, 1.0 / needed)
-            else:
-                yield start, rows, compute_vote_shares(distance, np.ones(rows.shape), self.weights, self.bandwidth)
+            share = compute_vote_shares(distance, sample_weight, self.weights, self.bandwidth)
+            yield start, rows, share
 
     def _compute_coordinates(self, X: np.ndarray) -> np.ndarray:
         """Return the coordinates (e, m) of checked rows X (m, d)."""

@@ -53,4 +53,6 @@ def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndar
     others = rows != np.arange(n)[:, None]  # (n, k + 1)
     lacks_itself = others.all(axis=1)
     others[lacks_itself, -1] = False
-    return rows[others].reshape(n, -1), distance[others].reshape(n, -1)
+    rows = rows[others].reshape(n, -1)
+    distance = distance[others].reshape(n, -1)
+    return rows, distance

@@ -38,6 +38,7 @@ def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.
     -------
     ndarray of shape (m,)
     """
+    # About the weighted means the level and the slope of the plane can be computed one after the other.
     mean = (share[:, :, None] * X).sum(axis=1)  # (m, d)
     level = (share * y).sum(axis=1)  # (m,)
     takes_part = share > 0  # (m, K)
@@ -50,10 +51,13 @@ def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.
 
     # Weighted least squares is least squares of rows that are multiplied by the roots of their weights.
     root = np.sqrt(share)  # (m, K)
-    scaled = np.where(varies[:, None], offset / spread[:, None], 0.0)  # (m, K, d)
+    scaled = offset / spread[:, None]
+    scaled = np.where(varies[:, None], scaled, 0.0)  # (m, K, d)
     design = scaled * root[:, :, None]  # (m, K, d)
     target = root * (y - level[:, None])  # (m, K)
-    slope = np.linalg.pinv(design, rcond=MIN_RELATIVE_SINGULAR_VALUE) @ target[:, :, None]  # (m, d, 1)
+    inverse = np.linalg.pinv(design, rcond=MIN_RELATIVE_SINGULAR_VALUE)  # (m, d, K)
+    slope = (inverse @ target[:, :, None])[:, :, 0]  # (m, d)
 
-    step = np.where(varies, (Q - mean) / spread, 0.0)  # (m, d)
-    return level + (step * slope[:, :, 0]).sum(axis=1)
+    step = (Q - mean) / spread
+    step = np.where(varies, step, 0.0)  # (m, d)
+    return level + (step * slope).sum(axis=1)

@@ -32,9 +32,12 @@ def count_rows_needed(k: int, cumulative_weight: np.ndarray) -> int:
     n = cumulative_weight.size
     total = float(cumulative_weight[-1])
     enough = k * (1 - SUM_MARGIN)
+    if total < enough and total == n:
+        raise ValueError(describe_too_few_rows(k, n, n))
     if total < enough:
-        raise ValueError(describe_too_few_rows(k, n, n) if total == n else describe_too_little_weight(k, n, total))
-    return min(n, int(np.searchsorted(cumulative_weight, enough)) + 1)
+        raise ValueError(describe_too_little_weight(k, n, total))
+    rows = int(np.searchsorted(cumulative_weight, enough)) + 1
+    return min(n, rows)
 
 
 def select_sample_weights(
@@ -58,11 +61,14 @@ def select_sample_weights(
     ndarray of shape (m, K)
         0 for rows that do not take part.
     """
-    own = np.where(rows == PADDING_ROW, 0.0, weight[rows])  # (m, K)
+    padding = rows == PADDING_ROW
+    own = np.where(padding, 0.0, weight[rows])  # (m, K)
     total = np.cumsum(own, axis=1)  # (m, K)
     if not whole_ties:
         still_needed = k - (total - own)
         return np.clip(still_needed, 0.0, own)
+
+    # Of the row at which k is reached only the distance matters: all rows up to it vote.
     last = np.argmax(total >= k * (1 - SUM_MARGIN), axis=1)  # (m,)
     last_distance = distance[np.arange(last.size), last]  # (m,)
     return np.where(distance <= last_distance[:, None], own, 0.0)

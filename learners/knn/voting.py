@@ -86,12 +86,14 @@ def _compute_gaussian_votes(distance: np.ndarray, bandwidth: float) -> np.ndarra
         nearest = scaled[:, :1]  # (m, 1)
         exponent = (scaled - nearest) * (scaled + nearest) / 2
     exponent = np.where(np.isnan(exponent), np.inf, exponent)  # of infinite distances
-    return np.where(distance == distance[:, :1], 1.0, np.exp(-exponent))
+    as_near = distance == distance[:, :1]
+    return np.where(as_near, 1.0, np.exp(-exponent))
 
 
 def _call_weights(weights: Callable[[np.ndarray], Any], distance: np.ndarray) -> np.ndarray:
     votes = np.asarray(weights(distance.copy()), dtype=np.float64)
-    if votes.shape != distance.shape or not (np.isfinite(votes).all() and (votes >= 0).all()):
+    valid = np.isfinite(votes) & (votes >= 0)
+    if votes.shape != distance.shape or not valid.all():
         raise ValueError(
             f"weights: the callable must turn distances of shape {distance.shape} into as many finite numbers "
             f"of at least 0; it gave an array of shape {votes.shape} (is there a 1/d at d = 0?)."

@@ -58,6 +58,7 @@ def fit_metric(
             return CallableMetric(metric, given)
         return fit_mahalanobis(C, nominal, given)
 
+    # A column of weight 0 takes no part: its cells are not even compared.
     weight = _check_feature_weights(feature_weights, C.shape[0])  # (d,)
     columns = np.flatnonzero(weight)  # (e,)
     if columns.size < C.shape[0]:
@@ -89,7 +90,8 @@ def _check_feature_weights(feature_weights: Any, d: int) -> np.ndarray:
     weight = np.asarray(feature_weights, dtype=np.float64)
     if weight.shape != (d,):
         raise ValueError(f"feature_weights has shape {weight.shape}, but X has {d} features: give one weight for each.")
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+    valid = np.isfinite(weight) & (weight >= 0)
+    if not valid.all() or not weight.any():
         raise ValueError("feature_weights must be finite and not negative, and at least one above 0.")
     return weight
 
@@ -110,7 +112,8 @@ def _invert_ranges(C: np.ndarray) -> np.ndarray:
     """Return 1 / range of each column of C (e, n): shape (e,), 0 for a constant column, which separates no rows."""
     half = compute_half_ranges(C)
     varies = half > MIN_HALF_RANGE
-    return np.where(varies, 0.5 / np.where(varies, half, 1.0), 0.0)
+    divisor = np.where(varies, half, 1.0)
+    return np.where(varies, 0.5 / divisor, 0.0)
 
 
 def _fit_p_norm(

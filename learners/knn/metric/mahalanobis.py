@@ -45,7 +45,9 @@ def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -
         scale = np.ones(d)
         V = _check_covariance(next(iter(given.values())), d)
     else:
-        scale = np.array([1 / choose_unit(half) for half in compute_half_ranges(C).tolist()])  # (d,)
+        # The unit of a column cancels out, so each is scaled to a size whose square is a float.
+        half_ranges = compute_half_ranges(C)
+        scale = np.array([1 / choose_unit(half) for half in half_ranges.tolist()])  # (d,)
         V = _estimate_covariance(C, scale)
 
     lower = _factor_covariance(V)
@@ -56,7 +58,8 @@ def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -
 
 def _check_covariance(V: Any, d: int) -> np.ndarray:
     V = np.asarray(V, dtype=np.float64)
-    if V.shape != (d, d) or not np.isfinite(V).all() or not np.allclose(V, V.T):
+    valid = V.shape == (d, d) and np.isfinite(V).all()
+    if not valid or not np.allclose(V, V.T):
         raise ValueError(f"metric_params: V or VI must be a finite symmetric ({d}, {d}) matrix; its shape: {V.shape}.")
     return V
 
@@ -65,7 +68,8 @@ def _estimate_covariance(C: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return the sample covariance, with n - 1, of rows C (d, n) after scaling: shape (d, d)."""
     if C.shape[1] < 2:
         raise ValueError("metric='mahalanobis' learns the covariance and needs 2 rows; training has 1 sample. Give V.")
-    return np.atleast_2d(np.cov(C * scale[:, None], ddof=1))
+    scaled = C * scale[:, None]  # (d, n)
+    return np.atleast_2d(np.cov(scaled, ddof=1))
 
 
 def _factor_covariance(V: np.ndarray) -> np.ndarray:
@@ -74,6 +78,7 @@ def _factor_covariance(V: np.ndarray) -> np.ndarray:
         lower = np.linalg.cholesky(V)
     except np.linalg.LinAlgError:
         lower = np.zeros_like(V)
+
     # The squared pivot is the part of the column's variance that the columns before it do not explain.
     unexplained = np.square(np.diag(lower))  # (d,)
     if not (unexplained > MIN_UNEXPLAINED_VARIANCE * np.diag(V)).all():

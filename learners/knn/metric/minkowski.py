@@ -112,7 +112,7 @@ class MinkowskiMetric(Metric):
         smallest = np.fmin.reduce(measured, axis=None, initial=0.0)
         if max(largest, -smallest) > MAX_COORDINATE:
             raise ValueError(
-                f"X has values more than {MAX_COORDINATE:g} times what sets the training rows apart: "
+                f"X has values more than {MAX_COORDINATE:g} times as large as the differences between training rows: "
                 "no distance can be computed from them; correct or drop those rows."
             )
 
@@ -120,7 +120,9 @@ class MinkowskiMetric(Metric):
         """Return all distances between Q (e, m) and T (e, n): shape (m, n)."""
 
         def subtract_column(j: int) -> np.ndarray:
-            return self._subtract_cells(j, Q[j][:, None], T[j][None, :], missing)
+            queries = Q[j][:, None]  # (m, 1)
+            rows = T[j][None, :]  # (1, n)
+            return self._subtract_cells(j, queries, rows, missing)
 
         return self.compute_norm(subtract_column, missing=missing)
 
@@ -154,7 +156,8 @@ class MinkowskiMetric(Metric):
 
         # |x|^p may exceed the range of floats, so differences are first divided by the largest.
         largest = self._sum_powers(subtract_column, np.inf, missing)
-        divisor = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+        divisible = (largest > 0) & np.isfinite(largest)
+        divisor = np.where(divisible, largest, 1.0)
         total = self._sum_powers(lambda j: subtract_column(j) / divisor, self.p, missing)
         return divisor * total ** (1 / self.p)
 
@@ -164,7 +167,8 @@ class MinkowskiMetric(Metric):
             return a - b
         difference = (a != b) * self.factor[j]
         if missing:
-            return np.where(np.isnan(a) | np.isnan(b), np.nan, difference)
+            absent = np.isnan(a) | np.isnan(b)
+            difference[absent] = np.nan
         return difference
 
     def _sum_powers(self, subtract_column: Callable[[int], np.ndarray], p: float, missing: bool) -> np.ndarray:
@@ -183,6 +187,7 @@ class MinkowskiMetric(Metric):
             _raise_magnitudes(term, p)
             total = term if total is None else accumulate(total, term, out=total)
         assert total is not None  # a metric has at least one column
+        # What is missing is assumed to differ as much as what is present.
         if missing:
             comparable = present_weight > 0
             if p != np.inf:

@@ -17,7 +17,9 @@ def compute_half_ranges(C: np.ndarray) -> np.ndarray:
 
     Both are halved first, since the range itself may overflow.
     """
-    half: np.ndarray = np.fmax.reduce(C, axis=1) / 2 - np.fmin.reduce(C, axis=1) / 2
+    largest = np.fmax.reduce(C, axis=1)  # (d,)
+    smallest = np.fmin.reduce(C, axis=1)  # (d,)
+    half = largest / 2 - smallest / 2
     return np.where(np.isnan(half), 0.0, half)
 
 

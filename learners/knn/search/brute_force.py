@@ -102,7 +102,8 @@ class BruteForce(Search):
         rows = []
         distances = []
         for start in range(0, Q.shape[1], step):
-            tile = self.metric.measure_all_pairs(Q[:, start : start + step], self.T, missing=missing)
+            block = Q[:, start : start + step]
+            tile = self.metric.measure_all_pairs(block, self.T, missing=missing)  # (block, n)
             query, row = select_nearest(tile, k, whole_ties=whole_ties)
             queries.append(query + start)
             rows.append(row)

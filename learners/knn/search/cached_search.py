@@ -49,6 +49,7 @@ class CachedSearch(Search):
         """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
         if k > self.max_k:
             return self.search.find_nearest(Q, k, whole_ties=whole_ties)
+        # A block is looked up by its first query, and then compared as a whole.
         key = (whole_ties, Q.shape, Q[:, 0].tobytes())
         cached = self._cache.get(key)
         if cached is not None and _have_same_bits(cached[0], Q):
@@ -68,5 +69,6 @@ class CachedSearch(Search):
 
 def _have_same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Return whether tables a and b of one shape hold the same bits; a missing cell then equals itself."""
-    same_bits = a.view(np.int64) == np.ascontiguousarray(b).view(np.int64)
-    return bool(same_bits.all())
+    bits_a = a.view(np.int64)
+    bits_b = np.ascontiguousarray(b).view(np.int64)
+    return bool((bits_a == bits_b).all())

@@ -62,6 +62,7 @@ class Float32Prefilter:
     """
 
     def __init__(self, T: np.ndarray) -> None:
+        # A row far from all others is set apart before the radius is measured, which it would determine.
         self.centre = _compute_sample_medians(T)
         squares = self._measure_squares(T)  # (n,)
         outlying = _find_outliers(squares)
@@ -94,9 +95,13 @@ class Float32Prefilter:
         # The scores are the products of [-2q, 1] with [z; ‖z‖²].
         augmented = np.ones((m, e + 1), dtype=np.float32)
         augmented[:, :-1] = -2 * scaled
-        error = _bound_score_error(norms, e)
-        query, near = select_candidates(augmented @ self.augmented_rows, k, 2 * error)
-        if query.size > m * (4 * k + self.near_rows.size // 16):
+        scores = augmented @ self.augmented_rows  # (m, near rows)
+
+        # The k-th smallest score and that of a neighbour may err in opposite directions.
+        error = _bound_score_error(norms, e)  # (m,)
+        query, near = select_candidates(scores, k, 2 * error)
+        few_per_query = 4 * k + self.near_rows.size // 16
+        if query.size > m * few_per_query:
             return None
         return self._add_far_rows(query, near, m)
 
@@ -120,7 +125,8 @@ class Float32Prefilter:
 
     def _augment_rows(self, T: np.ndarray, near_squares: np.ndarray) -> np.ndarray:
         """Return [z; ‖z‖²] for the near rows of T (e, n): shape (e + 1, near rows), float32."""
-        augmented = np.empty((T.shape[0] + 1, self.near_rows.size), dtype=np.float32)
+        e = T.shape[0]
+        augmented = np.empty((e + 1, self.near_rows.size), dtype=np.float32)
         rows = self.near_rows if self.far_rows.size else None
         for part, offsets in self._iterate_offsets(T, rows):
             np.divide(offsets, self.radius, out=augmented[:-1, part], casting="same_kind")

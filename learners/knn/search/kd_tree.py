@@ -71,15 +71,20 @@ class KDTree(Search):
                 children.append(LEAF)
                 continue
             children.append(len(slices))
-            half = (stop - start) // 2
-            around_median = np.argpartition(points[widest], half)
-            self.order[start:stop] = self.order[start:stop][around_median]
-            slices.append((start, start + half))
-            slices.append((start + half, stop))
+            middle = self._divide_slice(start, stop, points[widest])
+            slices.append((start, middle))
+            slices.append((middle, stop))
         self.start, self.stop = np.array(slices).T.copy()
         self.child = np.array(children)
         self.low = np.array(lows).T.copy()
         self.high = np.array(highs).T.copy()
+
+    def _divide_slice(self, start: int, stop: int, cells: np.ndarray) -> int:
+        """Put the rows of a slice with the smaller half of cells (rows,) first; return where the halves meet."""
+        half = (stop - start) // 2
+        around_median = np.argpartition(cells, half)
+        self.order[start:stop] = self.order[start:stop][around_median]
+        return start + half
 
     def choose_block_size(self, *, whole_ties: bool) -> int:
         """Return the number of queries to search for at once."""
@@ -106,6 +111,8 @@ class KDTree(Search):
             left_distance = self._measure_box_distances(Q, query, left)
             right_distance = self._measure_box_distances(Q, query, left + 1)
             nearer = left + (right_distance < left_distance)
+
+            # A child of fewer rows has no k-th nearest, so the query stays at the parent.
             large_enough = self.stop[nearer] - self.start[nearer] >= k
             query = query[large_enough]
             node[query] = nearer[large_enough]
@@ -150,6 +157,7 @@ class KDTree(Search):
         first = np.cumsum(size) - size
         place = np.arange(size.sum()) - np.repeat(first, size)  # of each row within its leaf
         row = self.order[np.repeat(self.start[leaf], size) + place]
-        query, row = sort_pairs(np.repeat(query, size), row, self.T.shape[1])
+        query = np.repeat(query, size)
+        query, row = sort_pairs(query, row, self.T.shape[1])
         distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
         return rank_pairs(query, row, distance, Q.shape[1], k, whole_ties=whole_ties)

@@ -32,9 +32,11 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
     query, column : ndarrays of equal length
         At least k columns for each query, ties at the k-th place among them; ``query`` does not decrease.
     """
-    minima, height = _compute_bucket_minima(scores, k)
     n = scores.shape[1]
+    minima, height = _compute_bucket_minima(scores, k)
     width = n // height
+
+    # A score up to this bound may belong to a neighbour.
     kth_minimum = np.partition(minima, k - 1, axis=1)[:, k - 1]  # (m,)
     bound = kth_minimum + slack.astype(scores.dtype)  # (m,)
 
@@ -45,8 +47,10 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
     single = np.flatnonzero(bucket >= width)  # the last columns, each a bucket of its own
     column[single] = bucket[single, None] + (height - 1) * width
 
-    position = column + (query * n)[:, None]
-    near = scores.ravel().take(position) <= bound.take(query)[:, None]
+    # Of the buckets that remain each column is compared with the bound; a single column counts once.
+    position = column + (query * n)[:, None]  # (near buckets, height)
+    bucket_bound = bound.take(query)[:, None]
+    near = scores.ravel().take(position) <= bucket_bound
     near[single, 1:] = False
     candidates = position.ravel().take(np.flatnonzero(near))
     return np.divmod(candidates, n)
@@ -63,7 +67,8 @@ def select_nearest(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[
     minima, _ = _compute_bucket_minima(distances, k)
     bound = np.partition(minima, k - 1, axis=1)[:, k - 1 : k]  # (m, 1), at least the k-th smallest distance
     near = distances <= bound
-    if not whole_ties and np.count_nonzero(near) > 4 * k * near.shape[0]:
+    many = 4 * k * near.shape[0]
+    if not whole_ties and np.count_nonzero(near) > many:
         # There may be thousands of ties, of which the first k suffice.
         tied = distances == bound
         place_among_ties = np.cumsum(tied, axis=1, dtype=np.int32)  # from 1
@@ -82,11 +87,13 @@ def _compute_bucket_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]
     height : int
     """
     m, n = scores.shape
+    # About √(2kn) buckets balance the scan of their minima and that of the columns in k buckets.
     height = max(1, int(np.sqrt(n / (2 * k))))
     width = n // height
     buckets = scores[:, : height * width].reshape(m, height, width)
     last_columns = scores[:, height * width :]
-    return np.concatenate([buckets.min(axis=1), last_columns], axis=1), height
+    minima = np.concatenate([buckets.min(axis=1), last_columns], axis=1)
+    return minima, height
 
 
 def sort_pairs(query: np.ndarray, row: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +134,7 @@ def rank_pairs(
 
     # A stable sort leaves rows at equal distances in ascending order.
     order = np.argsort(distances, axis=1, kind="stable")
-    order = order + np.arange(0, rows.size, width)[:, None]  # positions in the flattened table
+    order += np.arange(0, rows.size, width)[:, None]  # positions in the flattened table
     return take_top_k(rows.take(order), distances.take(order), k, whole_ties=whole_ties)
 
 

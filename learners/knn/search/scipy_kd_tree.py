@@ -75,6 +75,7 @@ class SciPyKDTree(Search):
             return self._find_whole_ties(Q, k)
         if has_missing(Q):
             return self._search_exhaustively(Q, k)
+        # One more than k, since only a farther row shows that no other is as near as the k-th.
         rows, distances, certain = self._rank_candidates(Q, k, k + 1, whole_ties=False)
         for candidates in self._increase_candidates(k):
             if certain.all():
@@ -128,7 +129,10 @@ class SciPyKDTree(Search):
         m = Q.shape[1]
         n = self.T.shape[1]
         candidates = min(candidates, n)
-        reach, row = self._tree.query(Q.T, k=np.arange(1, candidates + 1), p=self.metric.p)  # both (m, candidates)
+        places = np.arange(1, candidates + 1)
+        reach, row = self._tree.query(Q.T, k=places, p=self.metric.p)  # both (m, candidates)
+
+        # Our own distances decide; the rows that the tree left out are at least as far as its last.
         row = np.sort(row, axis=1).ravel()
         query = np.repeat(np.arange(m), candidates)
         distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)

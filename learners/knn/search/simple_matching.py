@@ -40,14 +40,20 @@ MAX_VALUES_PER_COLUMN = 32
 
 def can_count_matches(metric: Metric, T: np.ndarray) -> TypeGuard[MinkowskiMetric]:
     """Return whether a count of matches gives the distances between rows T (e, n), at less cost than comparing."""
-    if not isinstance(metric, MinkowskiMetric) or not metric.nominal.all() or metric.p not in (1.0, 2.0):
+    if not isinstance(metric, MinkowskiMetric):
+        return False
+    if metric.p not in (1.0, 2.0) or not metric.nominal.all():
         return False
     e, n = T.shape
+    largest_key = (e + 1) * n
     equal_weights = not np.ptp(metric.factor)
-    if not equal_weights or (e + 1) * n >= MAX_EXACT_INTEGER or small_integers(T) is None:
+    if not equal_weights or largest_key >= MAX_EXACT_INTEGER:
+        return False
+    if small_integers(T) is None:
         return False
     v = int(_count_codes(T).sum())
-    return 0 < v <= MAX_VALUES_PER_COLUMN * e and (v + 1) * n <= MAX_ONE_HOT_CELLS
+    few_values = 0 < v <= MAX_VALUES_PER_COLUMN * e
+    return few_values and (v + 1) * n <= MAX_ONE_HOT_CELLS
 
 
 class SimpleMatchingSearch(BruteForce):
@@ -81,8 +87,9 @@ class SimpleMatchingSearch(BruteForce):
         keys = self._compute_keys(Q)  # (m, n)
         slack = np.zeros(len(keys))
         if whole_ties:
-            # Up to the largest key of a row that has as many mismatches as the k-th.
-            kth_row = np.partition(keys, k - 1, axis=1)[:, k - 1] % n
+            # The bound rises to the largest key of a row that has as many mismatches as the k-th.
+            kth_key = np.partition(keys, k - 1, axis=1)[:, k - 1]  # (m,)
+            kth_row = kth_key % n
             slack = n - 1 - kth_row
         query, row = sort_pairs(*select_candidates(keys, k, slack), n)
         mismatches = (keys[query, row] // n).astype(np.intp)
@@ -102,12 +109,15 @@ class SimpleMatchingSearch(BruteForce):
 
     def _encode_one_hot(self, codes: np.ndarray, one: float) -> np.ndarray:
         """Encode rows of codes (e, m) as vectors (v, m) with the given number for one; unknown values become zeros."""
-        vectors = np.zeros((int(self._codes_per_column.sum()), codes.shape[1]), dtype=np.float32)
-        first = np.cumsum(self._codes_per_column) - self._codes_per_column  # (e,)
-        for position, size, column in zip(first, self._codes_per_column, codes, strict=True):
-            is_code = (column >= 0) & (column < size) & (column == np.floor(column))
-            known = np.flatnonzero(is_code)
-            vectors[position + column[known].astype(np.intp), known] = one
+        sizes = self._codes_per_column
+        v = int(sizes.sum())
+        vectors = np.zeros((v, codes.shape[1]), dtype=np.float32)
+        first = np.cumsum(sizes) - sizes  # (e,), each column's first place in a vector
+        for start, size, column in zip(first, sizes, codes, strict=True):
+            in_range = (column >= 0) & (column < size)
+            known = np.flatnonzero(in_range & (column == np.floor(column)))
+            place = start + column[known].astype(np.intp)
+            vectors[place, known] = one
         return vectors
 
 
