@@ -51,13 +51,19 @@ class OptunaSweeper(Sweeper):
         self._settings = settings
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Take what Hydra gives."""
-        self._given = hydra_context, task_function, config
+        """Keep what Hydra gives; the task function is a `bakeoff.pipeline.cli.hydra_task.HydraTask`."""
+        self._context = hydra_context
+        self._task = task_function
+        self._config = config
 
     def sweep(self, arguments: list[str]) -> None:
-        """Run a study; the task holds the arguments of its jobs, and is told what became of them."""
+        """Run a study and hand the outcomes of its jobs to the task."""
         if find_spec("optuna") is None:
             raise UserError('hydra/sweeper=optuna needs Optuna, which is not installed: pip install "bakeoff[optuna]".')
-        from bakeoff.pipeline.study.sweeper import Settings, sweep
+        from bakeoff.pipeline.cli.hydra_task import HydraTask
+        from bakeoff.pipeline.study.sweeper import Settings, run_study
 
-        sweep(Settings(**self._settings), *self._given)
+        task = self._task
+        assert isinstance(task, HydraTask)
+        assert task.sweep_input is not None
+        task.outcomes += run_study(Settings(**self._settings), self._context, task.sweep_input, self._config)

@@ -1,6 +1,9 @@
-"""Hydra looks for its plugins in this folder alone; what the sweeper does is in `bakeoff.pipeline.sweep.plugin`.
+"""The sweeper of plain sweeps.
 
-Hydra runs this file before it is a module: annotations must not be postponed, for dataclasses would look them up there.
+Hydra looks for its plugins in this folder only; the work is done in `bakeoff.pipeline.sweep`.
+
+Hydra runs this file before it is a module: annotations must not be postponed, because dataclasses would look them up
+there.
 """
 
 from dataclasses import dataclass
@@ -13,32 +16,40 @@ from omegaconf import DictConfig
 
 @dataclass
 class SweeperConf:
-    """What may be set under ``hydra.sweeper``: further overrides, as in Hydra's own sweeper."""
+    """The keys of ``hydra.sweeper``: further overrides, as in Hydra's own sweeper."""
 
     _target_: str = "hydra_plugins.bakeoff_sweeper.PlanningSweeper"
     params: dict[str, str] | None = None
 
 
 class PlanningSweeper(Sweeper):
-    """Checks every job of a sweep before the first one runs, and runs each once.
+    """Checks all jobs of a sweep before the first one runs, and runs each once.
 
     Parameters
     ----------
     params : mapping of str to str, optional
+        Further overrides; those of the command line take precedence.
     """
 
     def __init__(self, params: dict[str, str] | None = None) -> None:
         self._params = dict(params or {})
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Take what Hydra gives."""
-        self._given = hydra_context, task_function, config
+        """Keep what Hydra gives; the task function is a `bakeoff.pipeline.cli.hydra_task.HydraTask`."""
+        self._context = hydra_context
+        self._task = task_function
+        self._config = config
 
     def sweep(self, arguments: list[str]) -> None:
-        """Run a sweep; the task holds the arguments of its jobs, and is told what became of them."""
-        from bakeoff.pipeline.sweep.plugin import sweep
+        """Run the sweep and hand the outcomes of its jobs to the task."""
+        from bakeoff.pipeline.cli.hydra_task import HydraTask
+        from bakeoff.pipeline.sweep.plugin import run_hydra_sweep
 
-        sweep([f"{key}={value}" for key, value in self._params.items()], *self._given)
+        task = self._task
+        assert isinstance(task, HydraTask)
+        assert task.sweep_input is not None
+        params = [f"{key}={value}" for key, value in self._params.items()]
+        task.outcomes += run_hydra_sweep(params, self._context, task.sweep_input, self._config)
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="bakeoff", node=SweeperConf, provider="bakeoff")

@@ -1,4 +1,4 @@
-"""``bakeoff list``: what can be chosen, a line each, read from the first comment of each YAML."""
+"""``bakeoff list``: the options of each group, each with the first comment of its YAML file."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from bakeoff.pipeline.config.options import GROUPS, options
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
-def print_options(words: Sequence[str]) -> int:
-    """Print the options of the named group, or of all; return the exit code.
+def list_options(words: Sequence[str]) -> int:
+    """Print the options of the named groups, or of all groups; return the exit code.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Names of groups.
 
     Raises
     ------
     UserError
-        No such group.
+        There is no such group.
     """
     for group in words:
         if group not in GROUPS:
-            raise UserError(f"list {group}: no such group. {did_you_mean(group, GROUPS)}")
+            raise UserError(f"list {group}: there is no such group. {did_you_mean(group, GROUPS)}")
     for group in words or GROUPS:
-        entries = options(group)
-        width = max(map(len, entries), default=0)
+        sentences = options(group)
+        width = max(map(len, sentences), default=0)
         print(f"{group}=")
-        for name, sentence in entries.items():
+        for name, sentence in sentences.items():
             print(f"  {name:<{width}}  {sentence}")
     return 0

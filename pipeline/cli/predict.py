@@ -1,4 +1,4 @@
-"""``bakeoff predict``: the model of a run, applied to a file."""
+"""``bakeoff predict``: apply the model of a run to the rows of a file."""
 
 from __future__ import annotations
 
@@ -7,60 +7,60 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import parse
+from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LATEST = "latest"
+POSITIONS = ("RUN", "FILE")
+KEYS = ("output", "tracking.uri", "tracking.experiment", "separator")
 
 
 def predict_file(words: Sequence[str]) -> int:
-    """Write the predictions of a run's model for each row of a file, with probabilities where there are any.
+    """Write the predictions of a run's model for each row of a file, with probabilities where the model has them.
 
     Parameters
     ----------
     words : sequence of str
-        ``RUN FILE [output=FILE] [tracking.uri=URI]``; RUN is a run's id, or ``latest``.
+        ``RUN FILE [output=FILE] [tracking.uri=URI] [tracking.experiment=NAME] [separator=;]``; RUN is the id of a run,
+        or ``latest``.
 
     Raises
     ------
     UserError
-        No such run, no model in it, or columns that the file lacks.
+        There is no such run, it has no model, or the file lacks a column.
     """
-    (run, path), values = parse(
-        "predict", words, ["RUN", "FILE"], ["output", "tracking.uri", "tracking.experiment", "separator"]
-    )
+    (run, path), values = parse_arguments("predict", words, POSITIONS, KEYS)
     from bakeoff.pipeline.stages.dataset import read_file, require_file
     from bakeoff.pipeline.tracking import load_model
 
     file = Path(path).expanduser()
     require_file(file)
-    model, kinds = load_model(run, values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"))
-    nominal = [name for name, kind in kinds.items() if kind == "string"]
-    frame = read_file(file, values.get("separator", ","), nominal)
-    target = Path(values.get("output", f"{Path(path).stem}.predictions.csv")).expanduser()
-    table = predict_table(model, kinds, frame)
+    model, column_types = load_model(run, values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"))
+    nominal = [name for name, column_type in column_types.items() if column_type == "string"]
+    rows = read_file(file, values.get("separator", ","), nominal)
+    predictions = predict_table(model, column_types, rows)
+    target = Path(values.get("output", f"{file.stem}.predictions.csv")).expanduser()
     try:
-        table.to_csv(target, index=False)
+        predictions.to_csv(target, index=False)
     except OSError as error:
         raise UserError(f"predict: output={str(target)!r} cannot be written: {error}") from error
-    print(f"{len(table)} predictions in {target}", file=sys.stderr)
+    print(f"{len(predictions)} predictions in {target}", file=sys.stderr)
     return 0
 
 
-def predict_table(model: Any, kinds: dict[str, str], frame: pd.DataFrame) -> pd.DataFrame:
+def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) -> pd.DataFrame:
     """Predict for each row of a table.
 
     Parameters
     ----------
     model : estimator
         Fitted.
-    kinds : dict of str to str
-        The columns the model takes: ``double`` or ``string``.
-    frame : DataFrame of shape (m, at least d)
-        Further columns are left alone.
+    column_types : dict of str to str
+        The columns that the model takes: ``double`` or ``string``.
+    rows : DataFrame of shape (m, at least d)
+        Further columns are ignored.
 
     Returns
     -------
@@ -70,24 +70,26 @@ def predict_table(model: Any, kinds: dict[str, str], frame: pd.DataFrame) -> pd.
     Raises
     ------
     UserError
-        A column is missing or of the wrong kind, or the learner cannot take a cell.
+        A column is missing or of the wrong type, or the learner does not accept a value.
     """
     import pandas as pd
 
     from bakeoff.pipeline.stages.dataset import with_kinds
 
-    present = [str(column) for column in frame.columns]
-    for name in kinds:
-        if name not in present:
+    given = [str(column) for column in rows.columns]
+    for name in column_types:
+        if name not in given:
             raise UserError(
-                f"predict: the file has no column {name!r}, which the model needs. {did_you_mean(name, present)}"
+                f"predict: the file has no column {name!r}, which the model needs. {did_you_mean(name, given)}"
             )
-    numeric = [name for name, kind in kinds.items() if kind == "double"]
-    X = with_kinds(frame[list(kinds)], numeric=numeric, nominal=[name for name in kinds if name not in numeric])
+    numeric = [name for name, column_type in column_types.items() if column_type == "double"]
+    nominal = [name for name in column_types if name not in numeric]
+    X = with_kinds(rows[list(column_types)], numeric=numeric, nominal=nominal)  # (m, d)
     try:
         table = pd.DataFrame({"prediction": model.predict(X)})
         if hasattr(model, "predict_proba"):
-            for label, column in zip(model.classes_, model.predict_proba(X).T, strict=True):
+            probabilities = model.predict_proba(X)  # (m, c)
+            for label, column in zip(model.classes_, probabilities.T, strict=True):
                 table[f"probability_{label}"] = column
     except ValueError as error:
         raise UserError(f"predict: {error}") from error

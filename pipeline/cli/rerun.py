@@ -1,42 +1,67 @@
-"""``bakeoff rerun --failed``: the jobs of earlier sweeps that did not finish, read from the store."""
+"""``bakeoff rerun --failed``: run the jobs of earlier sweeps that did not finish, as the store lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from bakeoff.pipeline.cli.run import run_experiments
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import open_store
 
-OWN = ("sweep", "tracking.uri", "tracking.experiment")
+FLAG = "--failed"
+STORE_KEYS = ("tracking.uri", "tracking.experiment")
+OWN_KEYS = ("sweep", *STORE_KEYS)
+"""Keys that say which jobs are meant; all others are keys of the new sweep."""
 
 
-def failed_jobs(words: Sequence[str]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Return the overrides of each job that failed, and the words that are left for the sweep.
+def rerun_failed_jobs(words: Sequence[str]) -> int:
+    """Run the jobs that failed and were never finished as a new sweep; return the exit code.
 
     Parameters
     ----------
     words : sequence of str
         ``--failed``, and optionally ``sweep=NAME``, ``tracking.uri=URI``, ``tracking.experiment=NAME`` and keys of
-        sweeps, such as ``workers=2``.
+        sweeps such as ``workers=2``.
 
     Raises
     ------
     UserError
-        ``--failed`` is not there, or there is no store.
+        ``--failed`` is missing, or there is no store.
     """
-    if "--failed" not in words:
+    if FLAG not in words:
         raise UserError(
-            "rerun: say what to run again; the form is: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
+            "rerun: say which jobs to run again; the form is: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
         )
-    given = dict(word.split("=", 1) for word in words if word.split("=", 1)[0] in OWN and "=" in word)
+    given = dict(word.split("=", 1) for word in words if _key_of(word) in OWN_KEYS and "=" in word)
+    jobs = find_failed_jobs(given)
+    if not jobs:
+        print("nothing failed that is not finished by now")
+        return 0
+    sweep_words = [word for word in words if word != FLAG and _key_of(word) not in OWN_KEYS]
+    return run_experiments(["--multirun", *sweep_words], jobs)
+
+
+def find_failed_jobs(given: dict[str, str]) -> list[tuple[str, ...]]:
+    """Return the overrides of each job that failed, with the given store in the place of its own.
+
+    Parameters
+    ----------
+    given : dict of str to str
+        Values of `OWN_KEYS`.
+    """
     store = open_store(given.get("tracking.uri"), given.get("tracking.experiment", "bakeoff"), create=False)
     history.end_orphans(store)
-    stored = [f"{key}={value}" for key, value in given.items() if key != "sweep"]
-    jobs = [_with(overrides, stored) for overrides in history.find_failed_jobs(store, given.get("sweep"))]
-    return jobs, [word for word in words if word != "--failed" and word.split("=", 1)[0] not in OWN]
+    store_words = [f"{key}={given[key]}" for key in STORE_KEYS if key in given]
+    failed = history.find_failed_jobs(store, given.get("sweep"))
+    return [_replace_keys(overrides, store_words) for overrides in failed]
 
 
-def _with(overrides: Sequence[str], further: Sequence[str]) -> tuple[str, ...]:
-    keys = {word.split("=", 1)[0] for word in further}
-    return (*(word for word in overrides if word.split("=", 1)[0] not in keys), *further)
+def _replace_keys(overrides: Iterable[str], replacements: Sequence[str]) -> tuple[str, ...]:
+    keys = {_key_of(word) for word in replacements}
+    kept = [word for word in overrides if _key_of(word) not in keys]
+    return (*kept, *replacements)
+
+
+def _key_of(word: str) -> str:
+    return word.split("=", 1)[0]

@@ -1,44 +1,69 @@
-"""A single run: one job with its scores on the screen."""
+"""``bakeoff [KEY=VALUE ...]``: run one experiment, or with ``-m`` a sweep."""
 
 from __future__ import annotations
 
-import gc
-import traceback
-from collections.abc import Mapping
-from typing import Any
+import os
+import sys
+from collections.abc import Mapping, Sequence
 
-from bakeoff.pipeline.cli.screen import Screen
-from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.job import PartCache, execute_job, prepare_job
-from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
+from bakeoff.pipeline.cli.main import VERBS
+from bakeoff.pipeline.errors import UserError, did_you_mean
+
+MULTIRUN_FLAGS = ("-m", "--multirun")
+MODES: Mapping[str, Sequence[str]] = {"hydra.mode=MULTIRUN": ["--multirun"], "hydra.mode=RUN": []}
+"""Hydra's overrides that ask for a sweep or for a single run, and the flags that replace them."""
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+OPTION_PREFIXES = ("-", "~", "+")
+"""First characters of flags and of overrides that delete or add a key."""
 
 
-def run_alone(spec: Mapping[str, Any], invocation: Invocation, tracebacks: bool = False) -> JobOutcome:
-    """Run one job, show its scores, and turn whatever it raises into its outcome.
+def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None) -> int:
+    """Compose and run the experiment or the sweep that a command line describes, and return the exit code.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Flags and overrides.
+    jobs : sequence of sequence of str, optional
+        The overrides of each job of a sweep; by default they are made from `words`.
 
     Raises
     ------
-    KeyboardInterrupt
-        Ctrl-C or SIGTERM; the run ended KILLED.
+    UserError
+        The command line is invalid, or none of its jobs can run.
     """
-    name, screen, resources = " ".join(invocation.overrides) or "default", Screen(), PartCache()
-    gc.freeze()  # what was imported is no garbage: looking through it once is a twentieth of a short run
-    try:
-        prepared = prepare_job(spec, invocation, resources)
-        tracker = resources.tracker(prepared.spec)
-        tracker.open()
-        gc.freeze()  # MLflow's part
-        screen.experiment(prepared.description.name, prepared.experiment)
-        result = execute_job(prepared, tracker, screen.watch)
-    except UserError as refusal:
-        return JobOutcome(invocation.number, name, REFUSED, str(refusal))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        if tracebacks:
-            traceback.print_exc()
-        return JobOutcome(invocation.number, name, FAILED, f"{type(error).__name__}: {error}")
-    screen.scores(result.experiment, result.folds, result.model)
-    screen.kept(result.run_id, tracker.store)
-    return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)
+    _require_option(words)
+    words = [flag for word in words for flag in MODES.get(word.lstrip("+"), [word])]
+    is_sweep = any(flag in words for flag in MULTIRUN_FLAGS)
+    if is_sweep:
+        # The processors are shared by jobs and not by matrix products. NumPy reads the variables when it is loaded.
+        for variable in THREAD_VARIABLES:
+            os.environ.setdefault(variable, "1")
+
+    from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
+    from bakeoff.pipeline.config.invocation import split_sweep_words
+    from bakeoff.pipeline.config.schema import register_schema
+    from bakeoff.pipeline.sweep.jobs import exit_code
+    from bakeoff.pipeline.sweep.sweep_input import SweepInput
+
+    register_schema()
+    tracebacks = os.environ.get("HYDRA_FULL_ERROR") == "1"
+    if not is_sweep:
+        task = HydraTask(tracebacks)
+        run_hydra(task, words)
+        for outcome in task.outcomes:
+            if outcome.reason:
+                print(f"{outcome.kind}: {outcome.reason}", file=sys.stderr)
+        return exit_code(task.outcomes)
+
+    sweep_words, job_words = split_sweep_words(words)
+    task = HydraTask(tracebacks, SweepInput(job_words, jobs, tracebacks))
+    run_hydra(task, sweep_words)
+    return exit_code(task.outcomes)
+
+
+def _require_option(words: Sequence[str]) -> None:
+    """Reject a first word that is neither a flag nor an override: it is probably a misspelled verb."""
+    first = words[0] if words else ""
+    if first and "=" not in first and not first.startswith(OPTION_PREFIXES):
+        raise UserError(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")

@@ -1,4 +1,4 @@
-"""What a person sees: a bar over folds, a table of scores, and the command that opens the pages."""
+"""What a single run prints: a progress bar over folds, a table of scores, and the command that opens the UI."""
 
 from __future__ import annotations
 
@@ -13,64 +13,76 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.report import format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.tracking.store import Store
 
+PARTS = ("train", "validation", "test")
+
 
 class Screen:
-    """Scores go to standard output, progress and warnings to standard error."""
+    """Prints scores to standard output, progress and warnings to standard error."""
 
     def __init__(self) -> None:
         self._out = Console(highlight=False)
         self._err = Console(stderr=True, highlight=False)
 
-    def watch(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
-        """Yield the folds while a bar moves; the bar shows on a terminal only, and leaves nothing behind."""
-        count = MofNCompleteColumn()
-        columns = (TextColumn("{task.description}"), BarColumn(), count, TextColumn("folds"), TimeRemainingColumn())
-        with Progress(*columns, console=self._err, transient=True, disable=not self._err.is_terminal) as progress:
+    def track_folds(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
+        """Yield the folds and advance a progress bar, which is shown on a terminal only and removed at the end."""
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("folds"),
+            TimeRemainingColumn(),
+        )
+        is_hidden = not self._err.is_terminal
+        with Progress(*columns, console=self._err, transient=True, disable=is_hidden) as progress:
             task = progress.add_task(escape(title), total=total)
             for fold in folds:
                 progress.advance(task)
                 yield fold
 
-    def experiment(self, name: str, experiment: Experiment) -> None:
-        """Say what is about to run."""
+    def show_experiment(self, name: str, experiment: Experiment) -> None:
+        """Print the name of the run and its dataset."""
         self._out.print(f"[bold]{escape(name)}[/]\n{escape(experiment.dataset.describe())}", soft_wrap=True)
 
-    def scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Show each metric on each part: mean ± standard deviation over folds."""
+    def show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
+        """Print each metric on each part as mean ± standard deviation over folds, and the warnings of the learner."""
         values = summarize_folds(experiment, folds)
-        parts = [part for part in ("train", "validation", "test") if f"{part}_{experiment.headline}" in values]
+        parts = [part for part in PARTS if f"{part}_{experiment.headline}" in values]
         table = Table("metric", *parts, box=None, pad_edge=False, header_style="bold")
         for column in table.columns[1:]:
             column.justify = "right"
         for name in experiment.metrics:
-            table.add_row(name, *(format_mean(values, f"{part}_{name}") for part in parts))
+            cells = [format_mean(values, f"{part}_{name}") for part in parts]
+            table.add_row(name, *cells)
         self._out.print(table)
-        self._cut(values)
-        chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in get_tuned_params(model).items())
-        if chosen:
-            self._out.print(f"tuned: {escape(chosen)}")
-        for warning in sorted({warning for fold in folds for warning in fold.model.warnings}):
+        self._show_pruning(values)
+        self._show_tuning(model)
+        warnings = {warning for fold in folds for warning in fold.model.warnings}
+        for warning in sorted(warnings):
             self._err.print(f"[yellow]warning:[/] {escape(warning)}")
 
-    def _cut(self, values: dict[str, float]) -> None:
-        if "pruning/leaves_before" in values:
-            self._out.print(
-                f"pruned: leaves {values['pruning/leaves_before']:g} → {values['pruning/leaves_after']:g}, "
-                f"depth {values['pruning/depth_before']:g} → {values['pruning/depth_after']:g}"
-            )
-
-    def kept(self, run_id: str | None, store: Store | None) -> None:
-        """Say where the run is and how to open the pages."""
+    def show_run(self, run_id: str | None, store: Store | None) -> None:
+        """Print the id of the run and the command that opens the UI; nothing if the run is not kept."""
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}", soft_wrap=True)
-        self._out.print(f"open  {open_command(store.uri)}", soft_wrap=True)
+        self._out.print(f"open  {ui_command(store.uri)}", soft_wrap=True)
 
-    def say(self, message: str) -> None:
-        """Print a line as it is."""
-        self._out.print(escape(message), soft_wrap=True)
+    def _show_pruning(self, values: dict[str, float]) -> None:
+        if "pruning/leaves_before" not in values:
+            return
+        sizes = [
+            f"{size} {values[f'pruning/{size}_before']:g} → {values[f'pruning/{size}_after']:g}"
+            for size in ("leaves", "depth")
+        ]
+        self._out.print(f"pruned: {', '.join(sizes)}")
+
+    def _show_tuning(self, model: FittedModel) -> None:
+        params = get_tuned_params(model)
+        if params:
+            chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in params.items())
+            self._out.print(f"tuned: {escape(chosen)}")
 
 
-def open_command(uri: str) -> str:
-    """Return the one command that opens MLflow's pages on a store."""
+def ui_command(uri: str) -> str:
+    """Return the command that opens the MLflow UI of a store."""
     return f"bakeoff ui tracking.uri={uri}"

@@ -1,19 +1,21 @@
-"""``bakeoff ui``: MLflow's pages on the store, on this machine only."""
+"""``bakeoff ui``: serve the MLflow UI of a store, to this machine only."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from bakeoff.pipeline.cli.arguments import parse
+from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, quiet_mlflow, store_uri
+from bakeoff.pipeline.tracking.store import quiet_mlflow, store_exists, store_uri
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = "5000"
 
 
-def open_pages(words: Sequence[str]) -> int:
-    """Serve the pages until Ctrl-C; a store that is a server already is only named.
+def serve_ui(words: Sequence[str]) -> int:
+    """Serve the UI until Ctrl-C; where the store is a server, which has a UI already, print its address.
 
     Parameters
     ----------
@@ -23,20 +25,20 @@ def open_pages(words: Sequence[str]) -> int:
     Raises
     ------
     UserError
-        There is no store yet, or the port is no number.
+        There is no store yet, or the port is not a number.
     """
-    _, values = parse("ui", words, [], ["tracking.uri", "port"])
+    _, values = parse_arguments("ui", words, [], ["tracking.uri", "port"])
     uri = store_uri(values.get("tracking.uri"))
     if uri.startswith(("http://", "https://")):
         print(f"the store is a server: open {uri}")
         return 0
-    if uri.startswith(SQLITE_PREFIX) and not Path(uri.removeprefix(SQLITE_PREFIX)).is_file():
+    if not store_exists(uri):
         raise UserError(f"ui: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
-    port = values.get("port", "5000")
+    port = values.get("port", DEFAULT_PORT)
     if not port.isdigit():
-        raise UserError(f"ui: port={port!r} must be a number, such as 5000.")
+        raise UserError(f"ui: port={port!r} must be a number, such as {DEFAULT_PORT}.")
     quiet_mlflow()
-    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # starts about five times faster
-    print(f"open http://127.0.0.1:{port}  (Ctrl-C ends it)", flush=True)
+    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # the server starts about five times faster
+    print(f"open http://{HOST}:{port}  (Ctrl-C ends it)", flush=True)
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri]
-    os.execv(sys.executable, [*command, "--host", "127.0.0.1", "--port", port, "--workers", "1"])
+    os.execv(sys.executable, [*command, "--host", HOST, "--port", port, "--workers", "1"])

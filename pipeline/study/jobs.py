@@ -53,7 +53,7 @@ class Jobs:
             if job is not None:
                 yield job
 
-    def judge(self, progress: JobProgress) -> bool:
+    def should_continue(self, progress: JobProgress) -> bool:
         """Report the mean over the folds so far; return whether the trial is worth another fold."""
         trial = self.trials.running[progress.number]
         value = self.trials.values(progress.metrics)[0]
@@ -79,13 +79,13 @@ class Jobs:
     def _job(self, trial: Trial, point: Point) -> Job | None:
         """Return the job of a trial; None if there is nothing to run, which is noted."""
         name = " ".join(point.overrides)
-        draft = self.composer.compose_job(
+        composed = self.composer.compose_job(
             trial.number, point.overrides, tuple(point.values), self.trials.study.study_name
         )
         try:
-            if draft.spec is None or draft.invocation is None:
-                raise draft.refusal or UserError(name)
-            job = self.runner.identify_job(trial.number, draft.spec, draft.invocation, asked=False)
+            if composed.spec is None or composed.invocation is None:
+                raise composed.error or UserError(name)
+            job = self.runner.identify_job(trial.number, composed.spec, composed.invocation, has_store_query=False)
         except UserError as refusal:
             self.trials.sign(trial, point, None)
             self.note(JobOutcome(trial.number, name, REFUSED, str(refusal)))
@@ -127,7 +127,7 @@ def shown(outcome: JobOutcome, objectives: Sequence[Objective]) -> JobOutcome:
     value, reason = f"{texts[0]}{more}", outcome.reason
     return replace(
         outcome,
-        reason=f"done already: {first.name} {value}" if outcome.kind == SKIPPED else reason,
+        reason=f"already done: {first.name} {value}" if outcome.kind == SKIPPED else reason,
         headline=first.name,
         value=value,
         score=metrics.get(first.name, float("nan")) if len(objectives) == 1 else float("nan"),

@@ -53,7 +53,7 @@ def read_space(overrides: Sequence[Override], composer: Composer, method: str, h
     about_spaces = tuple(each for each in given if each.lstrip("+~").startswith("space"))
     fixed = tuple(each for each in given if each not in about_spaces)
     dimensions = tuple(
-        replace(read(override), is_group=composer.chooses(str(override.input_line))) for override in searched
+        replace(read(override), is_group=composer.chooses_option(str(override.input_line))) for override in searched
     )
     branches = _Branches(composer, (*fixed, *about_spaces), len(fixed), tuple(latest))
     space = Space(fixed, dimensions, branches if method == "grid" else _none)
@@ -98,7 +98,7 @@ class _Branches:
         self._known: dict[tuple[str, ...], Branch] = {}
 
     def __call__(self, overrides: tuple[str, ...]) -> Branch:
-        groups = tuple(each for each in overrides[self._fixed :] if self._composer.chooses(each))
+        groups = tuple(each for each in overrides[self._fixed :] if self._composer.chooses_option(each))
         if groups not in self._known:
             self._known[groups] = self._found(groups)
         return self._known[groups]

@@ -1,5 +1,6 @@
-"""Sweeps: many jobs from one command, planned before the first one runs, each run once, whatever happens meanwhile.
+"""Sweeps: many jobs from one command, all checked before the first one runs, each run once.
 
-The way of a sweep: `search` makes overrides, `plugin` composes them, `planning` says what is valid and what is done,
-`engine` runs the rest in this process, in `workers` or by a launcher of Hydra's, `display` shows it.
+A sweep goes through these modules: `search` makes the overrides of each job, `compose` composes them, `planning` says
+which jobs are valid and which are done, `engine` runs the others in this process, in `workers` or by another launcher
+of Hydra, and `display` prints what happens. `plugin` is what Hydra calls.
 """

@@ -1,12 +1,13 @@
-"""Claims: of all processes on one store, one runs a job.
+"""Claims: of all processes that use one store, only one runs a job.
 
-A claim is a record lock on eight bytes of a file beside the store.  The kernel gives it back when its process ends, by
-whatever signal, so a killed job is never claimed for ever; and NFS carries it to other machines.  The eight bytes hold
-a count, as in a sequence lock: odd while the job runs, even when it came to an end.  Whoever takes the claim and finds
-the count that was there before the store was asked, and even, knows that nobody ran the job in between; any other count
-means: ask the store again.
+A claim is a record lock on eight bytes of a file beside the store. The kernel releases it when its process ends, by
+whatever signal, so that a killed job does not stay claimed; and NFS passes it on to other machines.
 
-A store that is a server has no file beside it: its claims lie in this machine's folder for temporary files.
+The eight bytes hold a count, as in a sequence lock: it is odd while the job runs, and even after the job has ended. If
+a process takes a claim and finds an even count that has not changed since the store was asked, then no other process
+ran the job in between. With any other count the store must be asked again.
+
+A store that is a server has no file beside it. Its claims are in the folder for temporary files of this machine.
 """
 
 from __future__ import annotations
@@ -24,26 +25,28 @@ from pathlib import Path
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX
 
 N_SLOTS = 2**20
-"""Two jobs that share one, by the odds of hashing, merely wait for each other."""
+"""Two jobs whose hashes share a slot, which is rare, only wait for each other."""
 SLOT_BYTES = 8
+COUNT_FORMAT = "<q"
 
 
 @dataclass(frozen=True)
 class Claims:
     """The claims on the jobs of a store.
 
-    One object a process: closing a second one's file would give back the claims of the first.
+    A process must have only one of these objects per store: closing the file of a second one would release the claims
+    of the first.
 
     Attributes
     ----------
     file : int
-        A descriptor, open as long as the process lives.
+        A descriptor, which stays open as long as the process runs.
     """
 
     file: int
 
     @classmethod
-    def beside(cls, uri: str) -> Claims:
+    def open_for_store(cls, uri: str) -> Claims:
         """Open the claims of a store."""
         if uri.startswith(SQLITE_PREFIX):
             path = Path(f"{uri.removeprefix(SQLITE_PREFIX)}.claims")
@@ -52,29 +55,31 @@ class Claims:
             path = Path(tempfile.gettempdir()) / f"bakeoff-{os.getuid()}-{name}.claims"
         return cls(os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
 
-    def count(self, job_hash: str) -> int:
-        """Return the count of a job's claim, which changes whenever somebody takes it or gives it back."""
-        stored = os.pread(self.file, SLOT_BYTES, _slot(job_hash))
-        return int(struct.unpack("<q", stored.ljust(SLOT_BYTES, b"\0"))[0])
+    def read_count(self, job_hash: str) -> int:
+        """Return the count of a job's claim, which changes whenever the claim is taken or released."""
+        stored = os.pread(self.file, SLOT_BYTES, _slot_offset(job_hash))
+        padded = stored.ljust(SLOT_BYTES, b"\0")  # the file ends before a slot that was never written
+        return int(struct.unpack(COUNT_FORMAT, padded)[0])
 
     @contextmanager
     def hold(self, job_hash: str) -> Iterator[int | None]:
-        """Take the claim, give its count before that, and give the claim back; None if another process has it."""
-        place = _slot(job_hash)
+        """Take the claim, yield the count it had before, and release it; yield None if another process holds it."""
+        offset = _slot_offset(job_hash)
         try:
-            fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, SLOT_BYTES, place)
+            fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, SLOT_BYTES, offset)
         except (BlockingIOError, PermissionError):
             yield None
             return
         try:
-            found = self.count(job_hash)
-            running = found + 1 if found % 2 == 0 else found + 2
-            os.pwrite(self.file, struct.pack("<q", running), place)
+            found = self.read_count(job_hash)
+            is_even = found % 2 == 0
+            running = found + 1 if is_even else found + 2  # always odd
+            os.pwrite(self.file, struct.pack(COUNT_FORMAT, running), offset)
             yield found
-            os.pwrite(self.file, struct.pack("<q", running + 1), place)
+            os.pwrite(self.file, struct.pack(COUNT_FORMAT, running + 1), offset)
         finally:
-            fcntl.lockf(self.file, fcntl.LOCK_UN, SLOT_BYTES, place)
+            fcntl.lockf(self.file, fcntl.LOCK_UN, SLOT_BYTES, offset)
 
 
-def _slot(job_hash: str) -> int:
+def _slot_offset(job_hash: str) -> int:
     return int(job_hash, 16) % N_SLOTS * SLOT_BYTES

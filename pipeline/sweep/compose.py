@@ -1,4 +1,4 @@
-"""Composing jobs: each once, from files that are read once; and from a command line to the overrides of each job."""
+"""Composing the jobs of a sweep: from the command line to the overrides of each job, and to its configuration."""
 
 from __future__ import annotations
 
@@ -23,10 +23,21 @@ from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
 
+YAML_WORDS = ("null", "true", "false", "nan")
+"""Texts that would be read as other values if they were not quoted."""
+
 
 @dataclass
 class Composer:
-    """Composes jobs: files are read once, groups are chosen once per combination, values are set for each job."""
+    """Composes jobs: each file is read once, each combination of groups is composed once, values are set for each job.
+
+    Attributes
+    ----------
+    loader : ConfigLoader
+        Hydra's.
+    master : DictConfig
+        The configuration of the sweep itself.
+    """
 
     loader: Any
     master: DictConfig
@@ -35,22 +46,28 @@ class Composer:
 
     def __post_init__(self) -> None:
         self.loader.repository = CachingConfigRepository(self.loader.repository)
-        self._name = Path(str(self.master.hydra.sweep.dir)).name
+        self._sweep_name = Path(str(self.master.hydra.sweep.dir)).name
         self._parser = OverridesParser.create()
 
     def compose(self, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return a job's configuration, not settled, and the chosen option of each group.
+        """Return the configuration of a job, resolved but not settled, and the chosen option of each group.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The overrides of the job.
 
         Raises
         ------
         UserError
+            An override is invalid.
         """
         try:
-            parsed = [self._parse(word) for word in words]
-            chosen = tuple(word for word, (_, chooses) in zip(words, parsed, strict=True) if chooses)
-            packed, choices = self._base(chosen)
-            composed = pickle.loads(packed)  # a copy, in a third of deepcopy's time
-            ConfigLoaderImpl._apply_overrides_to_config([each for each, chooses in parsed if not chooses], composed)
+            group_words = tuple(word for word in words if self.chooses_option(word))
+            values = [self._parse(word)[0] for word in words if not self.chooses_option(word)]
+            packed, choices = self._compose_groups(group_words)
+            composed = pickle.loads(packed)  # a copy, in a third of the time of deepcopy
+            ConfigLoaderImpl._apply_overrides_to_config(values, composed)
         except Exception as error:
             raise explain_error(error) from None
         return resolve_config(composed), choices
@@ -58,37 +75,50 @@ class Composer:
     def compose_job(
         self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None
     ) -> ComposedJob:
-        """Return a job of the sweep."""
-        words = tuple(words)
-        try:
-            spec, choices = self.compose(words)
-            invocation = Invocation(
-                choices, varying=varying, sweep=self._name, number=number, overrides=words, study=study
-            )
-            return ComposedJob(number, words, settle_config(spec, choices), invocation)
-        except UserError as refusal:
-            return ComposedJob(number, words, refusal=refusal)
+        """Return a job of the sweep, with its settled configuration or the error that prevents it.
 
-    def chooses(self, word: str) -> bool:
-        """Whether an override chooses an option of a group, on which files depend."""
+        Parameters
+        ----------
+        number : int
+            In the sweep, from 0.
+        words : sequence of str
+            The overrides of the job.
+        varying : tuple of str
+            The keys that vary over the sweep.
+        study : str, optional
+            The name of the study that the job belongs to.
+        """
+        overrides = tuple(words)
+        try:
+            spec, choices = self.compose(overrides)
+            invocation = Invocation(
+                choices, varying=varying, sweep=self._sweep_name, number=number, overrides=overrides, study=study
+            )
+            return ComposedJob(number, overrides, settle_config(spec, choices), invocation)
+        except UserError as error:
+            return ComposedJob(number, overrides, error=error)
+
+    def chooses_option(self, word: str) -> bool:
+        """Whether an override chooses an option of a group, which decides what files are read."""
         return self._parse(word)[1]
 
     def _parse(self, word: str) -> tuple[Override, bool]:
-        """Return an override, and whether it chooses an option of a group, on which files depend."""
+        """Return an override, and whether it chooses an option of a group."""
         if word not in self._parsed:
             override = self._parser.parse_override(word)
             is_group = bool(self.loader.repository.group_exists(override.key_or_group))
             self._parsed[word] = override, is_group or override.package is not None
         return self._parsed[word]
 
-    def _base(self, chosen: tuple[str, ...]) -> tuple[bytes, dict[str, str]]:
-        if chosen not in self._bases:
-            composed = self.loader.load_sweep_config(self.master, list(chosen))
+    def _compose_groups(self, group_words: tuple[str, ...]) -> tuple[bytes, dict[str, str]]:
+        """Return the pickled configuration of a combination of options, and the chosen option of each group."""
+        if group_words not in self._bases:
+            composed = self.loader.load_sweep_config(self.master, list(group_words))
             choices = {str(group): str(option) for group, option in composed.hydra.runtime.choices.items()}
             with open_dict(composed):
                 del composed["hydra"]
-            self._bases[chosen] = pickle.dumps(composed), choices
-        return self._bases[chosen]
+            self._bases[group_words] = pickle.dumps(composed), choices
+        return self._bases[group_words]
 
 
 def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[tuple[str, ...]]:
@@ -97,66 +127,76 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
     Parameters
     ----------
     overrides : sequence of Override
-        As on the command line.
+        As on the command line, where a key may have several values.
     options : SweepOptions
     composer : Composer
-        Finds the space that goes with the chosen learner.
+        Finds the search space that belongs to the chosen learner.
 
     Raises
     ------
     UserError
+        A range of values is not a list, or the lists of ``zip`` differ in length.
     """
     method = str(options.search["method"])
-    combined = search.combine_axes([_axis(each) for each in overrides], method)
+    combinations = search.combine_axes([_axis(override) for override in overrides], method)
     if method not in ("grid", "random"):
-        return combined
-    n, seed = int(options.search.get("n", 0)), int(options.search.get("seed", 0))
-    return [job for words in combined for job in _searched(words, composer, method, n, seed)]
+        return combinations
+    n = int(options.search.get("n", 0))
+    seed = int(options.search.get("seed", 0))
+    return [job for words in combinations for job in _search_space(words, composer, method, n, seed)]
 
 
-def _searched(words: tuple[str, ...], composer: Composer, method: str, n: int, seed: int) -> Iterator[tuple[str, ...]]:
-    """Yield a job for each point of its learner's space; a learner without one is taken as it is written."""
+def _search_space(
+    words: tuple[str, ...], composer: Composer, method: str, n: int, seed: int
+) -> Iterator[tuple[str, ...]]:
+    """Yield a job for each point of the learner's search space; without a space, the job as it is given."""
     try:
         space = composer.compose(words)[0].get("space")
-    except UserError:  # the plan will tell of it
+    except UserError:  # the plan shows it
         space = None
     if not space:
         yield words
         return
-    own = tuple(word for word in words if not word.lstrip("+~").startswith("space"))
+    fixed_words = [word for word in words if not word.lstrip("+~").startswith("space")]
     for point in search.space_points(space, method, n, seed):
-        yield (*own, *(f"learner.{name}={override_text(value)}" for name, value in point.items()))
+        point_words = [f"learner.{name}={override_text(value)}" for name, value in point.items()]
+        yield (*fixed_words, *point_words)
 
 
 def _axis(override: Override) -> search.Axis:
     key = override.get_key_element()
-    if not override.is_sweep_override():
-        value = override.get_value_element_as_str()
-        return key, [f"{key}={value}" if value or not override.is_delete() else key]
-    if not override.is_discrete_sweep():
-        raise HydraException(f"{override.input_line}: an interval has no end of values; give a list, or range(...).")
-    return key, [f"{key}={value}" for value in override.sweep_string_iterator()]
+    if override.is_sweep_override():
+        if not override.is_discrete_sweep():
+            raise HydraException(
+                f"{override.input_line}: an interval has infinitely many values; give a list, or range(...)."
+            )
+        return key, [f"{key}={value}" for value in override.sweep_string_iterator()]
+    value = override.get_value_element_as_str()
+    has_value = bool(value) or not override.is_delete()
+    return key, [f"{key}={value}" if has_value else key]
 
 
 def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the keys that have more than one value over jobs."""
+    """Return the keys that have more than one value over the jobs."""
     values: dict[str, set[str]] = {}
     for words in jobs:
         for word in words:
             key, _, value = word.lstrip("+~").partition("=")
             values.setdefault(key, set()).add(value)
-    return tuple(key for key, different in values.items() if len(different) > 1)
+    return tuple(key for key, distinct in values.items() if len(distinct) > 1)
 
 
 def override_text(value: Any) -> str:
-    """Write a value of a space in Hydra's grammar; a text stays a text though it looks like a number."""
+    """Write a value in the grammar of Hydra, so that a text which looks like a number stays a text."""
     if isinstance(value, dict):
-        value = {str(key): _quoted(child) for key, child in value.items()}
+        value = {str(key): _quote_text(child) for key, child in value.items()}
     elif isinstance(value, list):
-        value = [_quoted(child) for child in value]
-    return Override._get_value_element_as_str(_quoted(value))
+        value = [_quote_text(child) for child in value]
+    return Override._get_value_element_as_str(_quote_text(value))
 
 
-def _quoted(value: Any) -> Any:
-    plain = isinstance(value, str) and value.isidentifier() and value.lower() not in ("null", "true", "false", "nan")
-    return value if not isinstance(value, str) or plain else QuotedString(value, Quote.single)
+def _quote_text(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    is_plain = value.isidentifier() and value.lower() not in YAML_WORDS
+    return value if is_plain else QuotedString(value, Quote.single)

@@ -1,4 +1,4 @@
-"""What a person sees of a sweep: the plan, one line a job or one bar, and at the end what failed and why."""
+"""What a sweep prints: the plan, a progress bar and a line for each job, and at the end what did not finish and why."""
 
 from __future__ import annotations
 
@@ -12,34 +12,41 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
 
-MAX_ROWS_SHOWN = 40
-"""Rows of a table of what went wrong; the store holds the others."""
+MAX_FAILURES_SHOWN = 40
+"""Failures in the table at the end; the store has the others."""
 MAX_WARNINGS_SHOWN = 5
-"""Different warnings that are shown."""
-MIN_NAME_WIDTH, MAX_NAME_WIDTH = 36, 60
-"""Letters that names of jobs have room for."""
+MIN_NAME_WIDTH = 36
+MAX_NAME_WIDTH = 60
+SECONDS_PER_MINUTE = 60
+SECONDS_PER_HOUR = 3600
 
 
 class SweepDisplay:
-    """Jobs and plans go to standard output, the bar and what went wrong to standard error.
+    """Prints jobs and plans to standard output, the progress bar and failures to standard error.
 
     Parameters
     ----------
     total : int
-        How many jobs are to run.
+        The number of jobs to run.
     """
 
     def __init__(self, total: int) -> None:
         self._out = Console(highlight=False)
         self._err = Console(stderr=True, highlight=False)
-        counts = (BarColumn(), MofNCompleteColumn(), TextColumn("jobs"), TimeRemainingColumn())
-        told = (TextColumn("[red]{task.fields[failed]}"), TextColumn("{task.fields[best]}"))
-        self._bar = Progress(*counts, *told, console=self._err, disable=not self._err.is_terminal)
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("jobs"),
+            TimeRemainingColumn(),
+            TextColumn("[red]{task.fields[failed]}"),
+            TextColumn("{task.fields[best]}"),
+        )
+        self._bar = Progress(*columns, console=self._err, disable=not self._err.is_terminal)
         self._task = self._bar.add_task("", total=total, failed="", best="")
         self._best: JobOutcome | None = None
-        self._failed = 0
-        self._width = MIN_NAME_WIDTH
-        self._warned: dict[str, int] = {}
+        self._n_failed = 0
+        self._name_width = MIN_NAME_WIDTH
+        self._warning_counts: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -49,113 +56,133 @@ class SweepDisplay:
         self._bar.stop()
 
     def show_start(self, plan: Plan) -> None:
-        """Say how many jobs there are, and how many will run."""
-        self._width = min(max([MIN_NAME_WIDTH, *(len(row.name) for row in plan.with_state(TO_DO))]), MAX_NAME_WIDTH)
-        self._out.print(f"{_count(len(plan.entries))}: {_summary(plan)}", soft_wrap=True)
+        """Print how many jobs there are and how many will run."""
+        longest = max((len(entry.name) for entry in plan.with_state(TO_DO)), default=0)
+        self._name_width = min(max(longest, MIN_NAME_WIDTH), MAX_NAME_WIDTH)
+        self._out.print(_summarize_plan(plan), soft_wrap=True)
 
     def show_outcome(self, outcome: JobOutcome) -> None:
-        """Show the outcome of a job."""
-        self._failed += outcome.went_wrong
+        """Print the outcome of a job and advance the bar."""
+        self._n_failed += outcome.has_failed
         for warning in outcome.warnings:
-            self._warned[warning] = self._warned.get(warning, 0) + 1
-        if outcome.kind in (FINISHED, SKIPPED) and outcome.value and _is_better(outcome, self._best):
+            self._warning_counts[warning] = self._warning_counts.get(warning, 0) + 1
+        has_score = outcome.kind in (FINISHED, SKIPPED) and bool(outcome.value)
+        if has_score and _is_better(outcome, self._best):
             self._best = outcome
+        failed = f"{self._n_failed} failed" if self._n_failed else ""
         best = f"best {self._best.value} {escape(self._best.name)}" if self._best else ""
-        self._bar.update(self._task, advance=1, failed=f"{self._failed} failed" if self._failed else "", best=best)
-        console = self._bar.console if self._err.is_terminal and self._out.is_terminal else self._out
-        console.print(_line(outcome, self._width), soft_wrap=True)
+        self._bar.update(self._task, advance=1, failed=failed, best=best)
+        # On a terminal the bar must print the line itself, or the two would overwrite each other.
+        has_bar = self._err.is_terminal and self._out.is_terminal
+        console = self._bar.console if has_bar else self._out
+        console.print(_format_outcome(outcome, self._name_width), soft_wrap=True)
 
-    def show_waiting(self, count: int) -> None:
-        """Say that other processes run what is left; once is enough on paper."""
-        self._bar.update(self._task, best=f"waiting for {_count(count)} that another process runs")
+    def show_waiting(self, n_jobs: int) -> None:
+        """Say in the progress bar that another process runs the remaining jobs."""
+        self._bar.update(self._task, best=f"waiting for {_count_jobs(n_jobs)} that another process runs")
 
-    def show_end(self, outcomes: Sequence[JobOutcome], planned: int) -> None:
-        """Show what the learners had to say, the best job, and a table of what did not finish, and why."""
-        for warning, jobs in list(self._warned.items())[:MAX_WARNINGS_SHOWN]:
-            self._err.print(f"[yellow]warning[/] of {_count(jobs)}: {escape(warning)}", soft_wrap=True)
-        if len(self._warned) > MAX_WARNINGS_SHOWN:
-            self._err.print(
-                f"and {len(self._warned) - MAX_WARNINGS_SHOWN} other warnings; warnings.txt of each run has its own"
-            )
+    def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
+        """Print the warnings of the learners, the best job, and the jobs that did not finish."""
+        shown = list(self._warning_counts.items())[:MAX_WARNINGS_SHOWN]
+        for warning, n_jobs in shown:
+            self._err.print(f"[yellow]warning[/] of {_count_jobs(n_jobs)}: {escape(warning)}", soft_wrap=True)
+        n_hidden = len(self._warning_counts) - len(shown)
+        if n_hidden:
+            self._err.print(f"and {n_hidden} other warnings; the file warnings.txt of each run lists its own")
         if self._best is not None:
-            self._out.print(
-                f"best  {escape(self._best.name)}  {self._best.headline} {self._best.value}", soft_wrap=True
-            )
-        self.show_unfinished(outcomes, planned)
+            score = f"{self._best.headline} {self._best.value}"
+            self._out.print(f"best  {escape(self._best.name)}  {score}", soft_wrap=True)
+        self.show_unfinished(outcomes, n_planned)
 
-    def show_unfinished(self, outcomes: Sequence[JobOutcome], planned: int) -> None:
-        """Show a table of what did not finish, and why."""
-        wrong = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
-        if wrong:
-            self._err.print(f"{len(wrong)} of {_count(planned)} did not finish:")
-            self._wrong(wrong)
+    def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
+        """Print the jobs that did not finish and why."""
+        unfinished = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
+        if unfinished:
+            self._err.print(f"{len(unfinished)} of {_count_jobs(n_planned)} did not finish:")
+            self._show_reasons(unfinished)
 
     def show_invalid(self, plan: Plan) -> None:
-        """Show why a sweep does not start."""
-        rows = plan.with_state(INVALID)
-        self._err.print(f"refused: {len(rows)} of {_count(len(plan.entries))} cannot work, so none was started:")
-        self._wrong([JobOutcome(row.draft.number, row.name, REFUSED, row.reason) for row in rows])
-        self._err.print("Mend them, or add on_invalid=skip to run the others.", soft_wrap=True)
+        """Print why a sweep does not start."""
+        invalid = plan.with_state(INVALID)
+        n_jobs = _count_jobs(len(plan.entries))
+        self._err.print(f"refused: {len(invalid)} of {n_jobs} cannot work, so none was started:")
+        self._show_reasons([JobOutcome(entry.composed.number, entry.name, REFUSED, entry.reason) for entry in invalid])
+        self._err.print("Correct them, or add on_invalid=skip to run the others.", soft_wrap=True)
 
     def show_plan(self, plan: Plan, workers: int) -> None:
-        """Show all jobs, what is done, what cannot work and why, and how long it may take."""
-        width = max((len(row.name) for row in plan.entries), default=0)
-        for row in plan.entries:
-            hint = f"about {row.seconds:.1f} s" if row.seconds is not None else row.reason
-            told = f"#{row.draft.number:<4} {row.name:<{width}}  {row.state:<7}  {hint}".rstrip()
-            self._out.print(escape(told), soft_wrap=True)
-        self._out.print(f"{_count(len(plan.entries))}: {_summary(plan)}", soft_wrap=True)
-        known = [row.seconds for row in plan.with_state(TO_DO) if row.seconds is not None]
-        if known:
-            unknown = len(plan.with_state(TO_DO)) - len(known)
-            rest = f", and {_count(unknown)} of which the store knows nothing" if unknown else ""
-            self._out.print(f"about {_duration(sum(known) / workers)}{rest}", soft_wrap=True)
+        """Print all jobs, which are done or invalid and why, and how long the others may take."""
+        name_width = max((len(entry.name) for entry in plan.entries), default=0)
+        state_width = len(DUPLICATE)
+        for entry in plan.entries:
+            hint = entry.reason if entry.seconds is None else f"about {entry.seconds:.1f} s"
+            number = f"#{entry.composed.number:<4}"
+            line = f"{number} {entry.name:<{name_width}}  {entry.state:<{state_width}}  {hint}"
+            self._out.print(escape(line.rstrip()), soft_wrap=True)
+        self._out.print(_summarize_plan(plan), soft_wrap=True)
+        estimates = [entry.seconds for entry in plan.with_state(TO_DO) if entry.seconds is not None]
+        if estimates:
+            n_unknown = len(plan.with_state(TO_DO)) - len(estimates)
+            duration = _format_duration(sum(estimates) / workers)
+            unknown = f", and {_count_jobs(n_unknown)} of unknown duration" if n_unknown else ""
+            self._out.print(f"about {duration}{unknown}", soft_wrap=True)
 
-    def _wrong(self, outcomes: Sequence[JobOutcome]) -> None:
-        """Show what went wrong: a reason once, under the jobs that share it."""
-        jobs: dict[str, list[JobOutcome]] = {}
-        for outcome in outcomes[:MAX_ROWS_SHOWN]:
-            jobs.setdefault(outcome.reason, []).append(outcome)
-        for reason, sharing in jobs.items():
+    def _show_reasons(self, outcomes: Sequence[JobOutcome]) -> None:
+        """Print each reason once, under the jobs that share it."""
+        by_reason: dict[str, list[JobOutcome]] = {}
+        for outcome in outcomes[:MAX_FAILURES_SHOWN]:
+            by_reason.setdefault(outcome.reason, []).append(outcome)
+        for reason, sharing in by_reason.items():
             for outcome in sharing:
                 self._err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}", soft_wrap=True)
             self._err.print(f"           {escape(reason)}", soft_wrap=True)
-        if len(outcomes) > MAX_ROWS_SHOWN:
-            self._err.print(f"  and {len(outcomes) - MAX_ROWS_SHOWN} more")
+        n_hidden = len(outcomes) - MAX_FAILURES_SHOWN
+        if n_hidden > 0:
+            self._err.print(f"  and {n_hidden} more")
 
 
-def _line(outcome: JobOutcome, width: int) -> str:
+def _format_outcome(outcome: JobOutcome, name_width: int) -> str:
     if outcome.kind == FINISHED:
-        told = f"{outcome.headline} {outcome.value}  {outcome.seconds:.2f} s  {outcome.run_id or ''}"
+        score = f"{outcome.headline} {outcome.value}"
+        text = f"{score}  {outcome.seconds:.2f} s  {outcome.run_id or ''}"
     else:
-        told = f"{outcome.kind}  {escape(outcome.reason.splitlines()[0] if outcome.reason else '')}"
-    return f"#{outcome.number:<4} {escape(outcome.name):<{width}} {told}".rstrip()
+        first_line = outcome.reason.partition("\n")[0]
+        text = f"{outcome.kind}  {escape(first_line)}"
+    return f"#{outcome.number:<4} {escape(outcome.name):<{name_width}} {text}".rstrip()
 
 
 def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:
     if best is None:
-        return outcome.score == outcome.score
-    return outcome.score > best.score if outcome.greater_is_better else outcome.score < best.score
+        return outcome.score == outcome.score  # not NaN
+    if outcome.greater_is_better:
+        return outcome.score > best.score
+    return outcome.score < best.score
 
 
-def _summary(plan: Plan) -> str:
-    words = {TO_DO: "to run", DONE: "done already", DUPLICATE: "given twice", INVALID: "invalid"}
+def _summarize_plan(plan: Plan) -> str:
+    """Return how many jobs there are, and how many of each state.
+
+    The state to do is always named, the others only where there are such jobs.
+    """
+    words = {TO_DO: "to run", DONE: "already done", DUPLICATE: "given twice", INVALID: "invalid"}
     counts = {state: len(plan.with_state(state)) for state in words}
-    return ", ".join(f"{count} {words[state]}" for state, count in counts.items() if count or state == TO_DO)
+    shown = [f"{count} {words[state]}" for state, count in counts.items() if count or state == TO_DO]
+    return f"{_count_jobs(len(plan.entries))}: {', '.join(shown)}"
 
 
-def _count(jobs: int) -> str:
-    return f"{jobs} job" if jobs == 1 else f"{jobs} jobs"
+def _count_jobs(n: int) -> str:
+    return "1 job" if n == 1 else f"{n} jobs"
 
 
-def _duration(seconds: float) -> str:
-    """Say a duration as a person would.
+def _format_duration(seconds: float) -> str:
+    """Return a duration in the largest unit that fits.
 
     Examples
     --------
-    >>> _duration(8), _duration(125), _duration(7300)
+    >>> _format_duration(8), _format_duration(125), _format_duration(7300)
     ('8 s', '2 min', '2.0 h')
     """
-    if seconds < 60:
+    if seconds < SECONDS_PER_MINUTE:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+    if seconds < SECONDS_PER_HOUR:
+        return f"{seconds / SECONDS_PER_MINUTE:.0f} min"
+    return f"{seconds / SECONDS_PER_HOUR:.1f} h"

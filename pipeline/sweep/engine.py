@@ -1,4 +1,4 @@
-"""The engine: plan all jobs, then run those that are to run, here, in workers, or by another launcher."""
+"""The engine of sweeps: plan all jobs, then run those to do, in this process, in workers, or by another launcher."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
@@ -18,143 +17,163 @@ from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
 from bakeoff.pipeline.sweep.workers import Workers
 
 POLL_SECONDS = 0.5
-"""Between two looks at a job that another process runs."""
-Launch = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
-Run = Callable[[Iterable[Job]], Iterator[JobOutcome]]
-"""Run jobs, asked for one by one as there is room for them, and yield their outcomes as they come."""
-
-
-class Report(Protocol):
-    """Whoever wants to know what became of the jobs."""
-
-    outcomes: list[JobOutcome]
-    tracebacks: bool
+"""Time between two looks at a job that another process runs."""
+LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
+"""Another launcher: runs a batch of jobs and yields their outcomes in order."""
+RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
+"""Takes jobs one by one, as there is room for them, and yields their outcomes as they arrive."""
 
 
 def run_sweep(
-    drafts: Sequence[ComposedJob], options: SweepOptions, report: Report, folder: Path, launch: Launch | None = None
-) -> None:
-    """Plan and run a sweep.
+    composed_jobs: Sequence[ComposedJob],
+    options: SweepOptions,
+    folder: Path,
+    launch: LaunchJobs | None = None,
+    tracebacks: bool = False,
+) -> list[JobOutcome]:
+    """Plan and run a sweep, print what happens, and return the outcomes of its jobs.
 
     Parameters
     ----------
-    drafts : sequence of ComposedJob
+    composed_jobs : sequence of ComposedJob
     options : SweepOptions
-    report : Report
-        Is told the outcomes.
     folder : Path
-        Of the sweep; made when something runs.
+        The folder of the sweep; created only if something runs.
     launch : callable, optional
-        Runs jobs elsewhere.
+        Another launcher.
+    tracebacks : bool
+        Whether to print the tracebacks of failures.
+
+    Raises
+    ------
+    UserError
+        A store cannot be written.
     """
-    runner = JobRunner(options.resume, options.timeout, report.tracebacks)
-    with executor(runner, options, launch) as run:
+    runner = JobRunner(options.resume, options.timeout, tracebacks)
+    with executor(runner, options, launch) as run_jobs:
         planner = Planner(runner, options.resume)
-        plan = planner.make_plan(drafts)
-        refused = refusals(plan)
-        report.outcomes += refused
+        plan = planner.make_plan(composed_jobs)
+        refused = refused_outcomes(plan)
         display = SweepDisplay(len(plan.jobs))
         if options.dry_run:
             display.show_plan(planner.add_estimates(plan), options.workers)
-        elif refused and options.on_invalid == "stop":
+            return refused
+        if refused and options.on_invalid == "stop":
             display.show_invalid(plan)
-        else:
-            report.outcomes += [
-                JobOutcome(row.draft.number, row.name, SKIPPED, row.reason) for row in plan.with_state(DONE)
-            ]
-            for job in plan.jobs:
-                runner.resources.tracker(job.spec).open()  # a store that cannot be written is refused now
-            folder.mkdir(parents=True, exist_ok=True)
-            display.show_start(plan)
-            SweepLoop(options, display, report.outcomes).run(plan.jobs, run)
-            display.show_end(report.outcomes, len(plan.entries))
+            return refused
+        # A store that cannot be written must be refused before the first job runs.
+        for job in plan.jobs:
+            runner.resources.tracker(job.spec).open()
+        folder.mkdir(parents=True, exist_ok=True)
+        display.show_start(plan)
+        skipped = [
+            JobOutcome(entry.composed.number, entry.name, SKIPPED, entry.reason) for entry in plan.with_state(DONE)
+        ]
+        loop = SweepLoop(options, display, [*refused, *skipped])
+        loop.run_all(plan.jobs, run_jobs)
+        display.show_end(loop.outcomes, len(plan.entries))
+        return loop.outcomes
 
 
-def refusals(plan: Plan) -> list[JobOutcome]:
-    """Return the outcomes of jobs that cannot work."""
-    return [JobOutcome(row.draft.number, row.name, REFUSED, row.reason) for row in plan.with_state(INVALID)]
+def refused_outcomes(plan: Plan) -> list[JobOutcome]:
+    """Return the outcomes of the invalid jobs of a plan."""
+    return [JobOutcome(entry.composed.number, entry.name, REFUSED, entry.reason) for entry in plan.with_state(INVALID)]
 
 
 @contextmanager
 def executor(
-    runner: JobRunner, options: SweepOptions, launch: Launch | None = None, at_once: int | None = None
-) -> Iterator[Run]:
-    """Give the way to run jobs: by another launcher, in workers, or here.
+    runner: JobRunner, options: SweepOptions, launch: LaunchJobs | None = None, batch_size: int | None = None
+) -> Iterator[RunJobs]:
+    """Yield the function that runs jobs: by another launcher, in workers, or in this process.
 
     Parameters
     ----------
     runner : JobRunner
+        Runs jobs in this process; workers get its settings.
     options : SweepOptions
     launch : callable, optional
         Another launcher.
-    at_once : int, optional
-        How many jobs it gets at a time; None: all.
+    batch_size : int, optional
+        The number of jobs that the launcher gets at a time; all of them by default.
     """
+    needs_workers = options.workers > 1 or options.timeout is not None
     if launch is not None:
-        yield lambda jobs: _in_batches(launch, iter(jobs), at_once, options)
-    elif (options.workers > 1 or options.timeout is not None) and not options.dry_run:
+        yield lambda jobs: _launch_batches(launch, iter(jobs), batch_size, options)
+    elif needs_workers and not options.dry_run:
         with Workers(runner, options.workers) as workers:
-            yield workers.run
+            yield workers.run_jobs
     else:
         yield lambda jobs: map(runner.run_job, jobs)
 
 
-def _in_batches(launch: Launch, jobs: Iterator[Job], size: int | None, options: SweepOptions) -> Iterator[JobOutcome]:
-    while batch := list(islice(jobs, size)):
+def _launch_batches(
+    launch: LaunchJobs, jobs: Iterator[Job], batch_size: int | None, options: SweepOptions
+) -> Iterator[JobOutcome]:
+    while batch := list(islice(jobs, batch_size)):
         yield from launch(batch, options)
 
 
-def _as_it_is(outcome: JobOutcome) -> JobOutcome:
+def _show_unchanged(outcome: JobOutcome) -> JobOutcome:
     return outcome
 
 
 @dataclass
 class SweepLoop:
-    """Runs jobs until all came to an end or too many failed.
+    """Runs jobs until all have ended or too many have failed.
 
     Attributes
     ----------
     options : SweepOptions
     display : SweepDisplay
     outcomes : list of JobOutcome
-        Is added to.
+        Those that are known before; the others are appended as they arrive.
     on_outcome : callable
-        Is told each outcome, and says how it is to be shown.
+        Called with each outcome; returns the outcome to keep and to show.
     """
 
     options: SweepOptions
     display: SweepDisplay
     outcomes: list[JobOutcome]
-    on_outcome: Callable[[JobOutcome], JobOutcome] = _as_it_is
-    _stopped: bool = field(default=False)
+    on_outcome: Callable[[JobOutcome], JobOutcome] = _show_unchanged
+    _is_stopped: bool = field(default=False)
 
-    def run(self, jobs: Iterable[Job], run: Run) -> None:
-        """Run jobs; those that another process runs are looked at again until they are done."""
+    def run_all(self, jobs: Iterable[Job], run_jobs: RunJobs) -> None:
+        """Run jobs; those that another process runs are tried again until they have ended.
+
+        Parameters
+        ----------
+        jobs : iterable of Job
+            May be made one by one while earlier ones run.
+        run_jobs : callable
+            As from `executor`.
+        """
         with self.display:
-            while not self._stopped:
-                given: dict[int, Job] = {}
-                waiting = [
-                    outcome.number for outcome in run(self._until_stopped(jobs, given)) if not self.note(outcome)
-                ]
-                jobs = [given[number] for number in waiting]
-                if not jobs:
+            while not self._is_stopped:
+                started: dict[int, Job] = {}
+                outcomes = run_jobs(self._until_stopped(jobs, started))
+                busy = [started[outcome.number] for outcome in outcomes if not self.record_outcome(outcome)]
+                if not busy:
                     return
-                self.display.show_waiting(len(jobs))
+                self.display.show_waiting(len(busy))
                 time.sleep(POLL_SECONDS)
+                jobs = busy
 
-    def note(self, outcome: JobOutcome) -> bool:
-        """Take note of an outcome; False if another process runs the job."""
+    def record_outcome(self, outcome: JobOutcome) -> bool:
+        """Keep and show an outcome; return False if it is none yet, because another process runs the job."""
         if outcome.kind == BUSY:
             return False
         outcome = self.on_outcome(outcome)
         self.outcomes.append(outcome)
         self.display.show_outcome(outcome)
-        allowed = self.options.failures_allowed
-        self._stopped |= allowed is not None and sum(each.went_wrong for each in self.outcomes) >= allowed
+        max_failures = self.options.max_failures
+        if max_failures is not None:
+            n_failures = sum(outcome.has_failed for outcome in self.outcomes)
+            self._is_stopped |= n_failures >= max_failures
         return True
 
-    def _until_stopped(self, jobs: Iterable[Job], given: dict[int, Job]) -> Iterator[Job]:
-        left = iter(jobs)
-        while not self._stopped and (job := next(left, None)) is not None:
-            given[job.number] = job
+    def _until_stopped(self, jobs: Iterable[Job], started: dict[int, Job]) -> Iterator[Job]:
+        """Yield jobs until too many have failed, and keep by number those that were started."""
+        remaining = iter(jobs)
+        while not self._is_stopped and (job := next(remaining, None)) is not None:
+            started[job.number] = job
             yield job

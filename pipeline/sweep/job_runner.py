@@ -1,4 +1,4 @@
-"""A runner: where one process runs jobs, one after the other, and lets none of them harm the next."""
+"""Running the jobs of one process, one after the other, so that none affects the next."""
 
 from __future__ import annotations
 
@@ -24,172 +24,181 @@ from bakeoff.pipeline.job import (
     prepare_job,
 )
 from bakeoff.pipeline.report import format_mean, summarize_folds
+from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
-from bakeoff.pipeline.sweep.jobs import (
-    BUSY,
-    FAILED,
-    FINISHED,
-    KILLED,
-    REFUSED,
-    SKIPPED,
-    STOPPED,
-    Job,
-    JobOutcome,
-    JobProgress,
-)
+from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
 MAX_PREPARED_BYTES = 1 << 26
-"""So much memory may be taken by the splits of jobs that were checked and wait."""
+"""Memory for the splits of jobs that were checked and wait to run; those beyond it are prepared a second time."""
+UNKNOWN_CLAIM_COUNT = -1
+"""No claim has this count, so a job that bears it is always looked up in the store before it runs."""
+BUSY_REASON = "another process runs it"
 
 
 class TimedOut(BaseException):
-    """A job took longer than it may; no ``except Exception`` of a learner can swallow it."""
+    """A job exceeded its time limit; no ``except Exception`` in a learner catches it."""
 
 
 @dataclass
 class JobRunner:
-    """Where one process runs jobs.
+    """Checks and runs the jobs of one process.
 
     Parameters
     ----------
     resume : bool
-        Leave out what another process finished meanwhile.
+        Whether to skip jobs that another process has finished in the meantime.
     timeout : float or None
-        Seconds that a job may take.
+        The time limit of a job in seconds.
     tracebacks : bool
-        Print them.
-    began : callable
-        Is told when the time of a job begins.
-    judge : callable or None
-        Says of a job's progress after each fold whether to go on.
+        Whether to print the tracebacks of failures.
+    on_start : callable
+        Called when the time of a job starts to count.
+    should_continue : callable or None
+        Called with the progress of a job after each fold; returns whether to evaluate further folds.
+    resources : PartCache
+        Datasets and stores that the jobs share.
     """
 
     resume: bool = True
     timeout: float | None = None
     tracebacks: bool = False
-    began: Callable[[], None] = lambda: None
-    judge: Callable[[JobProgress], bool] | None = None
+    on_start: Callable[[], None] = lambda: None
+    should_continue: Callable[[JobProgress], bool] | None = None
     resources: PartCache = field(default_factory=PartCache)
     _claims: dict[str, Claims] = field(default_factory=dict)
     _prepared: dict[int, tuple[Job, PreparedJob]] = field(default_factory=dict)
-    _room: int = MAX_PREPARED_BYTES
+    _free_bytes: int = MAX_PREPARED_BYTES
 
-    def claims(self, store: Store) -> Claims:
-        """Return the claims on a store's jobs."""
+    def claims_of(self, store: Store) -> Claims:
+        """Return the claims on the jobs of a store."""
         if store.uri not in self._claims:
-            self._claims[store.uri] = Claims.beside(store.uri)
+            self._claims[store.uri] = Claims.open_for_store(store.uri)
         return self._claims[store.uri]
 
-    def identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation, asked: bool = True) -> Job:
-        """Return the job of a settled configuration; for its hash the data must be read.
+    def identify_job(
+        self, number: int, spec: Mapping[str, Any], invocation: Invocation, has_store_query: bool = True
+    ) -> Job:
+        """Return the job of a settled configuration, with its name and hash; this reads its data.
 
         Parameters
         ----------
         number : int
         spec : mapping
         invocation : Invocation
-        asked : bool
-            Whether the store will be asked, after this, for what is done.
+        has_store_query : bool
+            Whether the caller will ask the store afterwards which jobs are finished.
 
         Raises
         ------
         UserError
+            The data or the store cannot be read.
         """
         dataset = self.resources.dataset(spec)
-        store = self.resources.tracker(spec).find() if asked else None
-        key = hash_config(spec, dataset.digest())
+        job_hash = hash_config(spec, dataset.digest())
+        claim_count = UNKNOWN_CLAIM_COUNT
+        if has_store_query:
+            store = self.resources.tracker(spec).find()
+            claim_count = 0 if store is None else self.claims_of(store).read_count(job_hash)
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
-        seen = -1 if not asked else 0 if store is None else self.claims(store).count(key)
-        return Job(number, name, key, spec, invocation, seen)
+        return Job(number, name, job_hash, spec, invocation, claim_count)
 
     def check_job(self, job: Job) -> None:
-        """Prepare a job; what small jobs need is kept until they run.
+        """Check a job before anything runs, and keep its splits for its run where they are small.
 
         Raises
         ------
         UserError
+            The job cannot run.
         """
         prepared = prepare_job(job.spec, job.invocation, self.resources)
-        size = sum(part.nbytes for split in prepared.splits for part in (split.train, split.validation, split.test))
-        if size <= self._room:
-            self._room -= size
+        parts = [part for split in prepared.splits for part in (split.train, split.validation, split.test)]
+        n_bytes = sum(part.nbytes for part in parts)
+        if n_bytes <= self._free_bytes:
+            self._free_bytes -= n_bytes
             self._prepared[job.number] = job, prepared
 
-    def _prepare(self, job: Job) -> PreparedJob:
-        of, prepared = self._prepared.pop(job.number, (None, None))
-        return prepared if prepared and of is job else prepare_job(job.spec, job.invocation, self.resources)
-
     def run_job(self, job: Job) -> JobOutcome:
-        """Run a job, unless it is done or runs elsewhere.
+        """Run a job, unless it is finished or another process runs it.
 
         Raises
         ------
         KeyboardInterrupt
-            Ctrl-C or SIGTERM; the run ended KILLED.
+            Ctrl-C or SIGTERM; the run has ended KILLED.
         """
         try:
             tracker = self.resources.tracker(job.spec)
             tracker.open()
-        except UserError as refusal:
-            return JobOutcome(job.number, job.name, REFUSED, str(refusal))
-        if tracker.store is None or not self.resume:
-            return self._attempt(job)
-        with self.claims(tracker.store).hold(job.hash) as count:
-            if count is None:
-                return JobOutcome(job.number, job.name, BUSY, "another process runs it")
-            done = self._done_meanwhile(job, count, tracker.store)
-            return done or self._attempt(job)
+        except UserError as error:
+            return JobOutcome(job.number, job.name, jobs.REFUSED, str(error))
+        store = tracker.store
+        if store is None or not self.resume:
+            return self._run_unclaimed(job)
+        with self.claims_of(store).hold(job.hash) as claim_count:
+            if claim_count is None:
+                return JobOutcome(job.number, job.name, jobs.BUSY, BUSY_REASON)
+            earlier = self._find_outcome(job, claim_count, store)
+            return self._run_unclaimed(job) if earlier is None else earlier
 
-    def _done_meanwhile(self, job: Job, count: int, store: Store) -> JobOutcome | None:
-        """Ask the store again if anybody may have run the job since it was asked."""
-        if store.uri.startswith(SQLITE_PREFIX) and count == job.seen and count % 2 == 0:
+    def _find_outcome(self, job: Job, claim_count: int, store: Store) -> JobOutcome | None:
+        """Return the outcome of a job that another process runs or has finished since the store was asked."""
+        is_unclaimed_since = claim_count == job.claim_count and claim_count % 2 == 0
+        if store.uri.startswith(SQLITE_PREFIX) and is_unclaimed_since:
             return None
         run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
-            return JobOutcome(job.number, job.name, SKIPPED, run_id=run_id)
+            return JobOutcome(job.number, job.name, jobs.SKIPPED, run_id=run_id)
         if history.is_running(store, job.hash):
-            return JobOutcome(job.number, job.name, BUSY, "another process runs it")
+            return JobOutcome(job.number, job.name, jobs.BUSY, BUSY_REASON)
         return None
 
-    def _attempt(self, job: Job) -> JobOutcome:
-        """Run a job, and turn whatever it raises into its outcome."""
-        self.began()
+    def _run_unclaimed(self, job: Job) -> JobOutcome:
+        """Run a job and return its outcome, which names whatever error it raised."""
+        self.on_start()
         try:
-            with _limited(self.timeout):
-                result = execute_job(
-                    self._prepare(job), self.resources.tracker(job.spec), _unwatched, self._judge_of(job)
-                )
-        except UserError as refusal:
-            return JobOutcome(job.number, job.name, REFUSED, str(refusal))
+            with _limit_time(self.timeout):
+                prepared = self._take_prepared(job)
+                tracker = self.resources.tracker(job.spec)
+                result = execute_job(prepared, tracker, _show_nothing, self._continue_rule(job))
+        except UserError as error:
+            return JobOutcome(job.number, job.name, jobs.REFUSED, str(error))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # SystemExit, MemoryError and RecursionError too
+        except BaseException as error:  # also SystemExit, MemoryError and RecursionError
             if self.tracebacks:
                 traceback.print_exc()
-            return JobOutcome(job.number, job.name, FAILED, f"{type(error).__name__}: {error}")
+            return JobOutcome(job.number, job.name, jobs.FAILED, f"{type(error).__name__}: {error}")
         return job_outcome(job, result)
 
-    def _judge_of(self, job: Job) -> ContinueRule:
-        """Return who is asked after each fold of a job."""
-        ask = self.judge
-        if ask is None:
+    def _take_prepared(self, job: Job) -> PreparedJob:
+        """Return the job as `check_job` prepared it, else prepare it now."""
+        kept_job, prepared = self._prepared.pop(job.number, (None, None))
+        if prepared is not None and kept_job is job:
+            return prepared
+        return prepare_job(job.spec, job.invocation, self.resources)
+
+    def _continue_rule(self, job: Job) -> ContinueRule:
+        """Return the rule that decides after each fold of a job whether to evaluate the next one."""
+        should_continue = self.should_continue
+        if should_continue is None:
             return always_continue
 
-        def judge(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
-            return ask(JobProgress(job.number, len(folds), summarize_folds(experiment, folds)))
+        def continue_rule(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
+            return should_continue(JobProgress(job.number, len(folds), summarize_folds(experiment, folds)))
 
-        return judge
+        return continue_rule
 
 
 def job_outcome(job: Job, result: JobResult) -> JobOutcome:
-    """Return what is told of a job that ran."""
-    headline, metrics = result.experiment.headline, summarize_folds(result.experiment, result.folds)
+    """Return the outcome of a job that finished or was stopped."""
+    headline = result.experiment.headline
+    metrics = summarize_folds(result.experiment, result.folds)
+    warnings = [warning for fold in result.folds for warning in fold.model.warnings]
     return JobOutcome(
         job.number,
         job.name,
-        STOPPED if result.stopped else FINISHED,
+        jobs.STOPPED if result.stopped else jobs.FINISHED,
         reason=result.stopped,
         headline=f"test_{headline}",
         value=format_mean(metrics, f"test_{headline}"),
@@ -198,33 +207,28 @@ def job_outcome(job: Job, result: JobResult) -> JobOutcome:
         seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
         run_id=result.run_id,
         metrics=metrics,
-        warnings=tuple(dict.fromkeys(warning for fold in result.folds for warning in fold.model.warnings)),
+        warnings=tuple(dict.fromkeys(warnings)),
     )
 
 
-def killed(job: Job, reason: str) -> JobOutcome:
-    """Return the outcome of a job whose process was killed."""
-    return JobOutcome(job.number, job.name, KILLED, reason)
-
-
-def _unwatched(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
+def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
     return folds
 
 
 @contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
-    """Raise TimedOut in this thread after some time; None: never."""
+def _limit_time(seconds: float | None) -> Iterator[None]:
+    """Raise TimedOut in this thread after some seconds; None sets no limit."""
     if seconds is None:
         yield
         return
 
-    def over(number: int, frame: Any) -> None:
+    def raise_timed_out(number: int, frame: Any) -> None:
         raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")
 
-    before = signal.signal(signal.SIGALRM, over)
+    previous_handler = signal.signal(signal.SIGALRM, raise_timed_out)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous_handler)

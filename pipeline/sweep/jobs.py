@@ -1,4 +1,4 @@
-"""The nouns of a sweep: a job, and what became of it."""
+"""The jobs of a sweep: as they are composed, as they run, and how they end."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from typing import Any
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
 
-FINISHED, SKIPPED, STOPPED = "finished", "skipped", "stopped"
-FAILED, KILLED, REFUSED, BUSY = "failed", "killed", "refused", "busy"
+FINISHED = "finished"
+SKIPPED = "skipped"
+STOPPED = "stopped"
+FAILED = "failed"
+KILLED = "killed"
+REFUSED = "refused"
+BUSY = "busy"
 
 
 @dataclass(frozen=True)
 class ComposedJob:
-    """A job as it was composed, or why it could not be.
+    """A job as it was composed, or the error that prevented it.
 
     Attributes
     ----------
@@ -23,16 +28,16 @@ class ComposedJob:
         In the sweep, from 0.
     overrides : tuple of str
     spec : mapping or None
-        Settled; None where composing failed.
+        The settled configuration; None where composing failed.
     invocation : Invocation or None
-    refusal : UserError or None
+    error : UserError or None
     """
 
     number: int
     overrides: tuple[str, ...]
     spec: Mapping[str, Any] | None = None
     invocation: Invocation | None = None
-    refusal: UserError | None = None
+    error: UserError | None = None
 
 
 @dataclass(frozen=True)
@@ -42,15 +47,16 @@ class Job:
     Attributes
     ----------
     number : int
+        In the sweep, from 0.
     name : str
-        The run's.
+        The name of its run.
     hash : str
         Its ``config_hash``.
     spec : mapping
-        Settled.
+        The settled configuration.
     invocation : Invocation
-    seen : int
-        The count of its claim when the store was asked; see `bakeoff.pipeline.sweep.claims`.
+    claim_count : int
+        The count of its claim when the store was asked for finished runs; see `bakeoff.pipeline.sweep.claims`.
     """
 
     number: int
@@ -58,21 +64,21 @@ class Job:
     hash: str
     spec: Mapping[str, Any]
     invocation: Invocation
-    seen: int = 0
+    claim_count: int = 0
 
 
 @dataclass(frozen=True)
 class JobProgress:
-    """How a job stands after some of its folds.
+    """What a job has measured after some of its folds.
 
     Attributes
     ----------
     number : int
-        The job's.
+        The job's number.
     folds : int
-        How many.
+        The number of folds so far.
     metrics : mapping of str to float
-        The mean over them of everything that was measured.
+        Means over these folds, by name.
     """
 
     number: int
@@ -82,29 +88,29 @@ class JobProgress:
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """What became of a job.
+    """How a job ended.
 
     Attributes
     ----------
     number : int
     name : str
     kind : str
-        ``finished``, ``skipped`` (was done already), ``stopped`` (a study stopped it), ``failed``, ``killed``,
-        ``refused``, or ``busy`` (runs elsewhere).
+        ``finished``, ``skipped`` (finished in an earlier sweep), ``stopped`` (by a study, before its last fold),
+        ``failed``, ``killed``, ``refused``, or ``busy`` (another process runs it).
     reason : str
-        Of what did not finish.
+        Why it did not finish.
     headline, value : str
-        The name of the first metric, and its mean and deviation as text.
+        The name of the first metric, and its mean and standard deviation as text.
     score : float
-        Its mean.
+        The mean of the first metric.
     greater_is_better : bool
     seconds : float
-        Wall time of the learner: fitting, tuning, pruning.
+        Wall time of the learner: fitting, tuning and pruning.
     run_id : str or None
     metrics : mapping of str to float
-        The mean over folds of everything that was measured; empty where the job did not run now.
+        Means over folds, by name; empty where the job did not run now.
     warnings : tuple of str
-        What the learner had to say.
+        Those of the learner.
     """
 
     number: int
@@ -121,13 +127,13 @@ class JobOutcome:
     warnings: tuple[str, ...] = ()
 
     @property
-    def went_wrong(self) -> bool:
-        """Whether the job ran and did not finish."""
+    def has_failed(self) -> bool:
+        """Whether the job started and neither finished nor was stopped."""
         return self.kind in (FAILED, KILLED)
 
 
 def exit_code(outcomes: Iterable[JobOutcome]) -> int:
-    """Return 0 if all is done, 2 if all was refused before anything ran, 1 if something did not finish.
+    """Return 0 if all jobs are done, 2 if all were refused before anything ran, 1 if some job did not finish.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How the jobs of a sweep are run together: keys of the command line that are no part of any job."""
+"""The keys of a sweep: they say how its jobs are made and run together, and are part of none of them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
-SEARCHES = ("none", "zip", "grid", "random")
+SEARCH_METHODS = ("none", "zip", "grid", "random")
+ON_INVALID = ("stop", "skip")
 
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How the jobs of a sweep are run together.
+    """How the jobs of a sweep are made and run together.
 
     Attributes
     ----------
     resume : bool
-        Leave out what is FINISHED in the store.
+        Whether to skip jobs that are FINISHED in the store.
     workers : int
-        Processes on this machine.
+        The number of processes on this machine.
     timeout : float or None
-        Seconds that a job may take.
+        The time limit of a job in seconds.
     on_error : str
         ``continue``, ``stop``, or ``stop_after:N``.
     on_invalid : {"stop", "skip"}
     dry_run : bool
+        Whether to show the plan and run nothing.
     search : mapping
         ``method``, and for ``random`` also ``n`` and ``seed``.
     """
@@ -44,19 +46,19 @@ class SweepOptions:
             raise UserError(f"workers={self.workers} must be a whole number from 1.")
         if self.timeout is not None and not self.timeout > 0:
             raise UserError(f"timeout={self.timeout} must be a positive number of seconds, or null.")
-        if self.on_invalid not in ("stop", "skip"):
-            raise UserError(f"on_invalid={self.on_invalid!r}: {did_you_mean(self.on_invalid, ('stop', 'skip'))}")
+        if self.on_invalid not in ON_INVALID:
+            raise UserError(f"on_invalid={self.on_invalid!r}: {did_you_mean(self.on_invalid, ON_INVALID)}")
         method = str(self.search.get("method"))
-        if method not in SEARCHES:
-            raise UserError(f"search.method={method!r}: {did_you_mean(method, SEARCHES)}")
+        if method not in SEARCH_METHODS:
+            raise UserError(f"search.method={method!r}: {did_you_mean(method, SEARCH_METHODS)}")
         n = self.search.get("n", 1)
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise UserError(f"search.n={n!r} must be a whole number from 1.")
-        assert self.failures_allowed is None or self.failures_allowed >= 0
+        _ = self.max_failures  # which checks on_error
 
     @property
-    def failures_allowed(self) -> int | None:
-        """The number of failures that end the sweep; None: all are borne."""
+    def max_failures(self) -> int | None:
+        """The number of failures that ends the sweep; None if it continues after any number."""
         word, _, count = self.on_error.partition(":")
         if word == "continue" and not count:
             return None

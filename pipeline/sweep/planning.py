@@ -1,4 +1,4 @@
-"""Planning: before the first job runs, every job is checked, and the store is asked which are done."""
+"""Planning: before the first job runs, every job is checked, and the store is asked which jobs are finished."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import Durations
 from bakeoff.pipeline.tracking.store import Store
 
-TO_DO, DONE, INVALID, DUPLICATE = "to do", "done", "invalid", "twice"
+TO_DO = "to do"
+DONE = "done"
+INVALID = "invalid"
+DUPLICATE = "duplicate"
+
+StoreKey = str
+"""The settings of a job's store as text; jobs with equal settings share a store."""
 
 
 @dataclass(frozen=True)
@@ -22,17 +28,18 @@ class PlanEntry:
 
     Attributes
     ----------
-    draft : ComposedJob
+    composed : ComposedJob
     state : str
-        ``to do``, ``done`` (finished in the store), ``invalid``, or ``twice`` (the same as an earlier one).
+        ``to do``, ``done`` (finished in the store), ``invalid``, or ``duplicate`` (the same as an earlier job).
     reason : str
-        Why it is invalid, or which run or job it is the same as.
+        Why it is invalid, or the run or job that it is the same as.
     job : Job or None
+        None where it could not be composed.
     seconds : float or None
-        How long it may take, where the store knows.
+        How long it may take, where the store has finished runs of its learner.
     """
 
-    draft: ComposedJob
+    composed: ComposedJob
     state: str
     reason: str = ""
     job: Job | None = None
@@ -40,8 +47,10 @@ class PlanEntry:
 
     @property
     def name(self) -> str:
-        """The job's name; its overrides where it could not be composed."""
-        return self.job.name if self.job else " ".join(self.draft.overrides) or "default"
+        """The name of the job, or its overrides where it could not be composed."""
+        if self.job is not None:
+            return self.job.name
+        return " ".join(self.composed.overrides) or "default"
 
 
 @dataclass(frozen=True)
@@ -51,105 +60,111 @@ class Plan:
     entries: tuple[PlanEntry, ...]
 
     def with_state(self, state: str) -> list[PlanEntry]:
-        """Return the rows of a state."""
-        return [row for row in self.entries if row.state == state]
+        """Return the entries of a state."""
+        return [entry for entry in self.entries if entry.state == state]
 
     @property
     def jobs(self) -> list[Job]:
-        """The jobs that are to run."""
-        return [row.job for row in self.with_state(TO_DO) if row.job is not None]
+        """The jobs to run."""
+        return [entry.job for entry in self.with_state(TO_DO) if entry.job is not None]
 
 
 @dataclass
 class Planner:
-    """Makes a plan of drafts.
+    """Makes a plan of composed jobs.
 
     Parameters
     ----------
     runner : JobRunner
-        Its datasets and stores are used, so that jobs that run here find them loaded.
+        The plan loads datasets and opens stores through it, so that jobs that run in this process find them loaded.
     resume : bool
-        Ask the store what is done.
+        Whether to ask the store which jobs are finished.
     """
 
     runner: JobRunner
     resume: bool
 
-    def make_plan(self, drafts: Sequence[ComposedJob]) -> Plan:
-        """Say of each draft whether it is valid, done, or the same as an earlier one."""
-        rows = self._once([self._identified(draft) for draft in drafts])
-        done = self._done([row.job for row in rows if row.job and row.state == TO_DO]) if self.resume else {}
-        return Plan(tuple(self._checked(row, done) for row in rows))
+    def make_plan(self, composed_jobs: Sequence[ComposedJob]) -> Plan:
+        """Return for each job whether it is valid, finished, or the same as an earlier one."""
+        identified = [self._identify(composed) for composed in composed_jobs]
+        entries = _mark_duplicates(identified)
+        done = self._find_done(entries) if self.resume else {}
+        return Plan(tuple(self._check_entry(entry, done) for entry in entries))
 
     def add_estimates(self, plan: Plan) -> Plan:
-        """Return the plan with times, where the store knows some."""
-        known: dict[str, Durations] = {}
+        """Return the plan with the expected duration of each job, where the store has finished runs of its learner."""
+        durations: dict[StoreKey, Durations] = {}
         for job in plan.jobs:
-            store = self._store(job)
-            if store is not None and _store_key(job) not in known:
-                known[_store_key(job)] = Durations.of(store)
-        return Plan(tuple(_timed(row, known) for row in plan.entries))
+            store = self._find_store(job)
+            if store is not None and _store_key(job) not in durations:
+                durations[_store_key(job)] = Durations.of(store)
+        return Plan(tuple(_add_estimate(entry, durations) for entry in plan.entries))
 
-    def _identified(self, draft: ComposedJob) -> PlanEntry:
-        """Give the draft its hash, for which its data must be read."""
-        if draft.refusal is not None or draft.spec is None or draft.invocation is None:
-            return PlanEntry(draft, INVALID, str(draft.refusal))
+    def _identify(self, composed: ComposedJob) -> PlanEntry:
+        """Give the job its name and hash, for which its data must be read."""
+        if composed.spec is None or composed.invocation is None:
+            return PlanEntry(composed, INVALID, str(composed.error))
         try:
-            job = self.runner.identify_job(draft.number, draft.spec, draft.invocation)
-        except UserError as refusal:
-            return PlanEntry(draft, INVALID, str(refusal))
-        return PlanEntry(draft, TO_DO, job=job)
+            job = self.runner.identify_job(composed.number, composed.spec, composed.invocation)
+        except UserError as error:
+            return PlanEntry(composed, INVALID, str(error))
+        return PlanEntry(composed, TO_DO, job=job)
 
-    def _once(self, rows: Sequence[PlanEntry]) -> list[PlanEntry]:
-        """Leave each job in the plan once."""
-        first: dict[tuple[str, str], Job] = {}
-        kept = []
-        for row in rows:
-            if row.job is not None:
-                same = first.setdefault((_store_key(row.job), row.job.hash), row.job)
-                if same is not row.job:
-                    row = replace(row, state=DUPLICATE, reason=f"the same as #{same.number}")
-            kept.append(row)
-        return kept
-
-    def _done(self, jobs: Sequence[Job]) -> dict[tuple[str, str], str]:
-        """Ask each store which jobs are finished, after ending what died there."""
-        wanted: dict[str, list[Job]] = {}
-        for job in jobs:
-            wanted.setdefault(_store_key(job), []).append(job)
-        done: dict[tuple[str, str], str] = {}
-        for key, asking in wanted.items():
-            store = self._store(asking[0])
-            if store is not None:
-                history.end_orphans(store)
-                found = history.find_finished_runs(store, {job.hash for job in asking})
-                done |= {(key, each): run_id for each, run_id in found.items()}
+    def _find_done(self, entries: Sequence[PlanEntry]) -> dict[tuple[StoreKey, str], str]:
+        """Return the finished runs of the jobs to do, by store and hash, after ending runs whose process died."""
+        jobs_by_store: dict[StoreKey, list[Job]] = {}
+        for entry in entries:
+            if entry.job is not None and entry.state == TO_DO:
+                jobs_by_store.setdefault(_store_key(entry.job), []).append(entry.job)
+        done: dict[tuple[StoreKey, str], str] = {}
+        for key, jobs in jobs_by_store.items():
+            store = self._find_store(jobs[0])
+            if store is None:
+                continue
+            history.end_orphans(store)
+            finished = history.find_finished_runs(store, {job.hash for job in jobs})
+            done |= {(key, job_hash): run_id for job_hash, run_id in finished.items()}
         return done
 
-    def _checked(self, row: PlanEntry, done: dict[tuple[str, str], str]) -> PlanEntry:
-        """Check what is not done; what is finished was valid."""
-        if row.job is None or row.state != TO_DO:
-            return row
-        run_id = done.get((_store_key(row.job), row.job.hash))
+    def _check_entry(self, entry: PlanEntry, done: dict[tuple[StoreKey, str], str]) -> PlanEntry:
+        """Mark a job as done or invalid; a job that is done was valid and is not checked."""
+        if entry.job is None or entry.state != TO_DO:
+            return entry
+        run_id = done.get((_store_key(entry.job), entry.job.hash))
         if run_id is not None:
-            return replace(row, state=DONE, reason=f"run {run_id}")
+            return replace(entry, state=DONE, reason=f"run {run_id}")
         try:
-            self.runner.check_job(row.job)
-        except UserError as refusal:
-            return replace(row, state=INVALID, reason=str(refusal))
-        return row
+            self.runner.check_job(entry.job)
+        except UserError as error:
+            return replace(entry, state=INVALID, reason=str(error))
+        return entry
 
-    def _store(self, job: Job) -> Store | None:
-        """Return the store of a job if it exists; a plan makes none."""
+    def _find_store(self, job: Job) -> Store | None:
+        """Return the store of a job if it exists; planning creates none."""
         return self.runner.resources.tracker(job.spec).find()
 
 
-def _timed(row: PlanEntry, known: Mapping[str, Durations]) -> PlanEntry:
-    if row.job is None or row.state != TO_DO or _store_key(row.job) not in known:
-        return row
-    choices = row.job.invocation.choices
-    return replace(row, seconds=known[_store_key(row.job)].estimate(choices["learner"], choices["dataset"]))
+def _mark_duplicates(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
+    """Mark each job that is the same as an earlier one."""
+    first_jobs: dict[tuple[StoreKey, str], Job] = {}
+    marked = []
+    for entry in entries:
+        if entry.job is not None:
+            first = first_jobs.setdefault((_store_key(entry.job), entry.job.hash), entry.job)
+            if first is not entry.job:
+                entry = replace(entry, state=DUPLICATE, reason=f"the same as #{first.number}")
+        marked.append(entry)
+    return marked
 
 
-def _store_key(job: Job) -> str:
+def _add_estimate(entry: PlanEntry, durations: Mapping[StoreKey, Durations]) -> PlanEntry:
+    job = entry.job
+    if job is None or entry.state != TO_DO or _store_key(job) not in durations:
+        return entry
+    choices = job.invocation.choices
+    seconds = durations[_store_key(job)].estimate(choices["learner"], choices["dataset"])
+    return replace(entry, seconds=seconds)
+
+
+def _store_key(job: Job) -> StoreKey:
     return json.dumps(job.spec["tracking"], sort_keys=True, default=str)

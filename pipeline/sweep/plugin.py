@@ -1,11 +1,10 @@
-"""Hydra's part of a sweep: its command is read, its jobs are made, other launchers are served."""
+"""The side of a sweep that faces Hydra: its command is read, its jobs are composed, and other launchers are called."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -22,18 +21,19 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import SweepOptions
+from bakeoff.pipeline.sweep.sweep_input import SweepInput
 
-BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
 
 @dataclass(frozen=True)
 class SweepCommand:
-    """The command of a sweep, as Hydra understood it.
+    """The command of a sweep, as Hydra parsed it.
 
     Attributes
     ----------
     words : tuple of str
-        What its jobs are made of.
+        The overrides that the jobs are made of.
     overrides : list of Override
         The same, parsed.
     options : SweepOptions
@@ -41,9 +41,9 @@ class SweepCommand:
     launch : RemoteLauncher or None
         Another launcher than Hydra's basic one.
     folder : Path
-        Of the sweep.
+        The folder of the sweep.
     master : DictConfig
-        Composed for the sweep itself.
+        The configuration of the sweep itself.
     """
 
     words: tuple[str, ...]
@@ -56,74 +56,90 @@ class SweepCommand:
 
     @classmethod
     def read(cls, words: Sequence[str], context: HydraContext, master: DictConfig) -> SweepCommand:
-        """Read what Hydra gives a sweeper.
+        """Read what Hydra gives to a sweeper.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The overrides that the jobs are made of.
+        context : HydraContext
+        master : DictConfig
+            The configuration of the sweep itself.
 
         Raises
         ------
         UserError
-            The sweep itself is written wrong.
+            An option of the sweep is invalid.
         """
         HydraConfig.instance().set_config(master)
         parser = OverridesParser.create(config_loader=context.config_loader)
-        overrides = parser.parse_overrides(list(words))
-        for each in parser.parse_overrides(list(master.hydra.overrides.task)):
-            if each.is_sweep_override() and each.key_or_group.split(".")[0] in SWEEP_KEYS:
-                raise UserError(
-                    f"{each.input_line}: {each.key_or_group} is a key of the whole sweep; give it one value."
-                )
-        is_ours = master.hydra.launcher._target_ == BASIC
+        for override in parser.parse_overrides(list(master.hydra.overrides.task)):
+            _require_one_value(override)
+        has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
         return cls(
             words=tuple(words),
-            overrides=overrides,
-            options=_options(master),
+            overrides=parser.parse_overrides(list(words)),
+            options=_read_options(master),
             composer=Composer(context.config_loader, master),
-            launch=None if is_ours else RemoteLauncher(context, master),
+            launch=None if has_basic_launcher else RemoteLauncher(context, master),
             folder=Path(str(master.hydra.sweep.dir)),
             master=master,
         )
 
-    def record(self) -> None:
-        """Write into the folder of the sweep, if there is one by now, what was asked."""
-        if self.folder.is_dir():
-            with read_write(self.master.hydra), open_dict(self.master):
-                self.master.hydra.overrides.task = list(self.words)
-            OmegaConf.save(self.master, self.folder / "multirun.yaml")
+    def write_record(self) -> None:
+        """Write the configuration of the sweep into its folder, unless nothing ran and there is no folder."""
+        if not self.folder.is_dir():
+            return
+        with read_write(self.master.hydra), open_dict(self.master):
+            self.master.hydra.overrides.task = list(self.words)
+        OmegaConf.save(self.master, self.folder / "multirun.yaml")
 
 
-def sweep(params: Sequence[str], context: HydraContext, task: Any, master: DictConfig) -> None:
-    """Compose all jobs of a sweep, and hand them to the engine.
+def run_hydra_sweep(
+    params: Sequence[str], context: HydraContext, sweep_input: SweepInput, master: DictConfig
+) -> list[JobOutcome]:
+    """Compose all jobs of a sweep, let the engine run them, and return their outcomes.
 
     Parameters
     ----------
     params : sequence of str
-        Overrides that stand in the configuration of the sweeper; those of the command line go before.
+        Overrides in the configuration of the sweeper; those of the command line take precedence.
     context : HydraContext
-    task : Task
-        Holds the overrides of the command line, and is told the outcomes.
+    sweep_input : SweepInput
     master : DictConfig
-        Composed for the sweep itself.
+        The configuration of the sweep itself.
 
     Raises
     ------
     UserError
-        The sweep itself is written wrong; of single jobs the plan tells.
+        An option of the sweep is invalid. An invalid job is no error here: the plan shows it.
     """
     from bakeoff.pipeline.sweep.engine import run_sweep
 
-    command = SweepCommand.read([*params, *task.arguments], context, master)
-    jobs = expand_overrides(command.overrides, command.options, command.composer) if task.jobs is None else task.jobs
-    varying = tuple(dict.fromkeys(each.key_or_group for each in command.overrides if each.is_sweep_override()))
-    varying += tuple(key for key in varying_keys(jobs) if key not in varying)
-    drafts = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
-    run_sweep(drafts, command.options, task, command.folder, command.launch)
-    command.record()
+    command = SweepCommand.read([*params, *sweep_input.overrides], context, master)
+    jobs = sweep_input.jobs
+    if jobs is None:
+        jobs = expand_overrides(command.overrides, command.options, command.composer)
+    swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]
+    varying = tuple(dict.fromkeys([*swept_keys, *varying_keys(jobs)]))
+    composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
+    outcomes = run_sweep(composed, command.options, command.folder, command.launch, sweep_input.tracebacks)
+    command.write_record()
+    return outcomes
 
 
-def _options(master: DictConfig) -> SweepOptions:
-    plain = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
-    assert isinstance(plain, dict)
-    plain["search"] = plain["search"] or {"method": "none"}
-    return SweepOptions(**{str(key): value for key, value in plain.items()})
+def _require_one_value(override: Override) -> None:
+    """Reject several values of a key that belongs to the whole sweep."""
+    key = override.key_or_group
+    if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
+        raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it one value.")
+
+
+def _read_options(master: DictConfig) -> SweepOptions:
+    options = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
+    assert isinstance(options, dict)
+    options["search"] = options["search"] or {"method": "none"}
+    return SweepOptions(**{str(key): value for key, value in options.items()})
 
 
 @dataclass(frozen=True)
@@ -134,28 +150,35 @@ class RemoteLauncher:
     master: DictConfig
 
     def __call__(self, jobs: Sequence[Job], options: SweepOptions) -> Iterator[JobOutcome]:
-        """Launch the jobs and yield their outcomes."""
-        named = f"hydra.sweep.dir='{self.master.hydra.sweep.dir}'"
-        with read_write(self.master.hydra), open_dict(self.master):  # the others must not make a name of their own
-            given = [word for word in self.master.hydra.overrides.hydra if word != named]
-            self.master.hydra.overrides.hydra = [*given, named]
+        """Launch the jobs and yield their outcomes in order."""
+        self._fix_sweep_folder()
         varying = tuple(dict.fromkeys(key for job in jobs for key in job.invocation.varying))
-        work = RemoteTask(options.resume, options.timeout, varying, jobs[0].invocation.study)
-        launcher = Plugins.instance().instantiate_launcher(self.context, work, self.master)
+        task = RemoteTask(options.resume, options.timeout, varying, jobs[0].invocation.study)
+        launcher = Plugins.instance().instantiate_launcher(self.context, task, self.master)
         returned = launcher.launch([list(job.invocation.overrides) for job in jobs], initial_job_idx=0)
         try:
-            for job, each in zip(jobs, returned, strict=True):
-                yield replace(_arrived(job, each), number=job.number, name=job.name)
-        finally:  # nobody waits for what still runs
-            getattr(returned, "cancel", bool)()
+            for job, job_return in zip(jobs, returned, strict=True):
+                outcome = _read_outcome(job, job_return)
+                yield replace(outcome, number=job.number, name=job.name)
+        finally:
+            cancel = getattr(returned, "cancel", None)  # Hydra's own launchers return a list
+            if cancel is not None:
+                cancel()
+
+    def _fix_sweep_folder(self) -> None:
+        """Pass on the folder of the sweep, whose name contains the time: other machines must not make their own."""
+        folder_word = f"hydra.sweep.dir='{self.master.hydra.sweep.dir}'"
+        with read_write(self.master.hydra), open_dict(self.master):
+            others = [word for word in self.master.hydra.overrides.hydra if word != folder_word]
+            self.master.hydra.overrides.hydra = [*others, folder_word]
 
 
-def _arrived(job: Job, returned: JobReturn) -> JobOutcome:
-    """Return the outcome of a job that ran elsewhere; one whose process died has none, and is told as killed."""
+def _read_outcome(job: Job, returned: JobReturn) -> JobOutcome:
+    """Return the outcome of a job that ran elsewhere; a job whose process died has none and counts as killed."""
     try:
         outcome = returned.return_value
-    except UserError as refusal:
-        return JobOutcome(job.number, job.name, REFUSED, str(refusal))
+    except UserError as error:
+        return JobOutcome(job.number, job.name, REFUSED, str(error))
     except Exception as error:
         return JobOutcome(job.number, job.name, KILLED, str(error))
     assert isinstance(outcome, JobOutcome)
@@ -164,7 +187,16 @@ def _arrived(job: Job, returned: JobReturn) -> JobOutcome:
 
 @dataclass(frozen=True)
 class RemoteTask:
-    """What another launcher calls for each job: it goes there by pickle, and what it has to say comes back so."""
+    """The function that another launcher calls for each job; it and what it returns are sent by pickle.
+
+    Attributes
+    ----------
+    resume : bool
+    timeout : float or None
+    varying : tuple of str
+        The keys that vary over the sweep.
+    study : str or None
+    """
 
     resume: bool
     timeout: float | None
@@ -172,10 +204,11 @@ class RemoteTask:
     study: str | None = None
 
     def __call__(self, composed: DictConfig) -> JobOutcome:
-        """Run the job that Hydra composed there."""
+        """Run the job of a configuration that Hydra composed, and return its outcome."""
         from bakeoff.pipeline.sweep.job_runner import JobRunner
 
-        runner = JobRunner(self.resume, self.timeout)
         spec = settle_config(resolve_config(composed))
         invocation = replace(read_invocation(self.varying), study=self.study)
-        return runner.run_job(runner.identify_job(0, spec, invocation, asked=False))
+        runner = JobRunner(self.resume, self.timeout)
+        job = runner.identify_job(0, spec, invocation, has_store_query=False)
+        return runner.run_job(job)

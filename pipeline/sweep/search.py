@@ -13,22 +13,24 @@ from bakeoff.pipeline.errors import UserError
 
 Axis = tuple[str, list[str]]
 """A key and its overrides: ("seed", ["seed=1", "seed=2"])."""
+Grid = Mapping[str, Sequence[Any]]
+"""Parameter -> list of values."""
 
 
 def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
-    """Return the overrides of each job: every combination, the last axis fastest, or values side by side.
+    """Return the overrides of each job: every combination, the last axis fastest, or the values pairwise.
 
     Parameters
     ----------
     axes : sequence of Axis
-        One override where a key does not vary.
+        A key that does not vary has one override.
     method : str
-        ``zip`` goes side by side.
+        ``zip`` pairs the values; every other method combines them.
 
     Raises
     ------
     UserError
-        zip of lists that are not equally long.
+        ``zip`` was asked for with lists of different lengths.
 
     Examples
     --------
@@ -39,17 +41,18 @@ def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
     [('a=1', 'b=0', 'c=3'), ('a=2', 'b=0', 'c=4')]
     """
     if method != "zip":
-        return list(itertools.product(*(values for _, values in axes)))
-    lengths = {key: len(values) for key, values in axes if len(values) > 1}
+        return list(itertools.product(*(overrides for _, overrides in axes)))
+    lengths = {key: len(overrides) for key, overrides in axes if len(overrides) > 1}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-        raise UserError(f"search=zip wants equally many values of each key, but {told}.")
-    jobs = max(lengths.values(), default=1)
-    return list(zip(*(values * (jobs if len(values) == 1 else 1) for _, values in axes), strict=True))
+        given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+        raise UserError(f"search=zip needs the same number of values for each key, but {given}.")
+    n_jobs = max(lengths.values(), default=1)
+    columns = [overrides if len(overrides) > 1 else overrides * n_jobs for _, overrides in axes]
+    return list(zip(*columns, strict=True))
 
 
 def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str, Any]]:
-    """Return points of a space.
+    """Return points of a search space.
 
     Parameters
     ----------
@@ -57,13 +60,13 @@ def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dic
         Parameter -> list of values; several mappings are several grids.
     method : {"grid", "random"}
     n : int
-        How many points of ``random``, all different; a space that has no more is taken whole.
+        The number of points for ``random``, all different; if the space has no more, all of it is returned.
     seed : int
 
     Raises
     ------
     UserError
-        The space does not hold lists.
+        The values of a parameter are not a list.
 
     Examples
     --------
@@ -73,41 +76,41 @@ def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dic
     ...     {"k": list(range(1000)), "p": list(range(1000))}, "random", n=2)
     True
     """
-    grids = [space] if isinstance(space, Mapping) else list(space)
+    grids: list[Grid] = [space] if isinstance(space, Mapping) else list(space)
     for grid in grids:
         for name, values in grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise UserError(f"space.{name}={values!r} must be a list of values to try.")
     sizes = [math.prod(len(values) for values in grid.values()) for grid in grids]
-    total = sum(sizes)
-    if method == "grid" or n >= total:
-        return [_point(grid, place) for grid, size in zip(grids, sizes, strict=True) for place in range(size)]
-    return [_place(grids, sizes, place) for place in _draw(total, n, seed)]
+    n_points = sum(sizes)
+    if method == "grid" or n >= n_points:
+        return [_grid_point(grid, index) for grid, size in zip(grids, sizes, strict=True) for index in range(size)]
+    return [_space_point(grids, sizes, index) for index in _draw_indices(n_points, n, seed)]
 
 
-def _draw(total: int, n: int, seed: int) -> Iterator[int]:
-    """Yield n different numbers below total, which may be too many to write down."""
+def _draw_indices(n_points: int, n: int, seed: int) -> Iterator[int]:
+    """Yield n different indices below `n_points`, which may be too large a number for a permutation."""
     generator = np.random.default_rng(seed)
     drawn: set[int] = set()
     while len(drawn) < n:
-        place = int(generator.integers(total))
-        if place not in drawn:
-            drawn.add(place)
-            yield place
+        index = int(generator.integers(n_points))
+        if index not in drawn:
+            drawn.add(index)
+            yield index
 
 
-def _place(grids: Sequence[Mapping[str, Any]], sizes: Sequence[int], place: int) -> dict[str, Any]:
+def _space_point(grids: Sequence[Grid], sizes: Sequence[int], index: int) -> dict[str, Any]:
     for grid, size in zip(grids, sizes, strict=True):
-        if place < size:
-            return _point(grid, place)
-        place -= size
-    raise IndexError(place)
+        if index < size:
+            return _grid_point(grid, index)
+        index -= size
+    raise IndexError(index)
 
 
-def _point(grid: Mapping[str, Sequence[Any]], place: int) -> dict[str, Any]:
-    """Return one point by its number, the last parameter fastest."""
+def _grid_point(grid: Grid, index: int) -> dict[str, Any]:
+    """Return the point of an index, in the order in which the last parameter varies fastest."""
     point = {}
     for name, values in reversed(list(grid.items())):
-        place, digit = divmod(place, len(values))
-        point[name] = values[digit]
+        index, position = divmod(index, len(values))
+        point[name] = values[position]
     return dict(reversed(point.items()))

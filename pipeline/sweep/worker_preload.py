@@ -1,4 +1,4 @@
-"""What every worker needs, imported once by the process that they are forked from."""
+"""What every worker needs, imported once by the server process that the workers are forked from."""
 
 from __future__ import annotations
 

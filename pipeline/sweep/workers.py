@@ -1,7 +1,7 @@
-"""Workers: warm processes of this machine, each with one job at a time; one that dies costs its one job.
+"""Worker processes on this machine: each runs one job at a time, and one that dies costs only its job.
 
-They are forked from a server that imported everything once, so that a fresh one is there at once.  Each has its own
-connection to the store.  Which process runs a job does not change its result.
+They are forked from a server process that has imported everything once, so a new worker is ready at once. Each has its
+own connection to the store. The results do not depend on which process runs a job.
 """
 
 from __future__ import annotations
@@ -16,45 +16,71 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Self
 
-from bakeoff.pipeline.sweep.job_runner import JobRunner, killed
-from bakeoff.pipeline.sweep.jobs import FINISHED, Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import FINISHED, KILLED, Job, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import history
 
 GRACE_SECONDS = 5.0
-"""A job that outlives its time by so much is deaf to signals, and its process is killed."""
-MAX_SHUTDOWN_SECONDS = 20.0
-"""So long a worker may take to end its run before it is killed."""
+"""A job that exceeds its time limit by this much does not react to signals, and its process is killed."""
+SHUTDOWN_SECONDS = 20.0
+"""The time a worker has to end its run before it is killed."""
+POLL_MARGIN_SECONDS = 0.05
+MIN_TIMER_SECONDS = 0.001
+CONNECTION_ERRORS = (BrokenPipeError, ConnectionResetError)
 
 
-def serve(connection: Connection, resume: bool, timeout: float | None, tracebacks: bool, judged: bool) -> None:
-    """Run jobs until there are no more: what a worker does."""
-    signal.signal(signal.SIGTERM, _once)
-    signal.signal(signal.SIGINT, _once)
+def serve_jobs(
+    connection: Connection, resume: bool, timeout: float | None, tracebacks: bool, reports_progress: bool
+) -> None:
+    """Run jobs as they arrive, until there are no more: the main function of a worker.
+
+    Parameters
+    ----------
+    connection : Connection
+        Delivers jobs. Takes back None when the time of a job starts to count, its progress after each fold, and in the
+        end its outcome.
+    resume, timeout, tracebacks
+        As for `JobRunner`.
+    reports_progress : bool
+        Whether to ask after each fold if the job should continue.
+    """
+    signal.signal(signal.SIGTERM, _interrupt_once)
+    signal.signal(signal.SIGINT, _interrupt_once)
     gc.freeze()
-    judge = partial(_ask, connection) if judged else None
-    runner = JobRunner(resume, timeout, tracebacks, began=lambda: connection.send(None), judge=judge)
+    runner = JobRunner(
+        resume,
+        timeout,
+        tracebacks,
+        on_start=lambda: connection.send(None),
+        should_continue=partial(_ask_to_continue, connection) if reports_progress else None,
+    )
     try:
         while True:
             connection.send(runner.run_job(connection.recv()))
-    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        return  # the sweep is over, or its process is gone; the run, if there was one, ended KILLED
+    except (EOFError, *CONNECTION_ERRORS, KeyboardInterrupt):
+        return  # the sweep has ended, or its process is gone; a run that was going on has ended KILLED
 
 
-def _ask(connection: Connection, progress: JobProgress) -> bool:
-    """Ask the sweep's process whether to go on; meanwhile no alarm rings, which would cut a message in two."""
-    left, since = signal.setitimer(signal.ITIMER_REAL, 0)[0], time.monotonic()
+def _ask_to_continue(connection: Connection, progress: JobProgress) -> bool:
+    """Ask the process of the sweep whether a job should continue.
+
+    The timer of the job stands still meanwhile: its signal could interrupt a message half-way.
+    """
+    seconds_left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+    asked = time.monotonic()
     try:
         connection.send(progress)
         return bool(connection.recv())
-    except (EOFError, BrokenPipeError, ConnectionResetError):  # that process is gone, and the sweep with it
+    except (EOFError, *CONNECTION_ERRORS):  # the process of the sweep is gone
         raise KeyboardInterrupt from None
     finally:
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - since), 0.001))
+        if seconds_left:
+            waited = time.monotonic() - asked
+            signal.setitimer(signal.ITIMER_REAL, max(seconds_left - waited, MIN_TIMER_SECONDS))
 
 
-def _once(number: int, frame: Any) -> None:
-    """End the job like Ctrl-C, and do not disturb it while it writes that down."""
+def _interrupt_once(number: int, frame: Any) -> None:
+    """End the job like Ctrl-C, and ignore further signals while its run is ended."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
@@ -62,130 +88,148 @@ def _once(number: int, frame: Any) -> None:
 
 @dataclass
 class Worker:
-    """A process, the way to it, and what it does now."""
+    """A worker process, the connection to it, its job, and when the time of the job started to count."""
 
     process: Any
     connection: Connection
     job: Job | None = None
-    since: float | None = None
+    start_time: float | None = None
 
 
 class Workers:
-    """The workers of a sweep.
+    """The worker processes of a sweep.
 
     Parameters
     ----------
     runner : JobRunner
-        Of this process; the workers' are made like it.
+        Of this process; those of the workers have the same settings.
     count : int
+        The number of processes.
     """
 
     def __init__(self, runner: JobRunner, count: int) -> None:
         self._runner = runner
         self._count = count
-        self._crew: list[Worker] = []
+        self._workers: list[Worker] = []
 
     def __enter__(self) -> Self:
         if self._count:
             self._context = multiprocessing.get_context("forkserver")
             self._context.set_forkserver_preload(["bakeoff.pipeline.sweep.worker_preload"])
-            self._crew = [self._hire() for _ in range(self._count)]
+            self._workers = [self._start_worker() for _ in range(self._count)]
         return self
 
     def __exit__(self, *error: object) -> None:
-        for worker in self._crew:
+        for worker in self._workers:
             worker.connection.close()
             if worker.job is not None:
                 worker.process.terminate()  # it ends its run KILLED
-        for worker in self._crew:
-            worker.process.join(MAX_SHUTDOWN_SECONDS)
+        for worker in self._workers:
+            worker.process.join(SHUTDOWN_SECONDS)
             worker.process.kill()
             worker.process.join()
-        for job in [worker.job for worker in self._crew if worker.job is not None]:
+        # A worker may have been ended just after it created its run, before it could end it.
+        unfinished = [worker.job for worker in self._workers if worker.job is not None]
+        for job in unfinished:
             store = self._runner.resources.tracker(job.spec).find()
-            if store is not None:  # a worker may have been stopped just between making its run and answering for it
+            if store is not None:
                 history.end_killed_runs(store, "the sweep was stopped")
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
-        """Run jobs, and yield their outcomes as they come."""
-        left = iter(jobs)
+    def run_jobs(self, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
+        """Run jobs, each as soon as a worker is free, and yield their outcomes as they arrive."""
+        remaining = iter(jobs)
         while True:
-            for position, worker in enumerate(self._crew):
-                if worker.job is None and (job := next(left, None)) is not None:
-                    self._give(position, job)
-            busy = [position for position, worker in enumerate(self._crew) if worker.job is not None]
+            for position, worker in enumerate(self._workers):
+                if worker.job is None and (job := next(remaining, None)) is not None:
+                    self._send_job(position, job)
+            busy = [position for position, worker in enumerate(self._workers) if worker.job is not None]
             if not busy:
                 return
-            ready = wait([self._crew[position].connection for position in busy], timeout=self._until_overdue())
+            connections = [self._workers[position].connection for position in busy]
+            ready = wait(connections, timeout=self._seconds_until_overdue())
             for position in busy:
-                if self._crew[position].connection in ready:
-                    outcome = self._hear(position)
-                    if outcome is not None:
-                        yield outcome
-                elif self._is_overdue(self._crew[position]):
-                    self._crew[position].process.kill()
-                    yield self._lost(position, f"it took longer than timeout={self._runner.timeout:g} seconds")
+                outcome = self._find_outcome(position, self._workers[position].connection in ready)
+                if outcome is not None:
+                    yield outcome
 
-    def _hire(self) -> Worker:
-        mine, theirs = self._context.Pipe()
-        settings = (self._runner.resume, self._runner.timeout, self._runner.tracebacks, self._runner.judge is not None)
-        process = self._context.Process(target=serve, args=(theirs, *settings), daemon=True)
+    def _find_outcome(self, position: int, is_ready: bool) -> JobOutcome | None:
+        """Return the outcome of a worker's job if it has ended or is overdue."""
+        if is_ready:
+            return self._receive(position)
+        worker = self._workers[position]
+        if self._seconds_left(worker) != 0:
+            return None
+        worker.process.kill()
+        return self._replace_worker(position, f"it took longer than timeout={self._runner.timeout:g} seconds")
+
+    def _start_worker(self) -> Worker:
+        own_end, worker_end = self._context.Pipe()
+        runner = self._runner
+        settings = (runner.resume, runner.timeout, runner.tracebacks, runner.should_continue is not None)
+        process = self._context.Process(target=serve_jobs, args=(worker_end, *settings), daemon=True)
         process.start()
-        theirs.close()
-        return Worker(process, mine)
+        worker_end.close()
+        return Worker(process, own_end)
 
-    def _give(self, position: int, job: Job) -> None:
+    def _send_job(self, position: int, job: Job) -> None:
         try:
-            self._crew[position].connection.send(job)
-        except (BrokenPipeError, ConnectionResetError):  # killed while it waited
-            self._crew[position] = self._hire()
-            self._crew[position].connection.send(job)
-        self._crew[position].job, self._crew[position].since = job, None
+            self._workers[position].connection.send(job)
+        except CONNECTION_ERRORS:  # the worker was killed while it was idle
+            self._workers[position] = self._start_worker()
+            self._workers[position].connection.send(job)
+        worker = self._workers[position]
+        worker.job = job
+        worker.start_time = None
 
-    def _hear(self, position: int) -> JobOutcome | None:
-        """Return a job's outcome; None for the word that its time began, and for a question, which is answered."""
-        worker = self._crew[position]
+    def _receive(self, position: int) -> JobOutcome | None:
+        """Read one message of a worker and return the outcome if it is one; a report of progress is answered."""
+        worker = self._workers[position]
+        should_continue = self._runner.should_continue
         try:
-            heard: JobOutcome | JobProgress | None = worker.connection.recv()
-            if isinstance(heard, JobProgress) and self._runner.judge is not None:
-                worker.connection.send(self._runner.judge(heard))
-        except (EOFError, BrokenPipeError, ConnectionResetError):
+            message: JobOutcome | JobProgress | None = worker.connection.recv()
+            if isinstance(message, JobProgress) and should_continue is not None:
+                worker.connection.send(should_continue(message))
+        except (EOFError, *CONNECTION_ERRORS):
             worker.process.join()
-            code = worker.process.exitcode
-            told = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
-            return self._lost(position, f"its process ended by {told}")
-        if heard is None:
-            worker.since = time.monotonic()
-        if not isinstance(heard, JobOutcome):
+            return self._replace_worker(position, f"its process ended by {_describe_exit(worker.process.exitcode)}")
+        if message is None:
+            worker.start_time = time.monotonic()
+        if not isinstance(message, JobOutcome):
             return None
         worker.job = None
-        return heard
+        return message
 
-    def _lost(self, position: int, reason: str) -> JobOutcome:
-        """Put a fresh worker in the place of a dead one, and end its run."""
-        worker = self._crew[position]
+    def _replace_worker(self, position: int, reason: str) -> JobOutcome:
+        """Start a worker in the place of a dead one, and return the outcome of the job that died with it."""
+        worker = self._workers[position]
         job = worker.job
         assert job is not None
         worker.process.join()
         worker.connection.close()
-        self._crew[position] = self._hire()
+        self._workers[position] = self._start_worker()
         store = self._runner.resources.tracker(job.spec).find()
         if store is not None:
             history.end_killed_runs(store, reason)
             run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
-            if run_id is not None and self._runner.resume:  # it was killed after its last word to the store
+            if run_id is not None and self._runner.resume:  # it was killed after the last write of its run
                 return JobOutcome(job.number, job.name, FINISHED, run_id=run_id)
-        return killed(job, reason)
+        return JobOutcome(job.number, job.name, KILLED, reason)
 
-    def _is_overdue(self, worker: Worker) -> bool:
-        return self._left(worker) == 0
-
-    def _left(self, worker: Worker) -> float | None:
-        """Return the seconds until a job is overdue; None if it never is, or did not begin."""
-        if self._runner.timeout is None or worker.job is None or worker.since is None:
+    def _seconds_left(self, worker: Worker) -> float | None:
+        """Return the seconds until a job is overdue; None if it has no time limit, or its time does not count yet."""
+        timeout = self._runner.timeout
+        if timeout is None or worker.job is None or worker.start_time is None:
             return None
-        return max(0.0, worker.since + self._runner.timeout + GRACE_SECONDS - time.monotonic())
+        deadline = worker.start_time + timeout + GRACE_SECONDS
+        return max(0.0, deadline - time.monotonic())
 
-    def _until_overdue(self) -> float | None:
-        left = [seconds for worker in self._crew if (seconds := self._left(worker)) is not None]
-        return min(left) + 0.05 if left else None
+    def _seconds_until_overdue(self) -> float | None:
+        seconds_left = [self._seconds_left(worker) for worker in self._workers]
+        limits = [seconds for seconds in seconds_left if seconds is not None]
+        return min(limits) + POLL_MARGIN_SECONDS if limits else None
+
+
+def _describe_exit(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"signal {signal.Signals(-code).name}"
+    return f"exit code {code}"

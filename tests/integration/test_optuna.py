@@ -264,7 +264,7 @@ def test_what_a_sweep_has_finished_is_not_run_again(bakeoff: Bakeoff) -> None:
     words = (*KEPT, GRID, "learner=knn", "learner.n_neighbors=1,2,3,4")
     answer = bakeoff(*words)
     assert (answer.status, len(bakeoff.runs())) == (0, 4)
-    assert answer.out.count("done already: validation_accuracy") == 3
+    assert answer.out.count("already done: validation_accuracy") == 3
     stored = {run.info.run_id: run.data.metrics["validation_accuracy"] for run in bakeoff.runs()}
     assert {trial.user_attrs["run"]["run_id"]: trial.value for trial in study(bakeoff).trials} == stored
     assert {run.data.tags.get("study") for run in bakeoff.runs()} == {None, study(bakeoff).study_name}

@@ -1,0 +1,113 @@
+"""The way to Hydra and back: what Hydra is given, how it is called, and what its jobs return."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.cli.run import MULTIRUN_FLAGS
+from bakeoff.pipeline.config.explain_error import explain_error
+from bakeoff.pipeline.config.invocation import discard_output_folder, read_invocation
+from bakeoff.pipeline.config.settle import resolve_config
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
+from bakeoff.pipeline.sweep.sweep_input import SweepInput
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+FLAG_PREFIX = "-"
+
+
+@dataclass
+class HydraTask:
+    """The function that Hydra calls with a composed configuration.
+
+    Hydra hands it unchanged to the sweeper, and returns nothing from a sweep. So it also carries the input of the sweep
+    to the sweeper, and the outcomes back to the command.
+
+    Attributes
+    ----------
+    tracebacks : bool
+        Whether to print the traceback of a job that fails.
+    sweep_input : SweepInput or None
+        What a sweep is made of; None for a single run.
+    outcomes : list of JobOutcome
+        Of the jobs that ended.
+    """
+
+    tracebacks: bool
+    sweep_input: SweepInput | None = None
+    outcomes: list[JobOutcome] = field(default_factory=list)
+
+    def __call__(self, composed: DictConfig) -> float:
+        """Run a single job, keep its outcome and return its headline score."""
+        # Before pandas: skops searches all loaded modules for each function of scipy.special.
+        import scipy.special  # noqa: F401
+
+        from bakeoff.pipeline.cli.single_run import run_single_job
+
+        try:
+            outcome = run_single_job(resolve_config(composed), read_invocation(), self.tracebacks)
+        except UserError:
+            discard_output_folder()
+            raise
+        if outcome.kind == REFUSED:
+            discard_output_folder()
+        self.outcomes.append(outcome)
+        return outcome.score
+
+
+def run_hydra(task: HydraTask, words: Sequence[str]) -> None:
+    """Let Hydra compose the configuration and call the task, or its sweeper.
+
+    Parameters
+    ----------
+    task : HydraTask
+    words : sequence of str
+        Flags and overrides.
+
+    Raises
+    ------
+    UserError
+        The configuration is invalid.
+    """
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
+    try:
+        _compose_and_call(task, words)
+    except Exception as error:
+        if task.tracebacks:
+            traceback.print_exc()
+        raise explain_error(error) from None
+
+
+def _compose_and_call(task: HydraTask, words: Sequence[str]) -> None:
+    """Compose once where that is possible.
+
+    `hydra.main` composes twice, the first time only to find out whether the configuration asks for a sweep. So it runs
+    only the commands with flags or modes that nothing else in Hydra interprets.
+    """
+    import hydra
+    from hydra.core.global_hydra import GlobalHydra
+
+    from bakeoff.pipeline.config.options import CONF
+
+    overrides = [word for word in words if word not in MULTIRUN_FLAGS]
+    has_flags = any(word.startswith(FLAG_PREFIX) for word in overrides)
+    has_mode = any(word.lstrip("+").startswith("hydra.mode") for word in overrides)
+    if has_flags or has_mode:
+        run_main = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(task)
+        sys.argv[1:] = words  # hydra.main parses the command line itself
+        run_main()
+        return
+    with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
+        engine = GlobalHydra.instance().hydra
+        assert engine is not None
+        if task.sweep_input is None:
+            engine.run("config", task, [*overrides, "hydra.mode=RUN"])
+        else:
+            engine.multirun("config", task, [*overrides, "hydra.mode=MULTIRUN"])

@@ -1,0 +1,55 @@
+"""A single run: one job, with its scores on the screen."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from bakeoff.pipeline.cli.screen import Screen
+from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.job import PartCache, execute_job, prepare_job
+from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
+
+
+def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: bool = False) -> JobOutcome:
+    """Run one job, show its scores and return its outcome, which names whatever error it raised.
+
+    Parameters
+    ----------
+    spec : mapping
+        The composed configuration, resolved.
+    invocation : Invocation
+    tracebacks : bool
+        Whether to print the traceback of a learner that fails.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C or SIGTERM; the run has ended KILLED.
+    """
+    name = " ".join(invocation.overrides) or "default"
+    screen = Screen()
+    resources = PartCache()
+    # Imported modules are no garbage: one collection that looks through them takes a twentieth of a short run.
+    gc.freeze()
+    try:
+        prepared = prepare_job(spec, invocation, resources)
+        tracker = resources.tracker(prepared.spec)
+        tracker.open()
+        gc.freeze()  # the modules of MLflow
+        screen.show_experiment(prepared.description.name, prepared.experiment)
+        result = execute_job(prepared, tracker, screen.track_folds)
+    except UserError as error:
+        return JobOutcome(invocation.number, name, REFUSED, str(error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if tracebacks:
+            traceback.print_exc()
+        return JobOutcome(invocation.number, name, FAILED, f"{type(error).__name__}: {error}")
+    screen.show_scores(result.experiment, result.folds, result.model)
+    screen.show_run(result.run_id, tracker.store)
+    return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)
