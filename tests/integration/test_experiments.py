@@ -19,7 +19,7 @@ from bakeoff.pipeline.tracking import load_model
 
 EXPERIMENTS = sorted(set(options("experiment")) - {"none"})
 EVERYTHING = "experiment=glob(*,exclude=none)"
-LECTURES = CONF.parent / "docs" / "lectures.md"
+LECTURES = Path(__file__).parents[2] / "docs" / "lectures.md"
 
 
 def store(bakeoff: Bakeoff) -> str:

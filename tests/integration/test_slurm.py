@@ -17,7 +17,7 @@ from benchmarks.mlflow_server import Server
 pytest.importorskip("submitit", reason='no submitit: pip install "bakeoff[slurm]"')
 real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.missing())
 QUICK = """
-from bakeoff.pipeline import cli
+from bakeoff.pipeline.cli import main as cli
 from bakeoff.pipeline.launcher import slurm
 slurm.ASK_SECONDS, slurm.GRACE_SECONDS = 2, 3
 cli.main()
