@@ -84,7 +84,7 @@ class TreeLearner(Learner):
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         n_values = np.array([0 if values is None else len(values) for values in self.categories_])
         growth = self._growth(X.shape[0], X.shape[1], float(target.weight.sum()), criterion)
-        frontier = Frontier.from_table(X, n_values > 0, target, draws_features=len(growth.generators) > 0)
+        frontier = Frontier.from_rows(X, n_values > 0, target, draws_features=len(growth.generators) > 0)
         return grow_frontier(frontier, n_values, growth)[0]
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:

@@ -16,10 +16,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from bakeoff.learners import random_forest
 from bakeoff.learners.random_forest.bootstrap import Pool
 from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
-from bakeoff.learners.trees.rows.binning import count_nominal_values, encode_values
 from bakeoff.learners.trees.rows.frontier import Frontier
-from bakeoff.learners.trees.rows.presort import extract_columns, presort_columns, smallest_row_dtype
+from bakeoff.learners.trees.rows.presort import smallest_row_dtype
 from bakeoff.learners.trees.rows.target import Target
+from bakeoff.learners.trees.rows.training_table import TrainingTable
 from bakeoff.learners.trees.tree import Tree
 
 
@@ -88,9 +88,10 @@ class Nursery:
 
     def __init__(self, pool: Pool, target: Target, n_values: np.ndarray, plan: Plan) -> None:
         self.pool, self.target, self.n_values, self.plan = pool, target, n_values, plan
-        self.columns, self.has_missing = extract_columns(pool.X)
-        self.order = presort_columns(self.columns)
-        self.bin_codes = encode_values(self.columns, self.order) if plan.growth.max_features < pool.X.shape[1] else None
+        draws_features = plan.growth.max_features < pool.X.shape[1]
+        self.table = TrainingTable.from_rows(
+            pool.X, n_values > 0, draws_features=draws_features, allows_histogram=False
+        )
         several = plan.replacement or pool.weight.max() > 1  # may a row be drawn several times?
         self.counted = plan.size is not None and several and target.fixed_point_weight is None
 
@@ -100,27 +101,17 @@ class Nursery:
 
     def grow(self, batch: list[np.random.Generator]) -> list[tuple[Tree, np.ndarray]]:
         """Grow a tree with each generator, side by side."""
-        d, n = self.columns.shape
+        d, n = self.table.columns.shape
         drawn = np.stack([_draw(self.pool, self.plan, generator) for generator in batch])  # (trees, n)
         frontier = self._make_frontier(drawn, self.target.take_rows(np.tile(np.arange(n), len(batch))))
         return list(zip(grow_frontier(frontier, self.n_values, _drawing(self.plan, d, batch)), drawn > 0, strict=True))
 
     def _make_frontier(self, drawn: np.ndarray, target: Target) -> Frontier:
-        places, trees = np.minimum(drawn, 1) if self.counted else drawn, drawn.shape[0]
-        kept_sorted = self.bin_codes is None
-        return Frontier(
-            columns=self.columns,
-            bin_codes=self.bin_codes,
-            nominal=self.n_values > 0,
-            order=_repeated(self.order if kept_sorted else np.arange(drawn.shape[1])[None, :], places),
-            rows_in_node=places.sum(axis=1),
-            tree=np.arange(trees),
-            target=target.with_counts(drawn.ravel(), int(drawn.sum(axis=1).max())) if self.counted else target,
-            nominal_values=count_nominal_values(self.bin_codes, self.n_values > 0),
-            has_nominal=bool((self.n_values > 0).any()),
-            has_missing=self.has_missing,
-            sums=np.empty((0, trees)),
-        )
+        positions = np.minimum(drawn, 1) if self.counted else drawn  # (trees, n)
+        if self.counted:
+            target = target.with_counts(drawn.ravel(), int(drawn.sum(axis=1).max()))
+        order = _repeated(self.table.order, positions)
+        return Frontier.from_roots(self.table, target, order, positions.sum(axis=1))
 
 
 def _draw(pool: Pool, plan: Plan, generator: np.random.Generator) -> np.ndarray:

@@ -1,14 +1,14 @@
-"""How mixed a node is, and how much a split unmixes it.
+"""How mixed a node is, and by how much a split lowers that.
 
-Impurity of class fractions p: Gini Σ p(1-p), entropy -Σ p log2 p (bits), misclassification 1 - max p; of targets: the
-variance.  A split into branches v of weight n_v lowers the impurity of its node (weight n) by
+Impurity of class fractions p: Gini Σ p(1-p), entropy -Σ p log2 p (bits), misclassification 1 - max p; of numeric
+targets: the variance. A split into branches v of weight n_v lowers the impurity Q of its node (weight n) by
 
-    gain = Q(node) - Σ_v n_v/n Q(v)        information gain, where Q is the entropy
-    gain ratio = gain / H(n_1/n, n_2/n, …)  C4.5: pays for the number of branches
+    gain = Q(node) - Σ_v n_v/n Q(v)         information gain, where Q is the entropy
+    gain ratio = gain / H(n_1/n, n_2/n, …)  C4.5: divides by the split information, which grows with the branches
 
-All gains are sums over branches of how far the branch *departs* from its node: for Gini and for variance the squared
-distance between the means (Gini is the variance of 0/1 class indicators), for entropy the Kullback-Leibler divergence.
-In that form nothing cancels, and a split and its mirror image gain the same to the last bit.
+All gains are sums over branches of how far the branch *departs* from its node: for Gini and for the variance the
+squared distance between the means (Gini is the variance of 0/1 class indicators), for entropy the Kullback-Leibler
+divergence. In that form nothing cancels, and a split and its mirror image gain the same to the last bit.
 Cost: O(c) per candidate split.
 
 References: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984; J. R. Quinlan, "Induction of
@@ -29,25 +29,25 @@ Sums = np.ndarray | Sequence[np.ndarray]
 
 
 def information(p: ArrayLike) -> np.ndarray:
-    """Return the information -log2 p, in bits, of learning that something of probability p happened."""
+    """Return the information -log2 p, in bits, of learning that an event of probability p has happened."""
     return -np.log2(np.asarray(p, dtype=np.float64))
 
 
 def entropy(weights: ArrayLike) -> np.ndarray:
     """Return the entropy in bits of class weights of shape (..., c): shape (...)."""
-    p = _fractions(weights)
+    p = _normalize(weights)
     return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
 
 
 def gini(weights: ArrayLike) -> np.ndarray:
     """Return the Gini impurity of class weights of shape (..., c): shape (...)."""
-    p = _fractions(weights)
+    p = _normalize(weights)
     return np.asarray(np.einsum("...k,...k->...", p, 1 - p))
 
 
 def misclassification(weights: ArrayLike) -> np.ndarray:
-    """Return the fraction that the majority class gets wrong, for class weights of shape (..., c): shape (...)."""
-    return 1 - _fractions(weights).max(axis=-1)
+    """Return the fraction that is not of the majority class, for class weights of shape (..., c): shape (...)."""
+    return 1 - _normalize(weights).max(axis=-1)
 
 
 def information_gain(branches: ArrayLike) -> float:
@@ -63,7 +63,7 @@ def gain_ratio(branches: ArrayLike) -> float:
     return information_gain(table) / float(entropy(table.sum(axis=1)))
 
 
-def _fractions(weights: ArrayLike) -> np.ndarray:
+def _normalize(weights: ArrayLike) -> np.ndarray:
     table = np.asarray(weights, dtype=np.float64)
     return table / table.sum(axis=-1, keepdims=True)
 
@@ -71,52 +71,63 @@ def _fractions(weights: ArrayLike) -> np.ndarray:
 class Criterion(ABC):
     """Abstract: gains of many candidate splits at once.
 
-    ``sums`` are arrays of shape (p, q), one column per candidate: row 0 the weight, the other rows the weight of each
-    class but the first (which is what remains), or for targets the weighted sum of the target.
+    Sums are arrays of shape (p, q), one column for each of q candidates: first the weight, then the weight of every
+    class but the first (which is what remains), or the weighted sum of a numeric target.
+
+    Attributes
+    ----------
+    by_ratio : bool
+        Whether features compete by gain ratio; the cut within a feature is always the one of largest gain.
     """
 
     by_ratio = False
-    """Whether features compete by gain ratio; the cut within a feature is always the one of largest gain."""
 
     def gain_unit(self, weight: np.ndarray) -> np.ndarray:
-        """Return what gains of nodes of total weight (m,) have still to be multiplied with: shape (m,)."""
+        """Return the factor by which gains still have to be multiplied in nodes of this weight: both (m,)."""
         return np.ones(weight.shape)
 
     @abstractmethod
-    def branch(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
+    def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Return what branches with sums ``part`` add to the gain of nodes with sums ``total``: shape (q,)."""
 
-    def cut(self, left: np.ndarray, total: np.ndarray) -> np.ndarray:
+    def cut_gain(self, left: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Return the gain of splitting ``total`` into ``left`` and the rest: shape (q,)."""
-        return self.branch(left, total) + self.branch(total - left, total)
+        return self.branch_gain(left, total) + self.branch_gain(total - left, total)
 
 
 class SquaredDistance(Criterion):
     """Gini impurity, or with ``classes`` false the variance: W_v/W (mean_v - mean)², over classes.
 
-    With integer sums the difference W·S_v - W_v·S is exact, so that equal splits tie exactly.  Gains are left times
-    W², the same for all splits of a node.
+    With whole sums the difference W·S_v - W_v·S is exact, so that equal splits tie exactly. Gains are left times W²,
+    which is the same for all splits of a node.
     """
 
     def __init__(self, *, classes: bool) -> None:
         self.classes = classes
 
-    def _squares(self, part: Sums, total: Sums) -> np.ndarray:
-        deviations = [here * total[0] - part[0] * there for here, there in zip(part[1:], total[1:], strict=True)]
-        if self.classes and len(deviations) > 1:
-            deviations.append(reduce(np.add, deviations))  # the first class, but for the sign
-        squares: np.ndarray = reduce(np.add, map(np.square, deviations))
-        return 2 * squares if self.classes and len(deviations) == 1 else squares  # two classes deviate alike
-
     def gain_unit(self, weight: np.ndarray) -> np.ndarray:
         return 1 / (weight * weight)
 
-    def branch(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
-        return self._squares(part, total) / total[0] / part[0]
+    def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
+        return self._sum_squares(part, total) / total[0] / part[0]
 
-    def cut(self, left: Sums, total: Sums) -> np.ndarray:
-        """Both branches deviate by the same amount: 1/W_l + 1/W_r = W / (W_l W_r)."""
-        return self._squares(left, total) / (left[0] * (total[0] - left[0]))
+    def cut_gain(self, left: Sums, total: Sums) -> np.ndarray:
+        """Return the gain: both branches deviate by the same amount, and 1/W_l + 1/W_r = W / (W_l W_r)."""
+        return self._sum_squares(left, total) / (left[0] * (total[0] - left[0]))
+
+    def _sum_squares(self, part: Sums, total: Sums) -> np.ndarray:
+        """Return Σ (W·S_v - W_v·S)² over classes, or of the one target: shape (q,)."""
+        weight = total[0]
+        part_weight = part[0]
+        deviations = []
+        for part_sum, total_sum in zip(part[1:], total[1:], strict=True):
+            deviations.append(part_sum * weight - part_weight * total_sum)
+        if self.classes and len(deviations) == 1:
+            return 2 * np.square(deviations[0])  # the first of two classes deviates by the same amount
+        if self.classes:
+            deviations.append(reduce(np.add, deviations))  # the first class, but for the sign
+        squares: np.ndarray = reduce(np.add, map(np.square, deviations))
+        return squares
 
 
 class Entropy(Criterion):
@@ -125,27 +136,30 @@ class Entropy(Criterion):
     def __init__(self, *, by_ratio: bool) -> None:
         self.by_ratio = by_ratio
 
-    def branch(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
+    def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         ratio = total[0] / part[0]
         bits = np.zeros(part.shape[1])
-        for here, there in zip(class_weights(part), class_weights(total), strict=True):
-            # A class absent here adds 0·log2(1); one absent from the node is absent here too.
-            bits += here * np.log2(np.where(here > 0, here * ratio / np.where(there > 0, there, 1.0), 1.0))
+        for in_part, in_total in zip(add_first_class(part), add_first_class(total), strict=True):
+            # A class absent from the branch adds 0 log2(1); a class absent from the node is absent from the branch too.
+            quotient = in_part * ratio / np.where(in_total > 0, in_total, 1.0)
+            bits += in_part * np.log2(np.where(in_part > 0, quotient, 1.0))
         return np.maximum(bits, 0.0) / total[0]
 
 
 class Misclassification(Criterion):
-    """Errors of the node's majority class that the branch's own majority avoids."""
+    """The errors of the node's majority class that the branch's own majority class avoids."""
 
-    def branch(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
-        here, there = class_weights(part), class_weights(total)
-        majority = np.argmax(there, axis=0)
-        return (here.max(axis=0) - np.take_along_axis(here, majority[None, :], axis=0)[0]) / total[0]
+    def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
+        part_classes = add_first_class(part)  # (c, q)
+        majority = np.argmax(add_first_class(total), axis=0)
+        of_node_majority = np.take_along_axis(part_classes, majority[None, :], axis=0)[0]
+        return (part_classes.max(axis=0) - of_node_majority) / total[0]
 
 
-def class_weights(sums: np.ndarray) -> np.ndarray:
-    """Return the weight of every class, of shape (c, q), from sums of shape (c, q)."""
-    return np.vstack([sums[0] - sums[1:].sum(axis=0), sums[1:]])
+def add_first_class(sums: np.ndarray) -> np.ndarray:
+    """Return the weight of every class (c, q), given sums of the total and of all classes but the first."""
+    first = sums[0] - sums[1:].sum(axis=0)
+    return np.vstack([first, sums[1:]])
 
 
 CLASSIFICATION: dict[str, Criterion] = {

@@ -45,9 +45,9 @@ def test_counted_and_sorted_rows_give_one_tree(
 @pytest.mark.parametrize("missing", [False, True])
 def test_rows_are_counted_where_values_are_few_and_known(missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     levels: list[int] = []
-    cuts = histogram.HistogramBlock.cuts
+    cuts = histogram.HistogramBlock.list_cuts
     monkeypatch.setattr(
-        histogram.HistogramBlock, "cuts", lambda block, limits: levels.append(block.m) or cuts(block, limits)
+        histogram.HistogramBlock, "list_cuts", lambda block, limits: levels.append(block.m) or cuts(block, limits)
     )
     X, y, _ = _table(2)
     X[0, 0] = np.nan if missing else X[0, 0]

@@ -319,7 +319,7 @@ def test_rows_sorted_at_each_level_give_the_tree_of_rows_kept_sorted(kind: str, 
     growth = GrowthLimits(SquaredDistance(classes=c > 0), min_samples_leaf=2, multiway=weighted)
     n_values = np.array([0, 0, 0, 4, 4])
     one, two = (
-        grow_frontier(Frontier.from_table(X, n_values > 0, target, draws_features=drawing), n_values, growth)[0]
+        grow_frontier(Frontier.from_rows(X, n_values > 0, target, draws_features=drawing), n_values, growth)[0]
         for drawing in (False, True)
     )
     assert one.node_count > 300
@@ -337,7 +337,7 @@ def test_values_that_are_counted_split_as_values_that_are_sorted(
     y = y if kind is RandomForestRegressor else (y > 1).astype(int) + (y > 2)
     forest = kind(9, categorical_features=[0, 2, 3], nominal_splits=nominal_splits, max_features=2, random_state=0)
     counted = _fitted_bits(forest.fit(X, y, sample_weight=weight))
-    monkeypatch.setattr("bakeoff.learners.trees.splitting.nominal.MAX_TABLE_CELLS_PER_ROW", 0)
+    monkeypatch.setattr("bakeoff.learners.trees.splitting.value_groups.MAX_KEYS_PER_ROW", 0)
     assert _fitted_bits(forest.fit(X, y, sample_weight=weight)) == counted
 
 

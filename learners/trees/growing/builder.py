@@ -12,7 +12,7 @@ import numpy as np
 
 from bakeoff.learners.trees.rows.frontier import Frontier, group_by_branch
 from bakeoff.learners.trees.rows.target import NodeStats, Target
-from bakeoff.learners.trees.splitting.feature_block import Splits
+from bakeoff.learners.trees.splitting.splits import Splits
 from bakeoff.learners.trees.splitting.splitter import Partition
 from bakeoff.learners.trees.tree import Tree
 
@@ -77,14 +77,14 @@ class TreeBuilder:
             (
                 level.number,
                 splits.feature,
-                partition.threshold,
+                splits.threshold,
                 partition.missing_branch,
                 self._first_child,
                 n_children,
                 splits.gain,
             )
         )
-        node, code, branch = partition.routes
+        node, code, branch = splits.routes
         if node.size:
             self._routes.append((level.number[node], code, branch))
 
@@ -112,7 +112,9 @@ class TreeBuilder:
         node = np.repeat(np.arange(at.size), places)
         self.depth += 1
         number = self._first_child.take(parent) + branch
-        children = Level(number, level.tree.take(parent), branch, self.target.compute_stats(rows, node, places))
+        stats, addends = self.target.compute_stats(rows, node, places)
+        self.target.store_addends(rows, addends)
+        children = Level(number, level.tree.take(parent), branch, stats)
         self._record_nodes(children)
         return children, rows, node
 

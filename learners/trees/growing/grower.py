@@ -19,8 +19,8 @@ import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
-from bakeoff.learners.trees.rows.frontier import Frontier, Nodes
-from bakeoff.learners.trees.splitting.feature_block import BranchLimits, Splits
+from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.splitting.splits import BranchLimits, Splits
 from bakeoff.learners.trees.splitting.splitter import find_best_splits, partition_rows
 from bakeoff.learners.trees.tree import Tree
 
@@ -75,26 +75,22 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
     list of m Tree
     """
     np.empty(KEPT, dtype=np.uint8)  # freed at once
-    rows, node, roots = (
-        frontier.order[0].astype(np.intp),
-        frontier.node_of_position,
-        np.arange(frontier.rows_in_node.size),
-    )
-    level = Level(roots, roots, np.zeros_like(roots), frontier.target.compute_stats(rows, node, frontier.rows_in_node))
+    rows = frontier.order[0].astype(np.intp)
+    node = frontier.node_of_position
+    roots = np.arange(frontier.n_positions.size)
+    stats, addends = frontier.target.compute_stats(rows, node, frontier.n_positions)
+    frontier.target.store_addends(rows, addends)
+    level = Level(roots, roots, np.zeros_like(roots), stats)
     builder = TreeBuilder(n_values, frontier.target, level)
     while to_split := np.count_nonzero(open_nodes := _mark_open_nodes(level, limits, builder.depth)):
         branch = np.where(open_nodes, level.branch, -1).take(node)
         if to_split < level.number.size:
             on = (branch >= 0).nonzero()[0]
             rows, branch, level = rows.take(on), branch.take(on), level.take(open_nodes.nonzero()[0])
-        frontier = frontier.make_next_level(
-            rows, branch, Nodes(level.stats.n_positions, level.tree, level.stats.sums.T)
-        )
+        frontier = frontier.make_next_level(rows, branch, level.tree, level.stats)
         splits = _find_best_splits(frontier, level, limits)
-        _drop_weak_splits(splits, frontier, level, limits, builder)
-        partition = partition_rows(
-            frontier, splits, limits.criterion, _branch_limits(frontier, limits), multiway=limits.multiway
-        )
+        splits = _drop_weak_splits(splits, frontier, level, limits, builder)
+        partition = partition_rows(frontier, splits)
         builder.add_splits(level, splits, partition)
         if np.isfinite(limits.max_leaf_nodes):
             partition = partition.keep_splits(
@@ -126,7 +122,7 @@ def _branch_limits(frontier: Frontier, limits: GrowthLimits) -> BranchLimits:
 def _find_best_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
     """Find every node's best split; where none of the drawn features splits a node, draw more."""
     branch_limits = _branch_limits(frontier, limits)
-    d, m = frontier.columns.shape[0], level.number.size
+    d, m = frontier.table.columns.shape[0], level.number.size
     if limits.subsets:
         features = np.stack(limits.subsets)[level.tree].T
         return find_best_splits(frontier, features, limits.criterion, branch_limits, multiway=limits.multiway)
@@ -170,14 +166,15 @@ def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
 
 def _drop_weak_splits(
     splits: Splits, frontier: Frontier, level: Level, limits: GrowthLimits, builder: TreeBuilder
-) -> None:
-    """Undo splits that gain too little, and write gains in the unit of the impurity, times the node's weight."""
+) -> Splits:
+    """Return splits that gain enough, their gains in the unit of the impurity times the node's weight."""
     stats = level.stats
     gain = np.where(splits.feature >= 0, splits.gain, 0.0)
     gain *= limits.criterion.gain_unit(frontier.node_weights)
     gain *= stats.gain_unit
     gain *= stats.weight
-    splits.gain = gain
+    kept = splits.feature >= 0
     if limits.min_impurity_decrease > 0:  # a gain equal to the limit but for rounding is enough
         fall = gain / builder.root_weight[level.tree] + np.finfo(np.float64).eps
-        splits.feature[fall < limits.min_impurity_decrease] = -1
+        kept &= fall >= limits.min_impurity_decrease
+    return splits.with_gain(gain, kept)

@@ -1,9 +1,9 @@
-"""Columns of few values: which they are, and the rank that each cell has among those of its column.
+"""Bins: columns of few values, and the code of each cell, its position among the distinct values of its column.
 
-Where n is many times the number v of values, sorting the n cells of a column without their rows, and finding each among
-the v, is cheaper than sorting rows; whole numbers below a limit are their own ranks.
+Where n is many times the number v of values, it is cheaper to sort the n cells of a column without their rows, and to
+find each among the v values, than to sort rows. Small whole numbers are their own codes.
 
-Cost: O(n d log n), of the cheapest kind; O(n d) for small whole numbers.
+Cost: O(n d log n) with a small constant; O(n d) for small whole numbers.
 """
 
 from __future__ import annotations
@@ -12,24 +12,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bakeoff.learners.trees.rows.presort import holds_whole_numbers
+
 MAX_BINS = 32
-"""Rows are not counted by value where a column has more values,"""
+"""The most values that a column of a histogram has."""
 
 MIN_ROWS_PER_BIN = 64
-"""or where there are fewer rows than so many for each value: many levels would have too few rows for that."""
+"""With fewer rows for each value, too few levels have enough rows in a node for histograms to pay."""
+
+SAMPLED_ROWS_PER_BIN = 4
+"""Rows that are looked at first, for each allowed value: many columns show there that they have more values."""
 
 
 @dataclass
 class Bins:
-    """The values of the d columns of a table of n rows.
+    """The values of the d columns of a table of n rows, at most v in a column.
 
     Attributes
     ----------
     values : ndarray of shape (d, v)
-        The distinct values of each column, ascending, then +inf; of whole numbers from 0 also such as it lacks.
-    rank : ndarray of shape (d, n), int
-    place : ndarray of shape (d, n), int
-        Feature and rank of each cell as one whole number, feature * v + rank.
+        The distinct values of each column, ascending, then +inf; of whole numbers also those that the column lacks.
+    codes : ndarray of shape (d, n), int
+        The position of each cell in the values of its column.
+    flat_codes : ndarray of shape (d, n), int
+        Feature and code of each cell as one whole number, feature * v + code.
     """
 
     values: np.ndarray
@@ -38,47 +44,48 @@ class Bins:
 
     @classmethod
     def from_columns(cls, columns: np.ndarray) -> Bins | None:
-        """Return the bins of columns (d, n), unless one has many values."""
+        """Return the bins of columns (d, n), or None if a column has too many values for n rows."""
         d, n = columns.shape
-        most = min(MAX_BINS, n // MIN_ROWS_PER_BIN)
-        if most and columns.min() >= 0 and columns.max() < most and (columns == np.rint(columns)).all():
-            values = np.tile(np.arange(columns.max() + 1), (d, 1))
-            codes = columns.astype(np.uint8)
+        max_bins = min(MAX_BINS, n // MIN_ROWS_PER_BIN)
+        if max_bins == 0:
+            return None
+        if holds_whole_numbers(columns, max_bins):
+            values = np.tile(np.arange(columns.max() + 1), (d, 1))  # (d, v)
+            codes = columns.astype(np.uint8)  # (d, n)
         else:
-            among = _few_values(columns, most) if most else None
-            if among is None:
+            distinct = _list_distinct_values(columns, max_bins)
+            if distinct is None:
                 return None
-            values, codes = among, np.zeros(columns.shape, dtype=np.uint8)
-            for value in values[:, :-1].T:  # of few values faster than a search for each cell
+            values = distinct
+            codes = np.zeros(columns.shape, dtype=np.uint8)
+            # To compare with each of a few values is faster than a binary search for each cell.
+            for value in values[:, :-1].T:
                 codes += columns > value[:, None]
         v = values.shape[1]
         return cls(values, codes, codes + np.arange(0, d * v, v)[:, None])
 
 
-def _few_values(columns: np.ndarray, most: int) -> np.ndarray | None:
-    """Return the distinct values of each of columns (d, n), ascending, then +inf, unless one has more: (d, v)."""
-    for part in (columns[:, : 4 * most], columns):  # some rows often tell
+def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | None:
+    """Return the distinct values of columns (d, n), ascending, then +inf: (d, v); None if a column has more."""
+    some_rows = columns[:, : SAMPLED_ROWS_PER_BIN * max_values]
+    for part in (some_rows, columns):
         cells = np.sort(part, axis=1)
-        first = np.ones(cells.shape, dtype=bool)
-        np.not_equal(cells[:, 1:], cells[:, :-1], out=first[:, 1:])
-        number = np.count_nonzero(first, axis=1)
-        if number.max() > most:
+        is_first = np.ones(cells.shape, dtype=bool)
+        np.not_equal(cells[:, 1:], cells[:, :-1], out=is_first[:, 1:])
+        n_values = np.count_nonzero(is_first, axis=1)  # (d,)
+        if n_values.max() > max_values:
             return None
-    values = np.full((number.size, number.max()), np.inf)
-    values[np.arange(values.shape[1]) < number[:, None]] = cells[first]
+    values = np.full((n_values.size, n_values.max()), np.inf)  # (d, v)
+    values[np.arange(values.shape[1]) < n_values[:, None]] = cells[is_first]
     return values
 
 
 def encode_values(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the position of each cell among the distinct values of its column, given their sorting: both (d, n)."""
+    """Return the position of each cell among the distinct values of its column, given the presorted rows: (d, n)."""
     cells = np.take_along_axis(columns, order, axis=1)
-    upto = np.zeros(cells.shape, dtype=np.intp)
-    np.cumsum(cells[:, 1:] != cells[:, :-1], axis=1, out=upto[:, 1:])
-    codes = np.empty(cells.shape, dtype=np.min_scalar_type(int(upto[:, -1].max())))
-    np.put_along_axis(codes, order, upto.astype(codes.dtype), axis=1)
+    n_changes = np.zeros(cells.shape, dtype=np.intp)
+    np.cumsum(cells[:, 1:] != cells[:, :-1], axis=1, out=n_changes[:, 1:])
+    largest = int(n_changes[:, -1].max())
+    codes = np.empty(cells.shape, dtype=np.min_scalar_type(largest))
+    np.put_along_axis(codes, order, n_changes.astype(codes.dtype), axis=1)
     return codes
-
-
-def count_nominal_values(codes: np.ndarray | None, nominal: np.ndarray) -> int:
-    """Return the most values that a nominal column has, given `ranks` (d, n); 0 without."""
-    return 0 if codes is None or not nominal.any() else int(codes[nominal].max()) + 1

@@ -1,7 +1,7 @@
 """Classes as a target: their weights are summed along sorted rows, several classes in one word.
 
-A sum needs no more bits than the weight of a tree's rows has, so 64 bits hold the running sums of several classes side
-by side: ten classes of a thousand rows take two words.  Differences of such sums are right even when sums along the
+A sum needs no more bits than the weight of a tree's rows has, so 64 bits hold the prefix sums of several classes side
+by side: ten classes of a thousand rows take two words. Differences of such sums are right even when sums along the
 whole table overflow.
 """
 
@@ -18,93 +18,147 @@ from bakeoff.learners.trees.rows.target import NodeStats, Target
 IMPURITY = {"gini": gini, "misclassification": misclassification, "entropy": entropy, "gain_ratio": entropy}
 
 SUM_BITS_PER_WORD = 63
-"""Bits of a word that sums may fill."""
+"""Bits of a word that sums may fill; the sign takes one."""
 
 
 class ClassTarget(Target):
-    """Class codes 0..c-1; ``mass`` is how much weight a tree's rows have, if not all of it."""
+    """Class codes 0, …, c - 1.
 
-    def __init__(self, codes: np.ndarray, weight: np.ndarray, c: int, impurity: str, mass: float | None = None) -> None:
-        self.codes, self.c, self.impurity = codes, c, impurity
-        self.small_codes = codes.astype(np.min_scalar_type(c))  # reading many of them is a matter of cache
-        self._set_weights(weight, mass)
-        self.exact = self.fixed_point_weight is None or bool(
-            np.all(self.fixed_point_weight == weight)
-        )  # else rounding tells the order of rows
-        self.allows_histogram = self.exact and impurity != "misclassification"  # where cuts that gain nothing tie
-        self._pack(codes.size if self.fixed_point_weight is None else int(self.fixed_point_weight.sum()))
+    Parameters
+    ----------
+    codes : ndarray of shape (n0,), int
+    weight : ndarray of shape (n0,)
+    c : int
+    impurity : {"gini", "misclassification", "entropy", "gain_ratio"}
+    tree_weight : float, optional
+        The weight of a tree's rows, if not all of them.
+
+    Raises
+    ------
+    ValueError
+        Weights that are all too small.
+    """
+
+    def __init__(
+        self, codes: np.ndarray, weight: np.ndarray, c: int, impurity: str, tree_weight: float | None = None
+    ) -> None:
+        self.codes = codes
+        self.c = c
+        self._impurity = impurity
+        # For the many reads of `mark_same_class`, small codes stay in cache.
+        self._small_codes = codes.astype(np.min_scalar_type(c))
+        self._set_weights(weight, tree_weight)
+        self._has_exact_weights = self.fixed_point_weight is None or bool(np.all(self.fixed_point_weight == weight))
+        # With rounded weights, or where many cuts tie at a gain of 0, the order of rows would show in a tree.
+        self.allows_histogram = self._has_exact_weights and impurity != "misclassification"
+        self._pack_classes(self._count_all_rows())
 
     def take_rows(self, rows: np.ndarray) -> Self:
         part = super().take_rows(rows)
-        part._pack(rows.size if part.fixed_point_weight is None else int(part.fixed_point_weight.sum()))
+        part._pack_classes(part._count_all_rows())
         return part
 
-    def with_counts(self, times: np.ndarray, largest: int) -> Self:
-        part = super().with_counts(times, largest)
-        part._pack(largest)
+    def with_counts(self, counts: np.ndarray, largest: int) -> Self:
+        part = super().with_counts(counts, largest)
+        part._pack_classes(largest)
         return part
 
-    def _pack(self, largest: int) -> None:
-        """Lay out weight and classes 1, 2, … as fields of words, for nodes of up to this weight."""
-        self.bits = min(SUM_BITS_PER_WORD, largest.bit_length())
-        self.fields = SUM_BITS_PER_WORD // self.bits  # of a word
-        shift = self.bits * (np.arange(self.c) % self.fields)
-        word = np.arange(self.c) // self.fields
-        self.words = []
-        for w in range(int(word[-1]) + 1):
-            unit = np.where(word == w, np.int64(1) << shift, 0)
-            unit[0], always = 0, unit[0]  # the place of class 0 is the weight's, to which all classes add
-            added = (unit + always).take(self.codes)
-            self.words.append(added if self.fixed_point_weight is None else added * self.fixed_point_weight)
+    def _count_all_rows(self) -> int:
+        """Return the weight of all rows in fixed point."""
+        return self.codes.size if self.fixed_point_weight is None else int(self.fixed_point_weight.sum())
 
-    def compute_stats(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> NodeStats:
-        m, whole = places.size, None if self.fixed_point_weight is None else self.fixed_point_weight.take(rows)
-        key = self.codes.take(rows) * m + node
-        counts = np.bincount(key, weights=whole, minlength=self.c * m).reshape(self.c, m)
-        total = places if whole is None else counts.sum(axis=0).astype(np.int64)
-        pure, weight, summary = counts.max(axis=0) == total, total.astype(np.float64), counts
-        if not self.exact:
-            summary = np.bincount(key, weights=self.weight.take(rows), minlength=self.c * m).reshape(self.c, m)
-            weight = summary.sum(axis=0)
-        sums = counts[1:] if whole is None else np.vstack([total, counts[1:].astype(np.int64)])
-        return NodeStats(
-            total if self.weights_are_counts else places, places, weight, pure, np.ones(m), sums.T, summary.T
+    def _pack_classes(self, largest: int) -> None:
+        """Lay out the weight and classes 1, 2, … as fields of words, for nodes of up to this weight."""
+        self._bits_per_field = min(SUM_BITS_PER_WORD, largest.bit_length())
+        self._fields_per_word = SUM_BITS_PER_WORD // self._bits_per_field
+        shift = self._bits_per_field * (np.arange(self.c) % self._fields_per_word)  # (c,)
+        word_of_class = np.arange(self.c) // self._fields_per_word  # (c,)
+        self._words = []
+        for word in range(int(word_of_class[-1]) + 1):
+            one = np.where(word_of_class == word, np.int64(1) << shift, 0)  # (c,)
+            # Class 0 has no field: its place is the weight's, to which every class adds.
+            one_of_weight = one[0]
+            one[0] = 0
+            addends = (one + one_of_weight).take(self.codes)  # (n0,)
+            if self.fixed_point_weight is not None:
+                addends = addends * self.fixed_point_weight
+            self._words.append(addends)
+
+    def compute_stats(self, rows: np.ndarray, node: np.ndarray, n_positions: np.ndarray) -> tuple[NodeStats, None]:
+        m = n_positions.size
+        key = self.codes.take(rows) * m + node  # (n,)
+        if self.fixed_point_weight is None:
+            counts = self._sum_by_class(key, None, m)  # (c, m)
+            total = n_positions
+            sums = counts[1:]
+        else:
+            counts = self._sum_by_class(key, self.fixed_point_weight.take(rows), m)
+            total = counts.sum(axis=0).astype(np.int64)
+            sums = np.vstack([total, counts[1:].astype(np.int64)])
+        if self._has_exact_weights:
+            class_weights = counts
+            weight = total.astype(np.float64)
+        else:
+            class_weights = self._sum_by_class(key, self.weight.take(rows), m)
+            weight = class_weights.sum(axis=0)
+        stats = NodeStats(
+            n_rows=total if self.weights_are_counts else n_positions,
+            n_positions=n_positions,
+            weight=weight,
+            pure=counts.max(axis=0) == total,
+            gain_unit=np.ones(m),
+            sums=sums.T,
+            summary=class_weights.T,
         )
+        return stats, None
+
+    def store_addends(self, rows: np.ndarray, addends: np.ndarray | None) -> None:
+        """Store nothing: the class of a row adds the same in every node."""
+
+    def _sum_by_class(self, key: np.ndarray, weight: np.ndarray | None, m: int) -> np.ndarray:
+        """Return the weight of each class in each node, given the keys of rows, class * m + node: (c, m)."""
+        return np.bincount(key, weights=weight, minlength=self.c * m).reshape(self.c, m)
 
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
-        impurity = IMPURITY[self.impurity](stats.summary)
+        impurity = IMPURITY[self._impurity](stats.summary)
         impurity[stats.pure] = 0.0
         return stats.summary / stats.summary.sum(axis=1)[:, None], impurity
 
-    def iter_prefix_sums(self, order: np.ndarray) -> Iterator[np.ndarray]:
-        return (word.take(order).cumsum(axis=-1) for word in self.words)
+    def iter_prefix_sums(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        for addends in self._words:
+            yield addends.take(rows).cumsum(axis=-1)
 
-    def pack_sums(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
-        words = [np.zeros(places.size, dtype=np.int64) for _ in self.words]
-        for k, column in enumerate([places, *sums] if self.fixed_point_weight is None else sums):
-            words[k // self.fields] += column << self.bits * (k % self.fields)
+    def pack_sums(self, sums: np.ndarray, n_positions: np.ndarray) -> list[np.ndarray]:
+        words = [np.zeros(n_positions.size, dtype=np.int64) for _ in self._words]
+        columns = [n_positions, *sums] if self.fixed_point_weight is None else sums
+        for k, column in enumerate(columns):
+            word, field = divmod(k, self._fields_per_word)
+            words[word] += column << self._bits_per_field * field
         return words
 
-    def unpack_sums(self, runs: list[np.ndarray]) -> list[np.ndarray]:
-        if self.fields == 1:
-            return runs[1:] if self.fixed_point_weight is None else runs
-        mask, first = (1 << self.bits) - 1, 1 if self.fixed_point_weight is None else 0
-        places = (divmod(k, self.fields) for k in range(first, self.c))
-        return [(runs[word] >> self.bits * field) & mask for word, field in places]
+    def unpack_sums(self, words: list[np.ndarray]) -> list[np.ndarray]:
+        first = 1 if self.fixed_point_weight is None else 0
+        if self._fields_per_word == 1:
+            return words[first:]
+        mask = (1 << self._bits_per_field) - 1
+        sums = []
+        for k in range(first, self.c):
+            word, field = divmod(k, self._fields_per_word)
+            sums.append((words[word] >> self._bits_per_field * field) & mask)
+        return sums
 
-    def sum_by_key(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
-        codes = self.codes.take(rows) + key * self.c
-        weight = (
-            None
-            if self.fixed_point_weight is None
-            else np.tile(self.fixed_point_weight.take(rows).astype(np.float64), key.shape[0])
-        )
-        counts = np.bincount(codes.ravel(), weights=weight, minlength=size * self.c).reshape(size, self.c)
-        sums = np.empty((self.c, size))
+    def sum_by_key(self, rows: np.ndarray, key: np.ndarray, n_keys: int) -> np.ndarray:
+        key_and_class = self.codes.take(rows) + key * self.c  # (b, n)
+        weights = None
+        if self.fixed_point_weight is not None:
+            weights = np.tile(self.fixed_point_weight.take(rows).astype(np.float64), key.shape[0])
+        counts = np.bincount(key_and_class.ravel(), weights=weights, minlength=n_keys * self.c)
+        counts = counts.reshape(n_keys, self.c)
+        sums = np.empty((self.c, n_keys))
         sums[1:] = counts[:, 1:].T
         np.add(counts[:, 0], sums[1:].sum(axis=0), out=sums[0])
         return sums
 
     def mark_same_class(self, order: np.ndarray) -> np.ndarray:
-        codes = self.small_codes.take(order)
+        codes = self._small_codes.take(order)
         return codes[:, 1:] == codes[:, :-1]

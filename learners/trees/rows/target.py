@@ -1,7 +1,7 @@
-"""What is being predicted, as the growing of a tree sees it: sums along sorted rows, and the content of nodes.
+"""The target of a growing tree: statistics of nodes, and prefix sums along sorted rows.
 
-Sums are taken in whole numbers (weights, and targets relative to their node, in fixed point), which are exact: no
-order of rows and no neighbouring node can change the last bit of a gain, and equal splits tie exactly.
+Sums are taken over whole numbers: weights, and targets relative to their node, in fixed point. They are exact: neither
+the order of rows nor a neighbouring node changes the last bit of a gain, and equal splits tie exactly.
 """
 
 from __future__ import annotations
@@ -13,14 +13,28 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+MIN_LARGEST_WEIGHT = 1e-280
+"""Quotients of weights that are all smaller leave the range of floats."""
+
 
 class NodeStats(NamedTuple):
-    """What the nodes of one level hold.
+    """Statistics of the m nodes of a level.
 
-    rows : (m,) int, each as often as it counts; places : (m,) int, how many stand in the front; weight : (m,);
-    pure : (m,) bool; unit : (m,) what a gain in the sums' own unit is multiplied with to be in the unit of the
-    impurity; sums : (m, p) whole sums: weight (if not all 1), then each class but the first, or y; told : (m, q) what
-    `Target.describe` makes the nodes' entries of: weights of the classes, or mean and variance.
+    Attributes
+    ----------
+    n_rows : ndarray of shape (m,), int
+        Rows, each as often as it counts.
+    n_positions : ndarray of shape (m,), int
+        Positions that the node takes in the frontier: rows, each once.
+    weight : ndarray of shape (m,)
+    pure : ndarray of shape (m,), bool
+        Whether all rows have the same target.
+    gain_unit : ndarray of shape (m,)
+        The factor from a gain of the sums, which are in fixed point, to a gain of the impurity.
+    sums : ndarray of shape (m, p), int
+        Fixed-point sums: the weight, unless every weight is 1; then each class but the first, or the target.
+    summary : ndarray of shape (m, q)
+        Weights of the classes, or mean and variance; `Target.describe_nodes` derives the entries of a tree from it.
     """
 
     n_rows: np.ndarray
@@ -32,29 +46,43 @@ class NodeStats(NamedTuple):
     summary: np.ndarray
 
 
-MIN_LARGEST_WEIGHT = 1e-280
-"""Weights that are all below it have quotients beyond the range of floats."""
-
-
 class Target(ABC):
-    """Abstract: the targets and weights of the n0 training rows."""
+    """Abstract: the targets and weights of the n0 training rows.
 
-    weight: np.ndarray  # (n0,)
-    fixed_point_weight: np.ndarray | None  # (n0,) int64 weights in fixed point; None if every weight is 1
-    weights_are_counts: bool = False  # whether a weight says how many rows a row is
-    allows_histogram: bool = False  # whether rows may be counted by value, without changing a tree in its last bit
-    fixed_point_scale: float  # how many whole units make a weight of 1
+    Attributes
+    ----------
+    weight : ndarray of shape (n0,)
+    max_weight : float
+    fixed_point_weight : ndarray of shape (n0,), int64, or None
+        None if every weight is 1.
+    fixed_point_scale : float
+        The fixed-point weight of a weight of 1.
+    weights_are_counts : bool
+        Whether a weight is the number of times that a row counts.
+    allows_histogram : bool
+        Whether rows may be counted by value without changing a tree in its last bit.
+    """
 
-    def _set_weights(self, weight: np.ndarray, mass: float | None) -> None:
-        self.weight, self.heaviest = weight, float(weight.max())
-        if self.heaviest < MIN_LARGEST_WEIGHT:
+    weight: np.ndarray
+    max_weight: float
+    fixed_point_weight: np.ndarray | None
+    fixed_point_scale: float
+    weights_are_counts: bool = False
+    allows_histogram: bool = False
+
+    def _set_weights(self, weight: np.ndarray, tree_weight: float | None) -> None:
+        self.weight = weight
+        self.max_weight = float(weight.max())
+        if self.max_weight < MIN_LARGEST_WEIGHT:
             raise ValueError(
-                f"sample_weight is {self.heaviest:.3g} at most, which is no weight: multiply all by one number."
+                f"sample_weight is at most {self.max_weight:.3g}, too little to divide by: "
+                "multiply all weights by the same number."
             )
-        self.fixed_point_weight = None if np.all(weight == 1.0) else fixed_point(weight, mass)
-        self.fixed_point_scale = (
-            1.0 if self.fixed_point_weight is None else float(self.fixed_point_weight.sum() / weight.sum())
-        )
+        self.fixed_point_weight = None
+        self.fixed_point_scale = 1.0
+        if not np.all(weight == 1.0):
+            self.fixed_point_weight = convert_to_fixed_point(weight, tree_weight)
+            self.fixed_point_scale = float(self.fixed_point_weight.sum() / weight.sum())
 
     def take_rows(self, rows: np.ndarray) -> Self:
         """Return the target of the given rows, which may repeat; the units of the sums stay the same."""
@@ -64,54 +92,92 @@ class Target(ABC):
                 setattr(part, name, column[rows])
         return part
 
-    def with_counts(self, times: np.ndarray, largest: int) -> Self:
-        """Return the target in which a row of weight 1 counts as so many rows (n0,), at most ``largest`` in a node."""
+    def with_counts(self, counts: np.ndarray, largest: int) -> Self:
+        """Return the target in which rows of weight 1 count several times.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n0,), int
+            How often each row counts.
+        largest : int
+            The largest count of a node.
+        """
         part = copy(self)
-        part.weight, part.fixed_point_weight, part.weights_are_counts = (
-            times.astype(np.float64),
-            times.astype(np.int64),
-            True,
-        )
+        part.weight = counts.astype(np.float64)
+        part.fixed_point_weight = counts.astype(np.int64)
+        part.weights_are_counts = True
         return part
 
     @abstractmethod
-    def compute_stats(self, rows: np.ndarray, node: np.ndarray, places: np.ndarray) -> NodeStats:
-        """Weigh m nodes, given their rows (n,), node after node, the node of each (n,), and how many there are (m,)."""
+    def compute_stats(
+        self, rows: np.ndarray, node: np.ndarray, n_positions: np.ndarray
+    ) -> tuple[NodeStats, np.ndarray | None]:
+        """Compute statistics of m nodes from their rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n,), int
+            Node after node.
+        node : ndarray of shape (n,), int
+            The node of each row.
+        n_positions : ndarray of shape (m,), int
+            The number of rows of each node.
+
+        Returns
+        -------
+        NodeStats
+        ndarray of shape (n,), int, or None
+            What each row adds to the sum of its node, for `store_addends`; None if that is the same in all nodes.
+        """
+
+    @abstractmethod
+    def store_addends(self, rows: np.ndarray, addends: np.ndarray | None) -> None:
+        """Store what each of these rows (n,) adds to the sum of the node where it now is."""
 
     @abstractmethod
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
-        """Return what nodes say, class weights as fractions (m, c) or means (m, 1), and their impurity (m,)."""
+        """Return the values of nodes, class fractions (m, c) or means (m, 1), and their impurity (m,)."""
 
     @abstractmethod
-    def iter_prefix_sums(self, order: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield running sums along the last axis of rows, several in a word: each of the shape of ``order``."""
+    def iter_prefix_sums(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield prefix sums along the last axis of rows, several sums packed into a word: each of the shape of rows."""
 
     @abstractmethod
-    def sum_by_key(self, rows: np.ndarray, key: np.ndarray, size: int) -> np.ndarray:
-        """Return the sums, the weight first, over the rows (n,) that have each key 0, …, size - 1.
+    def sum_by_key(self, rows: np.ndarray, key: np.ndarray, n_keys: int) -> np.ndarray:
+        """Return the sums, the weight first, over the rows of each key.
 
-        Each of b features gives a row a key of its own, (b, n); shape (p, size).
+        Parameters
+        ----------
+        rows : ndarray of shape (n,), int
+        key : ndarray of shape (b, n), int
+            The key of each row, 0, …, n_keys - 1, under each of b features.
+        n_keys : int
+
+        Returns
+        -------
+        ndarray of shape (p, n_keys)
         """
 
-    def pack_sums(self, sums: np.ndarray, places: np.ndarray) -> list[np.ndarray]:
-        """Return the sums (p, m) of nodes with this many positions (m,) packed into words: each (m,)."""
+    def pack_sums(self, sums: np.ndarray, n_positions: np.ndarray) -> list[np.ndarray]:
+        """Return sums of nodes (p, m), and their numbers of rows (m,), packed as in `iter_prefix_sums`: each (m,)."""
         return list(sums)
 
     @abstractmethod
-    def unpack_sums(self, runs: list[np.ndarray]) -> list[np.ndarray]:
-        """Return differences of runs as sums, without the weight where places are rows: of the same shape."""
+    def unpack_sums(self, words: list[np.ndarray]) -> list[np.ndarray]:
+        """Return differences of prefix sums one by one, without the weight if every weight is 1: of the same shape."""
 
     @abstractmethod
     def mark_same_class(self, order: np.ndarray) -> np.ndarray | None:
-        """Return which neighbours along ``order`` are of one class, shape (b, n - 1); None for targets."""
+        """Return whether neighbours along rows (b, n) are of one class, shape (b, n - 1); None without classes."""
 
 
-def fixed_point(weight: np.ndarray, mass: float | None = None) -> np.ndarray:
-    """Return positive weights (n,) as whole numbers: as they are if whole, else scaled so that ``mass`` is 2^52.
+def convert_to_fixed_point(weight: np.ndarray, total: float | None = None) -> np.ndarray:
+    """Return positive weights (n,) as whole numbers: unchanged if whole, else scaled so that ``total`` is 2^52.
 
-    Without ``mass`` it is their sum.
+    By default ``total`` is their sum.
     """
-    total = weight.sum() if mass is None else mass
+    if total is None:
+        total = weight.sum()
     if max(total, weight.max()) < 2.0**52 and np.all(weight == np.rint(weight)):
         return weight.astype(np.int64)
     return np.maximum(np.rint(weight / total * 2.0**52), 1.0).astype(np.int64)

@@ -1,65 +1,92 @@
-"""Cuts of numeric features judged at every place at once, as whole tables of features by rows.
+"""Dense scan: cuts of numeric features judged at every position at once, in whole tables of features by rows.
 
-Where most places are possible cuts, or where there are few rows, that takes fewer steps than to gather the possible
-ones first (see `numeric`), if a gain is as cheap as a squared distance: rows of a node up to a place, and the node's
-sums, are the same for all features.  Then the largest gain is found over features first, and over the rows of each node
-after that.
+Where most positions are possible cuts, or where there are few rows, that takes fewer steps than to list the possible
+cuts first (see `numeric`), provided that a gain is as cheap as a squared distance: the rows of a node up to a
+position, and the sums of the node, are the same for all features. The largest gain is then found over features first,
+and over the rows of each node after that.
 
-Cost: O(n c) per feature and level; O(n) for Gini impurity of many classes (see `squares`).
+Cost: O(n c) per feature and level; O(n) for Gini impurity of many classes (see `gini_prefix_sums`).
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bakeoff.learners.trees.criteria import SquaredDistance
-from bakeoff.learners.trees.splitting.feature_block import BranchLimits, FeatureBlock
-from bakeoff.learners.trees.splitting.gini_prefix_sums import compute_gini_gain, scan_square_sums, supports_square_sums
+from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+from bakeoff.learners.trees.splitting.gini_prefix_sums import (
+    compute_gini_gain,
+    scan_square_sums,
+    supports_square_sums,
+)
+from bakeoff.learners.trees.splitting.splits import BranchLimits
 
 MAX_CELLS_SCANNED = 1 << 13
-"""Up to so many cells, looking for the possible cuts takes longer than judging all places;"""
+"""Up to this many cells it takes longer to list the possible cuts than to judge all positions."""
 
 MAX_POSITIONS_PER_CUT = 4
-"""and so it does where at least one place in so many is a possible cut."""
+"""The same holds, whatever the number of cells, while a possible cut has at most this many positions."""
 
 
-def find_dense_cuts(
-    block: FeatureBlock, criterion: SquaredDistance, limits: BranchLimits
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the place (q,) of the first best cut of each node that has one, by node; the nodes; and the gains."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # after the last row of a node nothing is left on the right
+class BestCuts(NamedTuple):
+    """The best cut of each of the k nodes that have one.
+
+    Attributes
+    ----------
+    position : ndarray of shape (k,), int
+        The last position on the left.
+    node : ndarray of shape (k,), int
+        Ascending.
+    gain : ndarray of shape (k,)
+    """
+
+    position: np.ndarray
+    node: np.ndarray
+    gain: np.ndarray
+
+
+def find_dense_cuts(block: FeatureBlock, criterion: SquaredDistance, limits: BranchLimits) -> BestCuts:
+    """Return the first best cut of each node that has one."""
+    # After the last row of a node nothing is left on the right, and the merit there is 0 / 0.
+    with np.errstate(divide="ignore", invalid="ignore"):
         if supports_square_sums(block, criterion):
             squares = scan_square_sums(block)
-            merit = squares.merit(block.total[0].take(block.node))  # (b, n)
-            at, node = _first_of_each_node(merit, _cuts(block, squares.weight, limits), block)
-            return at, node, compute_gini_gain(block, squares.take(at), node)
+            merit = squares.compute_merit(block.total[0].take(block.node))  # (b, n)
+            position, node = _find_first_best(merit, _mark_cuts(block, squares.weight, limits), block)
+            return BestCuts(position, node, compute_gini_gain(block, squares.take(position), node))
         left = block.sum_left_densely()
-        merit = criterion.cut(left, block.total.take(block.node, axis=1))
-        at, node = _first_of_each_node(merit, _cuts(block, left[0], limits), block)
-        return at, node, merit.take(at)
+        gain = criterion.cut_gain(left, block.total.take(block.node, axis=1))  # (b, n)
+        position, node = _find_first_best(gain, _mark_cuts(block, left[0], limits), block)
+        return BestCuts(position, node, gain.take(position))
 
 
-def _cuts(block: FeatureBlock, weight: np.ndarray, limits: BranchLimits) -> np.ndarray:
-    """Mark the places where the value changes and both sides hold enough, given the weight up to each: (b, n)."""
-    cuts, size = block.changes, block.frontier.rows_in_node
+def _mark_cuts(block: FeatureBlock, left_weight: np.ndarray, limits: BranchLimits) -> np.ndarray:
+    """Mark the positions (b, n) where the value changes and both sides hold enough, given the weight on the left."""
+    n_rows = block.frontier.n_positions  # (m,)
     if limits.min_rows > 1:
-        rows = block.rows_up_to
-        cuts = cuts & ((rows >= limits.min_rows) & (size.take(block.node) - rows >= limits.min_rows))
+        left_rows = block.rows_up_to
+        right_rows = n_rows.take(block.node) - left_rows
+        is_cut = block.changes & ((left_rows >= limits.min_rows) & (right_rows >= limits.min_rows))
     else:
-        cuts = cuts.copy()
-        cuts[:, block.start + (size - 1)] = False
+        is_cut = block.changes.copy()
+        is_cut[:, block.start + (n_rows - 1)] = False
     if limits.min_weight > 0:
-        cuts &= (weight >= limits.min_weight) & (block.total[0].take(block.node) - weight >= limits.min_weight)
-    return cuts
+        right_weight = block.total[0].take(block.node) - left_weight
+        is_cut &= (left_weight >= limits.min_weight) & (right_weight >= limits.min_weight)
+    return is_cut
 
 
-def _first_of_each_node(merit: np.ndarray, cuts: np.ndarray, block: FeatureBlock) -> tuple[np.ndarray, np.ndarray]:
-    """Return the place of the first largest merit (b, n) among the cuts of each node that has one, and the nodes."""
-    merit = np.where(cuts, merit, -np.inf)
-    best = np.maximum.reduceat(merit.max(axis=0), block.start)
-    best[best == -np.inf] = np.inf  # matches nothing
-    hits = (merit == best.take(block.node)).ravel().nonzero()[0][::-1]
+def _find_first_best(merit: np.ndarray, is_cut: np.ndarray, block: FeatureBlock) -> tuple[np.ndarray, np.ndarray]:
+    """Return the position of the first largest merit (b, n) among the cuts of each node that has one, and the nodes."""
+    merit = np.where(is_cut, merit, -np.inf)
+    largest = np.maximum.reduceat(merit.max(axis=0), block.start)  # (m,)
+    largest[largest == -np.inf] = np.inf  # equals no merit
+    hits = (merit == largest.take(block.node)).ravel().nonzero()[0]
+    # Of several hits in a node the last one written stays, which in reversed order is the first.
+    hits = hits[::-1]
     first = np.full(block.m, -1)
-    first[block.node.take(hits % block.n)] = hits  # the last one written is the first one found
+    first[block.node.take(hits % block.n)] = hits
     node = (first >= 0).nonzero()[0]
     return first.take(node), node

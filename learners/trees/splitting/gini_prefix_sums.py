@@ -1,14 +1,14 @@
-"""Gini impurity of many classes without a running sum for each: the sums of squares run along themselves.
+"""Gini impurity of many classes without a prefix sum for each class: the sums of squares are themselves prefix sums.
 
-With L_k and R_k the rows of class k left and right of a cut, W_L and W_R in all, the best cut has the largest
+With L_k and R_k the rows of class k left and right of a cut, and W_L and W_R their totals, the best cut has the largest
 
     Σ_k L_k² / W_L + Σ_k R_k² / W_R
 
-When a row of class k and weight w passes from right to left, and o is then the weight of its class on the left, Σ L²
-grows by w (2o - w) and Σ R² falls by w (2(T_k - o) + w).  So two running sums, of w (2o - w) and of w T_k, replace one
-for each class.  The o themselves come from running counts of several classes packed into one 64-bit word: its fields
-need hold no more than the largest node, since differences are right even when sums along the whole table overflow.
-Where cuts are few, the L_k themselves are at hand, and
+When a row of class k and weight w passes from right to left, and o is the weight of its class on the left after that,
+Σ L² grows by w (2o - w) and Σ R² changes by w (2o - w) - 2 w T_k, where T_k is the class's weight in the node. So two
+prefix sums, of w (2o - w) and of w T_k, replace one for each class. The o themselves come from prefix counts of several
+classes packed into one 64-bit word: its fields need to hold no more than the largest node, since differences are right
+even when sums along the whole table overflow. Where cuts are few, the L_k themselves are at hand, and
 
     Σ R_k² = Σ T_k² - 2 Σ T_k L_k + Σ L_k²
 
@@ -21,117 +21,162 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import Criterion, SquaredDistance, class_weights
+from bakeoff.learners.trees.criteria import Criterion, SquaredDistance, add_first_class
 from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 
 MAX_CLASSES_SUMMED_APART = 3
-"""Up to so many, a running sum for each class is cheaper."""
+"""Up to this many classes, a prefix sum for each is cheaper."""
 
 WORD_BITS = 64
 
 MAX_WEIGHT_FOR_INT64 = 1 << 15
-"""The fourth power of so many rows is within 64 bits."""
+"""The fourth power of a weight up to this fits into 64 bits."""
 
 
 class SquareSums(NamedTuple):
-    """Of cuts: the weight of the left branch, Σ L² and Σ R²; all (b, n) or (q,), but a weight may be (n,)."""
+    """Sums of squares of cuts: of all positions (b, n), or of q cuts.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (b, n), (n,) or (q,)
+        W_L, the weight of the left branch.
+    left : ndarray of shape (b, n) or (q,)
+        Σ L².
+    right : ndarray of shape (b, n) or (q,)
+        Σ R².
+    """
 
     weight: np.ndarray
     left: np.ndarray
     right: np.ndarray
 
-    def merit(self, whole: np.ndarray) -> np.ndarray:
-        """Return what is largest for the best cut, given the weight of the node."""
-        rest = whole - self.weight
-        merit: np.ndarray = (self.left * rest + self.right * self.weight) / (self.weight * rest)
+    def compute_merit(self, node_weight: np.ndarray) -> np.ndarray:
+        """Return Σ L² / W_L + Σ R² / W_R, which is largest for the best cut, given the weight of the node."""
+        right_weight = node_weight - self.weight
+        numerator = self.left * right_weight + self.right * self.weight
+        merit: np.ndarray = numerator / (self.weight * right_weight)
         return merit
 
-    def take(self, at: np.ndarray) -> SquareSums:
-        """Return those at some places of the flattened table."""
+    def take(self, position: np.ndarray) -> SquareSums:
+        """Return those of some positions (k,) of the flattened table."""
         n = self.left.shape[-1]
-        return SquareSums(*(part.take(at if part.shape == self.left.shape else at % n) for part in self))
+        # A weight of shape (n,) is the same for every feature.
+        weight = self.weight.take(position if self.weight.shape == self.left.shape else position % n)
+        return SquareSums(weight, self.left.take(position), self.right.take(position))
 
 
 def supports_square_sums(block: FeatureBlock, criterion: Criterion) -> bool:
-    """Tell whether cuts may be judged by sums of squares: Gini impurity of several classes, weights whole."""
+    """Return whether cuts may be judged by sums of squares: Gini impurity of several classes, weights whole."""
+    if not isinstance(criterion, SquaredDistance) or not block.weights_are_rows:
+        return False
     target = block.frontier.target
-    plain = isinstance(criterion, SquaredDistance) and block.whole_rows
-    return plain and isinstance(target, ClassTarget) and target.c > MAX_CLASSES_SUMMED_APART
+    return isinstance(target, ClassTarget) and target.c > MAX_CLASSES_SUMMED_APART
 
 
 def sum_squares_at_cuts(left: np.ndarray, total: np.ndarray, node: np.ndarray) -> SquareSums:
-    """Return the squares of cuts with sums left (c, q), in nodes (q,), given the sums of all nodes (c, m)."""
-    here, whole = class_weights(left), class_weights(total)
-    squares = np.einsum("kq,kq->q", here, here)
-    crossed = np.einsum("kq,kq->q", here, whole.take(node, axis=1))
-    return SquareSums(left[0], squares, np.einsum("km,km->m", whole, whole).take(node) - 2 * crossed + squares)
+    """Return the squares of cuts with left sums (c, q) in nodes (q,), given the sums of all nodes (c, m)."""
+    left_classes = add_first_class(left)  # (c, q), the L_k
+    node_classes = add_first_class(total)  # (c, m), the T_k
+    left_squares = np.einsum("kq,kq->q", left_classes, left_classes)
+    crossed = np.einsum("kq,kq->q", left_classes, node_classes.take(node, axis=1))
+    node_squares = np.einsum("km,km->m", node_classes, node_classes)
+    right_squares = node_squares.take(node) - 2 * crossed + left_squares
+    return SquareSums(left[0], left_squares, right_squares)
 
 
 def scan_square_sums(block: FeatureBlock) -> SquareSums:
-    """Return the squares of a cut after each place: (b, n), and the weight (n,) or (b, n)."""
-    labels = block.frontier.target
-    assert isinstance(labels, ClassTarget)
-    counts = _class_counts(block)
-    codes = labels.codes.take(block.order)  # (b, n)
-    weight = None if labels.fixed_point_weight is None else labels.fixed_point_weight.take(block.order)  # (b, n), the w
-    passed = counts.T.ravel().take(block.node * counts.shape[0] + codes)  # (b, n), the T_k
-    steps = _numbers(block, codes, weight, counts)  # (b, n), the o
-    steps += steps
-    steps -= 1 if weight is None else weight
+    """Return the squares of a cut after every position: (b, n), and the weight (n,) or (b, n)."""
+    target = block.frontier.target
+    assert isinstance(target, ClassTarget)
+    node_classes = _count_classes(block)  # (c, m)
+    node_squares = np.einsum("km,km->m", node_classes, node_classes)
+    codes = target.codes.take(block.order)  # (b, n)
+    weight = None  # the w
+    if target.fixed_point_weight is not None:
+        weight = target.fixed_point_weight.take(block.order)  # (b, n)
+
+    class_in_node = block.node * node_classes.shape[0] + codes
+    right_steps = node_classes.T.ravel().take(class_in_node)  # (b, n), the T_k
+    left_steps = _count_class_up_to(block, codes, weight, node_classes)  # (b, n), the o
+    left_steps += left_steps
+    left_steps -= 1 if weight is None else weight
     if weight is not None:
-        steps *= weight
-        passed *= weight
-    squares = np.einsum("km,km->m", counts, counts)
-    before = (squares.cumsum() - squares).take(block.node)  # (n,): a node's classes add up to its squares, as its T do
-    left = steps.cumsum(axis=1)
-    left -= before
-    right = passed.cumsum(axis=1)
-    right -= before
+        left_steps *= weight
+        right_steps *= weight
+
+    # The classes of a node add up to its squares, and so do its T_k: both prefix sums start a node from the same sum.
+    before_node = (node_squares.cumsum() - node_squares).take(block.node)  # (n,)
+    left = left_steps.cumsum(axis=1)
+    left -= before_node
+    right = right_steps.cumsum(axis=1)
+    right -= before_node
     right *= -2
     right += left
-    right += squares.take(block.node)
-    return SquareSums(block.rows_up_to if weight is None else _within(weight, counts.sum(axis=0), block), left, right)
-
-
-def _within(steps: np.ndarray, whole: np.ndarray, block: FeatureBlock) -> np.ndarray:
-    """Sum steps (b, n) along each node's rows, given how much whole nodes have (m,): (b, n)."""
-    upto: np.ndarray = steps.cumsum(axis=1)
-    upto -= (whole.cumsum() - whole).take(block.node)
-    return upto
-
-
-def _class_counts(block: FeatureBlock) -> np.ndarray:
-    """Return the weight of each class in each node, (c, m)."""
-    return class_weights(block.total).astype(np.int64)
-
-
-def _numbers(block: FeatureBlock, codes: np.ndarray, weight: np.ndarray | None, counts: np.ndarray) -> np.ndarray:
-    """Sum the weights (b, n) of each node's rows of each class along every feature; without weights, number: (b, n)."""
-    c, bits = counts.shape[0], int(counts.max()).bit_length()
-    field = (np.arange(c) % (WORD_BITS // bits) * bits).astype(np.uint64)
-    word = np.arange(c) // (WORD_BITS // bits)
-    number = np.zeros(1, dtype=np.uint64)
-    for w in range(int(word[-1]) + 1):
-        unit = np.where(word == w, np.uint64(1) << field, np.uint64(0))
-        added = unit.take(codes)
-        if weight is not None:
-            added *= weight.view(np.uint64)
-        run = _within(added, (counts.view(np.uint64) * unit[:, None]).sum(axis=0), block)
-        number = np.where((word == w).take(codes), run, number) if word[-1] > 0 else run
-    number >>= field.take(codes)
-    number &= np.uint64((1 << bits) - 1)
-    return number.view(np.int64)
+    right += node_squares.take(block.node)
+    left_weight = block.rows_up_to
+    if weight is not None:
+        left_weight = _sum_within_nodes(weight, node_classes.sum(axis=0), block)
+    return SquareSums(left_weight, left, right)
 
 
 def compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -> np.ndarray:
     """Return the gains, times the square of the node's weight, of cuts (q,) in nodes (q,): shape (q,)."""
-    counts = _class_counts(block)
-    weight = counts.sum(axis=0)
-    whole, squares = weight.take(node), np.einsum("km,km->m", counts, counts).take(node)
-    rows, left, right = (part.astype(np.int64, copy=False) for part in cuts)
-    if weight.max() > MAX_WEIGHT_FOR_INT64:
-        rows, whole = rows.astype(np.float64), whole.astype(np.float64)
-    rest = whole - rows
+    node_classes = _count_classes(block)
+    weight_of_node = node_classes.sum(axis=0)  # (m,)
+    node_weight = weight_of_node.take(node)  # (q,)
+    node_squares = np.einsum("km,km->m", node_classes, node_classes).take(node)
+    left_weight = cuts.weight.astype(np.int64, copy=False)
+    left = cuts.left.astype(np.int64, copy=False)
+    right = cuts.right.astype(np.int64, copy=False)
+    if weight_of_node.max() > MAX_WEIGHT_FOR_INT64:
+        left_weight = left_weight.astype(np.float64)
+        node_weight = node_weight.astype(np.float64)
+    right_weight = node_weight - left_weight
     # Whole numbers: nothing is lost where the gain is a small difference of large sums.
-    return np.maximum(((left * rest + right * rows) * whole - squares * rows * rest) / (rows * rest), 0.0)
+    branches = (left * right_weight + right * left_weight) * node_weight
+    gain = (branches - node_squares * left_weight * right_weight) / (left_weight * right_weight)
+    return np.maximum(gain, 0.0)
+
+
+def _sum_within_nodes(steps: np.ndarray, of_node: np.ndarray, block: FeatureBlock) -> np.ndarray:
+    """Return prefix sums of steps (b, n) along the rows of each node, given the sum of each node (m,): (b, n)."""
+    up_to: np.ndarray = steps.cumsum(axis=1)
+    up_to -= (of_node.cumsum() - of_node).take(block.node)
+    return up_to
+
+
+def _count_classes(block: FeatureBlock) -> np.ndarray:
+    """Return the weight of each class in each node, (c, m)."""
+    return add_first_class(block.total).astype(np.int64)
+
+
+def _count_class_up_to(
+    block: FeatureBlock, codes: np.ndarray, weight: np.ndarray | None, node_classes: np.ndarray
+) -> np.ndarray:
+    """Return how much weight of its own class a node holds up to and including each position: (b, n).
+
+    Without weights (b, n) every row has weight 1.
+    """
+    # Classes share words: class k has a field of `bits` bits in one of them.
+    c = node_classes.shape[0]
+    bits = int(node_classes.max()).bit_length()
+    fields_per_word = WORD_BITS // bits
+    shift = (np.arange(c) % fields_per_word * bits).astype(np.uint64)  # (c,)
+    word_of_class = np.arange(c) // fields_per_word  # (c,)
+    n_words = int(word_of_class[-1]) + 1
+
+    counted = np.zeros(1, dtype=np.uint64)
+    for word in range(n_words):
+        one = np.where(word_of_class == word, np.uint64(1) << shift, np.uint64(0))  # (c,)
+        steps = one.take(codes)  # (b, n)
+        if weight is not None:
+            steps *= weight.view(np.uint64)
+        of_node = (node_classes.view(np.uint64) * one[:, None]).sum(axis=0)  # (m,)
+        up_to = _sum_within_nodes(steps, of_node, block)
+        if n_words > 1:
+            up_to = np.where((word_of_class == word).take(codes), up_to, counted)
+        counted = up_to
+    counted >>= shift.take(codes)
+    counted &= np.uint64((1 << bits) - 1)
+    return counted.view(np.int64)

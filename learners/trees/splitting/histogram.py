@@ -1,12 +1,12 @@
-"""Cuts of numeric features of few values: rows are counted by node, feature, value and class, and nothing is sorted.
+"""Histograms of numeric features with few values: rows are counted by node, feature, bin and class; nothing is sorted.
 
 With N_k(v) the rows of class k that have value v of a feature in a node, the left branch of the cut after v holds
 
     L_k(v) = Σ_{u <= v} N_k(u)
 
-so one count of all keys (node, feature, value, class), and one running sum along values, give what lies left of every
-cut.  A cut is only between neighbouring values that the node holds.  The rest is as with sorted rows (see `numeric`),
-and so are the trees, to the last bit.
+so one count of all keys (node, feature, bin, class), and one prefix sum along bins, give what lies left of every cut. A
+cut is only between neighbouring values that the node holds. Every bin is a single value, so the trees are those of
+sorted rows (see `numeric`), to the last bit.
 
 Cost: O(n d) a level to count, and O(m d v c) to sum and judge m nodes with v values.
 """
@@ -18,67 +18,83 @@ import numpy as np
 from bakeoff.learners.trees.rows.binning import Bins
 from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.rows.frontier import Frontier
-from bakeoff.learners.trees.splitting.feature_block import BranchLimits, FeatureBlock
+from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+from bakeoff.learners.trees.splitting.splits import BranchLimits
 
 
 class HistogramBlock(FeatureBlock):
-    """The front under b neighbouring features, the same for every node.
+    """The frontier under b neighbouring features, the same for every node.
 
-    A place is a combination of node, feature and value, numbered (node * b + slot) * v + rank.
+    A position is a combination of node, feature and bin, numbered (node * b + slot) * v + code.
     """
 
     def __init__(self, frontier: Frontier, feature: np.ndarray, bins: Bins) -> None:
         super().__init__(frontier, feature)
         assert isinstance(frontier.target, ClassTarget)
-        self.labels, self.bins = frontier.target, bins
-        self.b, self.v = feature.shape[0], bins.values.shape[1]
-        node = np.full(bins.flat_codes.shape[1], self.m)  # (n0,): rows that are done have a node of their own
-        node[frontier.order[0]] = self.node
-        cells, first = self.b * self.v, int(feature[0, 0])
-        self.size = (self.m + 1) * cells
-        own = self.labels.codes * self.size + node * cells - first * self.v  # (n0,)
-        self.key = (bins.flat_codes[first : first + self.b] + own).ravel()  # of class and place
-        counts = self._count(self.labels.fixed_point_weight)
-        self.occupied = np.flatnonzero(counts[:, : self.m * cells].any(axis=0))
-        self.counts = counts.take(self.occupied, axis=1)  # (c, q)
+        self._target = frontier.target
+        self._bins = bins
+        self._n_bins = bins.values.shape[1]
+        self._positions_of_block = self.m * self.b * self._n_bins
+        self._key = self._make_keys(feature)
+        counts = self._count_rows(self._target.fixed_point_weight)[:, : self._positions_of_block]
+        self._occupied = np.flatnonzero(counts.any(axis=0))  # (q,), positions that hold rows
+        self._counts = counts.take(self._occupied, axis=1)  # (c, q)
 
-    def _count(self, weight: np.ndarray | None) -> np.ndarray:
-        """Sum the weights (n0,), or count rows, by class and place: (c, places)."""
+    def _make_keys(self, feature: np.ndarray) -> np.ndarray:
+        """Return class and position of every cell of the block as one whole number: (b n0,)."""
+        cells_of_node = self.b * self._n_bins
+        # Rows that are no longer split share a node of their own, the last one.
+        node = np.full(self._bins.flat_codes.shape[1], self.m)  # (n0,)
+        node[self.frontier.order[0]] = self.node
+        self._positions_of_class = (self.m + 1) * cells_of_node
+        first = int(feature[0, 0])
+        of_row = self._target.codes * self._positions_of_class + node * cells_of_node  # (n0,)
+        of_row -= first * self._n_bins
+        keys: np.ndarray = self._bins.flat_codes[first : first + self.b] + of_row
+        return keys.ravel()
+
+    def _count_rows(self, weight: np.ndarray | None) -> np.ndarray:
+        """Sum the weights (n0,), or count rows, by class and position: (c, positions)."""
+        shape = (self._target.c, self._positions_of_class)
         weights = None if weight is None else np.tile(weight.astype(np.float64), self.b)
-        counts = np.bincount(self.key, weights=weights, minlength=self.labels.c * self.size)
-        return counts.reshape(self.labels.c, self.size).astype(np.int64, copy=False)
+        counts = np.bincount(self._key, weights=weights, minlength=shape[0] * shape[1])
+        return counts.reshape(shape).astype(np.int64, copy=False)
 
-    def pairs(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        node, slot = np.divmod(at // self.v, self.b)
+    def find_pairs(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        node, slot = np.divmod(position // self._n_bins, self.b)
         return node, slot * self.m + node
 
-    def feature_at(self, at: np.ndarray, node: np.ndarray) -> np.ndarray:
-        return self.feature[at // self.v % self.b, 0]
+    def feature_at(self, position: np.ndarray, node: np.ndarray) -> np.ndarray:
+        return self.feature[position // self._n_bins % self.b, 0]
 
-    def values_beside_cuts(self, at: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
-        after = self.occupied.take(np.searchsorted(self.occupied, at) + 1)
-        return self.bins.values[feature, np.stack([at, after]) % self.v]
+    def read_cut_values(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
+        following = self._occupied.take(np.searchsorted(self._occupied, position) + 1)
+        return self._bins.values[feature, np.stack([position, following]) % self._n_bins]
 
-    def cuts(self, limits: BranchLimits) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places (q,) after which a cut leaves enough rows on each side, and the sums left of it (p, q)."""
-        feature = self.occupied // self.v
-        opens = np.append(True, feature[1:] != feature[:-1])
-        cut = np.append(~opens[1:], False)
-        left = _within(self.counts, opens)
+    def list_cuts(self, limits: BranchLimits) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions (q,) after which a cut leaves enough rows on each side, and the left sums (c, q)."""
+        pair = self._occupied // self._n_bins
+        opens = np.append(True, pair[1:] != pair[:-1])
+        # Nothing follows the last occupied bin of a pair.
+        is_cut = np.append(~opens[1:], False)
+        left_classes = _sum_within_runs(self._counts, opens)  # (c, q)
         if limits.min_rows > 1:
-            rows = _within(self._count(None).take(self.occupied, axis=1), opens).sum(axis=0)
-            rest = self.frontier.rows_in_node.take(feature // self.b) - rows
-            cut &= (rows >= limits.min_rows) & (rest >= limits.min_rows)
-        chosen = np.flatnonzero(cut)
-        sums = left.take(chosen, axis=1).astype(np.float64)
+            counts = self._count_rows(None).take(self._occupied, axis=1)
+            left_rows = _sum_within_runs(counts, opens).sum(axis=0)
+            right_rows = self.frontier.n_positions.take(pair // self.b) - left_rows
+            is_cut &= (left_rows >= limits.min_rows) & (right_rows >= limits.min_rows)
+        chosen = np.flatnonzero(is_cut)
+        sums = left_classes.take(chosen, axis=1).astype(np.float64)
+        # The sums begin with the weight of all classes, which takes the row of the first class.
         sums[0] = sums.sum(axis=0)
-        return self.occupied.take(chosen), sums
+        return self._occupied.take(chosen), sums
 
 
-def _within(counts: np.ndarray, opens: np.ndarray) -> np.ndarray:
-    """Sum whole numbers (c, q) along runs that open where told (q,); what overflows in between does no harm."""
-    upto = np.cumsum(counts, axis=1)
+def _sum_within_runs(counts: np.ndarray, opens: np.ndarray) -> np.ndarray:
+    """Return prefix sums of whole numbers (c, q) along runs that begin where marked (q,)."""
+    # Sums along all runs may overflow; differences of whole numbers are right nevertheless.
+    up_to = np.cumsum(counts, axis=1)
     begin = np.flatnonzero(opens)
-    before = upto.take(begin, axis=1) - counts.take(begin, axis=1)
-    upto -= np.repeat(before, np.diff(begin, append=opens.size), axis=1)
-    return upto
+    before_run = up_to.take(begin, axis=1) - counts.take(begin, axis=1)
+    up_to -= np.repeat(before_run, np.diff(begin, append=opens.size), axis=1)
+    return up_to

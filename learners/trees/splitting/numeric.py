@@ -1,164 +1,209 @@
-"""Cuts of numeric features: x_j < s left, x_j >= s right.
+"""Cuts of numeric features: x_j < s goes left, x_j >= s goes right.
 
-A candidate cut of a numeric feature lies half-way between neighbouring distinct values in a node; rows below go left,
-rows equal or above go right.  Along the sorted front, running sums give what lies left of every candidate, and the
-gains of all candidates are one array expression.  Missing cells stand last: tried on the right, and on the left.
-Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of squares run along as well.
+A candidate cut of a numeric feature lies halfway between neighbouring distinct values in a node. Along the sorted
+frontier, prefix sums give what lies left of every candidate, and the gains of all candidates are one array expression.
+Missing cells stand last; they are tried on the right and on the left.
+Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of squares are prefix sums as well.
 
-Ties, to the last bit: the first feature, then the lowest threshold, then missing cells to the right.
+Ties, to the last bit, go to the first feature, then to the lowest threshold, then to missing cells on the right.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion, SquaredDistance
-from bakeoff.learners.trees.splitting.dense_scan import MAX_CELLS_SCANNED, MAX_POSITIONS_PER_CUT, find_dense_cuts
-from bakeoff.learners.trees.splitting.feature_block import (
-    BranchLimits,
-    FeatureBlock,
-    Splits,
-    choose_features,
+from bakeoff.learners.trees.splitting.best_candidates import (
+    choose_pairs,
     compute_split_information,
-    find_first_best,
+    find_first_of_nodes,
+    find_first_of_pairs,
 )
+from bakeoff.learners.trees.splitting.dense_scan import (
+    MAX_CELLS_SCANNED,
+    MAX_POSITIONS_PER_CUT,
+    BestCuts,
+    find_dense_cuts,
+)
+from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.gini_prefix_sums import (
     compute_gini_gain,
     sum_squares_at_cuts,
     supports_square_sums,
 )
 from bakeoff.learners.trees.splitting.histogram import HistogramBlock
+from bakeoff.learners.trees.splitting.splits import BranchLimits, Splits
+
+
+class Cuts(NamedTuple):
+    """Candidate cuts of a block.
+
+    Attributes
+    ----------
+    position : ndarray of shape (q,), int
+        The last position on the left; ascending.
+    node, pair : ndarray of shape (q,), int
+    left : ndarray of shape (p, q)
+        The sums of the left branch, the weight first.
+    """
+
+    position: np.ndarray
+    node: np.ndarray
+    pair: np.ndarray
+    left: np.ndarray
 
 
 def find_numeric_splits(
     block: FeatureBlock, wanted: np.ndarray | None, criterion: Criterion, limits: BranchLimits, *, missing_left: bool
 ) -> Splits:
-    """Try every cut of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
-    cheap = criterion if isinstance(criterion, SquaredDistance) and wanted is None and not missing_left else None
-    if cheap and block.changes.size <= MAX_CELLS_SCANNED:
-        return _splits(block, *find_dense_cuts(block, cheap, limits), missing_left)
-    candidates = _candidates(block, wanted, limits, missing_left)
-    if cheap and MAX_POSITIONS_PER_CUT * np.count_nonzero(candidates) > candidates.size:
-        return _splits(block, *find_dense_cuts(block, cheap, limits), missing_left)
-    at = np.flatnonzero(candidates)
-    if at.size == 0:
+    """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
+    may_scan_densely = isinstance(criterion, SquaredDistance) and wanted is None and not missing_left
+    if may_scan_densely and block.changes.size <= MAX_CELLS_SCANNED:
+        return _scan_densely(block, criterion, limits)
+    is_candidate = _mark_candidates(block, wanted, limits, missing_left)  # (b, n)
+    if may_scan_densely and MAX_POSITIONS_PER_CUT * np.count_nonzero(is_candidate) > is_candidate.size:
+        return _scan_densely(block, criterion, limits)
+    position = np.flatnonzero(is_candidate)
+    if position.size == 0:
         return Splits.none(block.m)
-    node, pair = block.pairs(at)
-    left = block.sum_left(at, pair)
+    node, pair = block.find_pairs(position)
+    left = block.sum_left(position, pair)
     if missing_left:
-        left += _missing_sums(block).take(pair, axis=1)
-    return _best_of_cuts(block, at, node, pair, left, criterion, limits, missing_left)
+        left += _sum_missing(block).take(pair, axis=1)
+    return _choose_cuts(block, Cuts(position, node, pair, left), criterion, limits, missing_left)
 
 
 def find_histogram_splits(block: HistogramBlock, criterion: Criterion, limits: BranchLimits) -> Splits:
-    """Try every cut of all features, from counts of their values."""
-    at, left = block.cuts(limits)
-    if at.size == 0:
+    """Return the best cuts of all features, from histograms of their values."""
+    position, left = block.list_cuts(limits)
+    if position.size == 0:
         return Splits.none(block.m)
-    return _best_of_cuts(block, at, *block.pairs(at), left, criterion, limits, missing_left=False)
+    node, pair = block.find_pairs(position)
+    return _choose_cuts(block, Cuts(position, node, pair, left), criterion, limits, missing_left=False)
 
 
-def _best_of_cuts(
-    block: FeatureBlock,
-    at: np.ndarray,
-    node: np.ndarray,
-    pair: np.ndarray,
-    left: np.ndarray,
-    criterion: Criterion,
-    limits: BranchLimits,
-    missing_left: bool,
+def _scan_densely(block: FeatureBlock, criterion: Criterion, limits: BranchLimits) -> Splits:
+    assert isinstance(criterion, SquaredDistance)
+    best = find_dense_cuts(block, criterion, limits)
+    return _make_splits(block, best, merit=best.gain, missing_left=False)
+
+
+def _choose_cuts(
+    block: FeatureBlock, cuts: Cuts, criterion: Criterion, limits: BranchLimits, missing_left: bool
 ) -> Splits:
-    """Return the best of the cuts after places (q,) in these nodes and pairs, with these sums left of them (p, q)."""
+    """Return the best of the cuts in each node."""
     if supports_square_sums(block, criterion):
-        squares = sum_squares_at_cuts(left, block.total, node)
-        merit = squares.merit(block.total[0].take(node))
-        best = _first_of_each_node(_within_limits(merit, block, left[0], node, limits), node, block.m)
-        gain = compute_gini_gain(block, squares.take(best), node.take(best))
-        return _splits(block, at.take(best), node.take(best), gain, missing_left)
-    total = block.total.take(node, axis=1)
-    gain = _within_limits(criterion.cut(left, total), block, left[0], node, limits)
-    if criterion.by_ratio:
-        best = find_first_best(gain, pair)
-        merit = gain[best] / compute_split_information(left[0, best] / total[0, best])
-        at, node = at[best], node[best]
-        thresholds = midpoint(*block.values_beside_cuts(at, block.feature_at(at, node), node))
-        return choose_features(block, pair[best], merit, gain[best], thresholds, missing_left)
-    best = _first_of_each_node(gain, node, block.m)
-    return _splits(block, at.take(best), node.take(best), gain.take(best), missing_left)
+        best, gain = _choose_by_square_sums(block, cuts, limits)
+        merit = gain
+    else:
+        total = block.total.take(cuts.node, axis=1)  # (p, q)
+        gains = criterion.cut_gain(cuts.left, total)  # (q,)
+        _exclude_light_branches(gains, block, cuts, limits)
+        if criterion.by_ratio:
+            best, merit = _choose_by_ratio(block, cuts, gains, total[0])
+        else:
+            best = find_first_of_nodes(gains, cuts.node, block.m)
+            merit = gains.take(best)
+        gain = gains.take(best)
+    found = BestCuts(cuts.position.take(best), cuts.node.take(best), gain)
+    return _make_splits(block, found, merit, missing_left)
 
 
-def _within_limits(
-    merit: np.ndarray, block: FeatureBlock, left: np.ndarray, node: np.ndarray, limits: BranchLimits
-) -> np.ndarray:
-    """Give cuts with too little weight on a side a merit (q,) of -inf."""
+def _choose_by_square_sums(block: FeatureBlock, cuts: Cuts, limits: BranchLimits) -> tuple[np.ndarray, np.ndarray]:
+    """Return the index of the best cut of each node, and its gain, for Gini impurity of several classes."""
+    squares = sum_squares_at_cuts(cuts.left, block.total, cuts.node)
+    merit = squares.compute_merit(block.total[0].take(cuts.node))
+    _exclude_light_branches(merit, block, cuts, limits)
+    best = find_first_of_nodes(merit, cuts.node, block.m)
+    return best, compute_gini_gain(block, squares.take(best), cuts.node.take(best))
+
+
+def _choose_by_ratio(
+    block: FeatureBlock, cuts: Cuts, gain: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the index of the best cut of each node, and its gain ratio, given gains and node weights (q,)."""
+    # C4.5: the cut of a feature is the one of largest gain; only features compete by gain ratio.
+    best_of_pair = find_first_of_pairs(gain, cuts.pair)
+    share = cuts.left[0, best_of_pair] / total[best_of_pair]
+    ratio = gain[best_of_pair] / compute_split_information(share)
+    chosen = choose_pairs(ratio, cuts.pair[best_of_pair], block.b, block.m)
+    return best_of_pair[chosen], ratio[chosen]
+
+
+def _exclude_light_branches(merit: np.ndarray, block: FeatureBlock, cuts: Cuts, limits: BranchLimits) -> None:
+    """Write a merit (q,) of -inf for cuts with too little weight on a side."""
     if limits.min_weight > 0:
-        merit[(left < limits.min_weight) | (block.total[0].take(node) - left < limits.min_weight)] = -np.inf
-    return merit
+        left = cuts.left[0]
+        right = block.total[0].take(cuts.node) - left
+        merit[(left < limits.min_weight) | (right < limits.min_weight)] = -np.inf
 
 
-def _first_of_each_node(gain: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
-    """Return the index of the first largest gain (q,) of each of the nodes that have a finite one, by node."""
-    best = np.full(m, -np.inf)
-    np.maximum.at(best, node, gain)
-    best[np.isneginf(best)] = np.inf  # matches nothing
-    hits = np.flatnonzero(gain == best.take(node))[::-1]
-    first = np.full(m, -1)
-    first[node.take(hits)] = hits  # the last one written is the first one found
-    return first[first >= 0]
+def _make_splits(block: FeatureBlock, best: BestCuts, merit: np.ndarray, missing_left: bool) -> Splits:
+    """Return the splits at the best cuts (k,) of the nodes that have one."""
+    feature = block.feature_at(best.position, best.node)
+    below, above = block.read_cut_values(best.position, feature, best.node)
+    found = Splits(
+        merit=merit,
+        gain=best.gain.copy(),
+        feature=feature,
+        threshold=compute_midpoint(below, above),
+        missing_left=np.full(best.node.size, missing_left),
+    )
+    return Splits.spread(found, best.node, block.m)
 
 
-def _splits(block: FeatureBlock, at: np.ndarray, node: np.ndarray, gain: np.ndarray, missing_left: bool) -> Splits:
-    feature = block.feature_at(at, node)
-    threshold = midpoint(*block.values_beside_cuts(at, feature, node))
-    found = Splits(gain, gain.copy(), feature, threshold, np.full(node.size, missing_left))
-    if node.size == block.m:
-        return found
-    splits = Splits.none(block.m)
-    splits.put(node, found)
-    return splits
-
-
-def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return s half-way with low < s <= high, also where the two are neighbouring floats or far out of scale."""
+def compute_midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return s halfway with low < s <= high, even if the two are neighbouring floats or their sum overflows."""
     middle = low / 2
     middle += high / 2
-    return np.where(middle > low, middle, high)  # halves of the least floats are rounded, never beyond high
+    # Halves of the smallest floats are rounded: the middle may equal low, but never exceeds high.
+    return np.where(middle > low, middle, high)
 
 
-def _missing_sums(block: FeatureBlock) -> np.ndarray:
+def _sum_missing(block: FeatureBlock) -> np.ndarray:
     """Return the sums of the missing cells of each (feature, node) pair: (p, b m)."""
-    b = block.missing.shape[0]
-    last_known = np.arange(b)[:, None] * block.n + (block.start + block.frontier.rows_in_node - 1) - block.missing
-    known = (block.missing < block.frontier.rows_in_node).ravel()
-    sums = np.tile(block.total, b)  # (p, b m)
-    sums[:, known] -= block.sum_left(last_known.ravel()[known], np.flatnonzero(known))
+    n_rows = block.frontier.n_positions
+    first_of_slot = np.arange(block.b)[:, None] * block.n
+    last_known = first_of_slot + (block.start + n_rows - 1) - block.n_missing  # (b, m)
+    has_known = (block.n_missing < n_rows).ravel()
+    sums = np.tile(block.total, block.b)  # (p, b m)
+    sums[:, has_known] -= block.sum_left(last_known.ravel()[has_known], np.flatnonzero(has_known))
     return sums
 
 
-def _candidates(block: FeatureBlock, wanted: np.ndarray | None, limits: BranchLimits, missing_left: bool) -> np.ndarray:
-    """Mark every admissible cut (b, n): where the value changes, with enough rows on each side.
-
-    Between two single rows of one class no cut is best (Fayyad and Irani 1992), and none is tried there unless limits
-    forbid the better places.
-    """
-    min_rows, changes = limits.min_rows, block.changes
-    candidates = changes.copy()
-    if min_rows == 1 and not missing_left:
-        candidates[:, block.start + block.frontier.rows_in_node - 1] = False
+def _mark_candidates(
+    block: FeatureBlock, wanted: np.ndarray | None, limits: BranchLimits, missing_left: bool
+) -> np.ndarray:
+    """Mark every allowed cut (b, n): where the value changes, with enough rows on each side."""
+    is_candidate = block.changes.copy()  # (b, n)
+    if limits.min_rows == 1 and not missing_left:
+        is_candidate[:, block.start + block.frontier.n_positions - 1] = False
     else:
-        left = block.rows_up_to
-        size = block.frontier.rows_in_node.take(block.node)
+        left_rows = block.rows_up_to
         if missing_left:
-            left = left + block.missing.take(block.node, axis=1)
-        candidates &= (left >= min_rows) & (size - left >= min_rows)
+            left_rows = left_rows + block.n_missing.take(block.node, axis=1)
+        right_rows = block.frontier.n_positions.take(block.node) - left_rows
+        is_candidate &= (left_rows >= limits.min_rows) & (right_rows >= limits.min_rows)
     if wanted is not None:
-        candidates &= wanted if wanted.shape[1] == 1 else wanted.take(block.node, axis=1)
-    if min_rows == 1 and limits.min_weight == 0 and not missing_left:
-        alike = block.frontier.target.mark_same_class(block.order)
-        if alike is not None:
-            alike = alike[:, 1:]
-            alike &= changes[:, :-2]
-            alike &= changes[:, 2:]
-            inner = candidates[:, 1:-1]
-            np.greater(inner, alike, out=inner)  # inner and not alike
-    return candidates
+        is_candidate &= block.spread_over_positions(wanted)
+    if limits.min_rows == 1 and limits.min_weight == 0 and not missing_left:
+        _skip_cuts_within_class(block, is_candidate)
+    return is_candidate
+
+
+def _skip_cuts_within_class(block: FeatureBlock, is_candidate: np.ndarray) -> None:
+    """Unmark cuts (b, n) between two single rows of one class.
+
+    No such cut is best (Fayyad and Irani 1992), unless limits forbid the better ones.
+    """
+    within_class = block.frontier.target.mark_same_class(block.order)  # (b, n - 1)
+    if within_class is None:
+        return
+    # Single rows: the value also changes before the left row and after the right row.
+    within_class = within_class[:, 1:]
+    within_class &= block.changes[:, :-2]
+    within_class &= block.changes[:, 2:]
+    inner = is_candidate[:, 1:-1]
+    np.greater(inner, within_class, out=inner)  # inner and not within_class

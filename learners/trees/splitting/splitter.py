@@ -1,7 +1,12 @@
-"""The best split of every node of a level, over all features or over features drawn for each; and who goes where."""
+"""The best split of every node of a level, as in Split(R, T) of the lectures, and the partition of the rows by it.
+
+The splitter hands the features to the search in blocks that fit into cache: numeric features to a dense scan, a sparse
+scan or histograms, nominal ones to groups of values. The partition then sends each row into its branch.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,13 +14,14 @@ import numpy as np
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.rows.frontier import Frontier
 from bakeoff.learners.trees.rows.presort import MAX_CELLS_PER_BLOCK
-from bakeoff.learners.trees.splitting.feature_block import BranchLimits, FeatureBlock, Splits
+from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.histogram import HistogramBlock
-from bakeoff.learners.trees.splitting.nominal import branches_of, nominal_splits
+from bakeoff.learners.trees.splitting.nominal import find_nominal_splits
 from bakeoff.learners.trees.splitting.numeric import find_histogram_splits, find_numeric_splits
+from bakeoff.learners.trees.splitting.splits import BranchLimits, Routes, Splits
 
-HISTOGRAM_BLOCK_FACTOR = 4
-"""To count a cell takes so many times less of the cache than to sort it."""
+MAX_CELLS_PER_HISTOGRAM_BLOCK = 4 * MAX_CELLS_PER_BLOCK
+"""To count a cell takes a quarter of the cache that sorting it takes."""
 
 
 def find_best_splits(
@@ -25,91 +31,152 @@ def find_best_splits(
 
     Parameters
     ----------
-    front : Front
+    frontier : Frontier
         n rows in m nodes.
     features : ndarray of shape (b, 1) or (b, m)
         The features to try, ascending: for all nodes, or for each node.
+    criterion : Criterion
+    limits : BranchLimits
+    multiway : bool
+        Whether a nominal feature gives a branch to every value, or splits its values into two groups.
+
+    Returns
+    -------
+    Splits
+        Of each node; of equal splits that of the lowest feature.
     """
-    most = max(1, MAX_CELLS_PER_BLOCK // frontier.order.shape[1]) * (
-        1 if frontier.bins is None else HISTOGRAM_BLOCK_FACTOR
-    )
-    step = -(-features.shape[0] // -(-features.shape[0] // most))  # as many passes as it takes, of about the same size
-    found: list[Splits] = []
-    for first in range(0, features.shape[0], step):
+    best: Splits | None = None
+    for some_features in _divide_features(frontier, features):
         if frontier.bins is not None:
-            counted = HistogramBlock(frontier, features[first : first + step], frontier.bins)
-            found.append(find_histogram_splits(counted, criterion, limits))
-            continue
-        block = FeatureBlock(frontier, features[first : first + step])
-        nominal = frontier.nominal[block.feature] if frontier.has_nominal else None
-        if nominal is None or not nominal.all():
-            numeric = None if nominal is None else ~nominal
-            found.append(find_numeric_splits(block, numeric, criterion, limits, missing_left=False))
-            if frontier.has_missing and block.missing.any():
-                wanted = block.missing > 0 if numeric is None else numeric & (block.missing > 0)
-                found.append(find_numeric_splits(block, wanted, criterion, limits, missing_left=True))
-        if nominal is not None and nominal.any():
-            found.append(nominal_splits(block, nominal, criterion, limits, multiway=multiway))
-    best = found[0]
-    for other in found[1:]:
-        best.improve(other)
+            histogram = HistogramBlock(frontier, some_features, frontier.bins)
+            found = [find_histogram_splits(histogram, criterion, limits)]
+        else:
+            block = FeatureBlock(frontier, some_features)
+            found = list(_search_block(block, criterion, limits, multiway=multiway))
+        for splits in found:
+            if best is None:
+                best = splits
+            else:
+                best.improve(splits)
+    assert best is not None
     return best
 
 
-NO_ROUTES = (np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
+def _divide_features(frontier: Frontier, features: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the features in as many blocks as needed, of about the same size."""
+    max_cells = MAX_CELLS_PER_BLOCK if frontier.bins is None else MAX_CELLS_PER_HISTOGRAM_BLOCK
+    max_features = max(1, max_cells // frontier.order.shape[1])
+    n_features = features.shape[0]
+    n_blocks = -(-n_features // max_features)
+    step = -(-n_features // n_blocks)
+    for first in range(0, n_features, step):
+        yield features[first : first + step]
+
+
+def _search_block(
+    block: FeatureBlock, criterion: Criterion, limits: BranchLimits, *, multiway: bool
+) -> Iterator[Splits]:
+    """Yield the best numeric splits, those with missing cells on the left, and the best nominal splits."""
+    table = block.frontier.table
+    nominal = table.nominal[block.feature] if table.has_nominal else None  # (b, m) or (b, 1)
+    if nominal is None or not nominal.all():
+        numeric = None if nominal is None else ~nominal
+        yield find_numeric_splits(block, numeric, criterion, limits, missing_left=False)
+        if table.has_missing and block.n_missing.any():
+            has_missing = block.n_missing > 0  # (b, m)
+            wanted = has_missing if numeric is None else numeric & has_missing
+            yield find_numeric_splits(block, wanted, criterion, limits, missing_left=True)
+    if nominal is not None and nominal.any():
+        yield find_nominal_splits(block, nominal, criterion, limits, multiway=multiway)
 
 
 class Partition(NamedTuple):
-    """How the nodes of a level that are split send their rows on.
+    """The branch of every row of a level.
 
-    branch : (n,) branch of the rows of the first feature's order, -1 where the node is not split;
-    n_branches : (m,), 0 if not split; rows : (widest, m), of each branch; threshold : (m,), NaN if nominal;
-    missing_branch : (m,);
-    routes : (node, value code, branch), one entry for each value of a nominal split; the code of a missing cell is inf.
+    Attributes
+    ----------
+    branch : ndarray of shape (n,), int
+        Of the rows in the order of the first feature; -1 where the node is not split.
+    n_branches : ndarray of shape (m,), int
+        0 where a node is not split.
+    branch_rows : ndarray of shape (most branches, m), int
+        The number of positions of each branch.
+    missing_branch : ndarray of shape (m,), int
+        The branch of a missing numeric cell.
     """
 
     branch: np.ndarray
     n_branches: np.ndarray
     branch_rows: np.ndarray
-    threshold: np.ndarray
     missing_branch: np.ndarray
-    routes: tuple[np.ndarray, np.ndarray, np.ndarray]
 
-    def keep_splits(self, split: np.ndarray, node: np.ndarray) -> Partition:
-        """Return the decision that splits no nodes but those marked (m,), given the node of each row (n,)."""
-        branch = np.where(split[node], self.branch, -1)
-        return self._replace(branch=branch, n_branches=np.where(split, self.n_branches, 0))
+    def keep_splits(self, kept: np.ndarray, node: np.ndarray) -> Partition:
+        """Return the partition that splits only the nodes marked (m,), given the node of each position (n,)."""
+        branch = np.where(kept[node], self.branch, -1)
+        n_branches = np.where(kept, self.n_branches, 0)
+        return self._replace(branch=branch, n_branches=n_branches)
 
 
-def partition_rows(
-    frontier: Frontier, splits: Splits, criterion: Criterion, limits: BranchLimits, *, multiway: bool
-) -> Partition:
-    """Carry out the splits: nodes with feature -1 are done."""
-    node, rows, used = frontier.node_of_position, frontier.order[0], splits.feature >= 0
+def partition_rows(frontier: Frontier, splits: Splits) -> Partition:
+    """Send the rows of every node that has a split into its branches."""
+    is_split = splits.feature >= 0  # (m,)
     feature = np.maximum(splits.feature, 0)
-    values = frontier.columns.ravel().take(rows + frontier.column_offset(feature).take(node))  # (n,)
-    right = values >= splits.threshold.take(node)
-    if frontier.has_missing:
-        missing = np.isinf(values)
-        right &= ~(missing & splits.missing_left.take(node))
-    right_rows = np.add.reduceat(right, frontier.start, dtype=np.intp)
-    missing_branch = (2 * right_rows >= frontier.rows_in_node).astype(np.intp)
-    if frontier.has_missing:
-        seen = np.logical_or.reduceat(missing, frontier.start)
-        missing_branch[seen] = ~splits.missing_left[seen]
-    branch = right.view(np.int8)
-    if not used.all():
-        branch[~used.take(node)] = -1
-    n_branches, sizes = used * 2, np.array([frontier.rows_in_node - right_rows, right_rows])
-    nominal = used & frontier.nominal[feature] if frontier.has_nominal else used
-    if not frontier.has_nominal or not nominal.any():
-        return Partition(branch, n_branches, sizes, splits.threshold, missing_branch, NO_ROUTES)
-    block = FeatureBlock(frontier, feature[None, :])
-    groups, group_branch = branches_of(block, nominal[None, :], criterion, limits, multiway=multiway)
-    branch = np.where(nominal.take(node), groups.spread(group_branch), branch)
-    n_branches[nominal] = np.maximum.reduceat(group_branch, groups.begin) + 1
-    splits.threshold[nominal] = np.nan
-    m, on = used.size, np.flatnonzero(branch >= 0)
-    sizes = np.bincount((branch * m + node).take(on), minlength=m * int(n_branches.max())).reshape(-1, m)
-    routes = (groups.node, groups.codes(), group_branch)
-    return Partition(branch, n_branches, sizes, splits.threshold, missing_branch, routes)
+    node = frontier.node_of_position
+    offset = frontier.column_offset(feature).take(node)
+    cells = frontier.table.columns.ravel().take(frontier.order[0] + offset)  # (n,)
+    goes_right = cells >= splits.threshold.take(node)
+    if frontier.table.has_missing:
+        is_missing = np.isinf(cells)
+        goes_right &= ~(is_missing & splits.missing_left.take(node))
+    right_rows = np.add.reduceat(goes_right, frontier.start, dtype=np.intp)  # (m,)
+
+    # Where training has no missing cells, later ones go to the branch that holds more rows.
+    missing_branch = (2 * right_rows >= frontier.n_positions).astype(np.intp)
+    if frontier.table.has_missing:
+        has_missing = np.logical_or.reduceat(is_missing, frontier.start)
+        missing_branch[has_missing] = ~splits.missing_left[has_missing]
+
+    branch = goes_right.view(np.int8)
+    if not is_split.all():
+        branch[~is_split.take(node)] = -1
+    n_branches = is_split * 2
+    branch_rows = np.array([frontier.n_positions - right_rows, right_rows])
+    if splits.routes.node.size:
+        branch = _follow_routes(splits.routes, cells, node, branch)
+        is_nominal = np.zeros(is_split.size, dtype=bool)
+        is_nominal[splits.routes.node] = True
+        n_branches[is_nominal] = 0
+        np.maximum.at(n_branches, splits.routes.node, splits.routes.branch + 1)
+        branch_rows = _count_rows(branch, node, n_branches)
+    return Partition(branch, n_branches, branch_rows, missing_branch)
+
+
+def _follow_routes(routes: Routes, cells: np.ndarray, node: np.ndarray, branch: np.ndarray) -> np.ndarray:
+    """Return the branches (n,) in which the rows of nominal splits take the branch of their value."""
+    # Lay the routes out in one table: for each node its codes from 0 up, and last the missing cell.
+    is_missing = np.isinf(routes.code)
+    code = np.where(is_missing, 0, routes.code).astype(np.intp)
+    width = np.zeros(int(node[-1]) + 1, dtype=np.intp)  # (m,)
+    np.maximum.at(width, routes.node, code + 2)
+    last = width.cumsum() - 1
+    first = last + 1 - width
+    table = np.empty(int(width.sum()), dtype=np.intp)
+    table[np.where(is_missing, last.take(routes.node), first.take(routes.node) + code)] = routes.branch
+
+    rows = np.flatnonzero(width.take(node))  # those of nominal splits
+    node = node.take(rows)
+    cells = cells.take(rows)
+    is_missing = np.isinf(cells)
+    code = np.where(is_missing, 0, cells).astype(np.intp)
+    followed = branch.astype(np.intp)
+    followed[rows] = table.take(np.where(is_missing, last.take(node), first.take(node) + code))
+    return followed
+
+
+def _count_rows(branch: np.ndarray, node: np.ndarray, n_branches: np.ndarray) -> np.ndarray:
+    """Return the number of rows in each branch of each node: (most branches, m)."""
+    m = n_branches.size
+    max_branches = int(n_branches.max())
+    is_split = np.flatnonzero(branch >= 0)
+    key = (branch * m + node).take(is_split)
+    return np.bincount(key, minlength=m * max_branches).reshape(max_branches, m)

@@ -1,0 +1,56 @@
+"""The first best of many candidate splits: of each (feature, node) pair, of each node, and among features.
+
+Candidates stand in ascending order of their pair, slot * m + node, so that the best of a pair is one segmented maximum.
+Equal merits are won by the candidate that stands first: the lowest feature, and then the lowest threshold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def find_first_of_pairs(merit: np.ndarray, pair: np.ndarray) -> np.ndarray:
+    """Return the index of the first largest merit of each run of equal pairs (q,), where it is finite."""
+    begin = np.flatnonzero(np.concatenate([[True], pair[1:] != pair[:-1]]))
+    length = np.diff(begin, append=pair.size)
+    largest = np.maximum.reduceat(merit, begin)
+    hits = np.flatnonzero(merit == np.repeat(largest, length))
+    pair_of_hit = pair[hits]
+    is_first = np.concatenate([[True], pair_of_hit[1:] != pair_of_hit[:-1]])
+    first = hits[is_first]
+    return first[np.isfinite(merit[first])]
+
+
+def find_first_of_nodes(merit: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
+    """Return the index of the first largest merit (q,) of each of the m nodes that has a finite one, by node."""
+    largest = np.full(m, -np.inf)
+    np.maximum.at(largest, node, merit)
+    largest[np.isneginf(largest)] = np.inf  # equals no merit
+    hits = np.flatnonzero(merit == largest.take(node))
+    # Of several hits in a node the last one written stays, which in reversed order is the first.
+    hits = hits[::-1]
+    first = np.full(m, -1)
+    first[node.take(hits)] = hits
+    return first[first >= 0]
+
+
+def choose_pairs(merit: np.ndarray, pair: np.ndarray, n_slots: int, m: int) -> np.ndarray:
+    """Return the index of the pair (q,) of largest merit of each of the m nodes that has a finite one, by node."""
+    if pair.size == 0:
+        return np.empty(0, dtype=np.intp)
+    candidate = np.full(n_slots * m, -1)
+    candidate[pair] = np.arange(pair.size)
+    merits = np.where(candidate >= 0, merit[candidate], -np.inf).reshape(n_slots, m)
+    best_slot = np.argmax(merits, axis=0)  # (m,)
+    chosen = candidate.reshape(n_slots, m)[best_slot, np.arange(m)]
+    has_split = np.isfinite(merits.max(axis=0))
+    return chosen[has_split]
+
+
+def compute_split_information(share: np.ndarray) -> np.ndarray:
+    """Return the entropy in bits of the branch sizes ``share`` and the rest, for shares strictly between 0 and 1.
+
+    C4.5 divides the gain by this *split information*.
+    """
+    rest = 1 - share
+    return -(share * np.log2(share) + rest * np.log2(rest))

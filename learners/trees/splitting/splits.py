@@ -1,0 +1,133 @@
+"""The best split of each node of a level: the result of the search, which the grower carries out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+
+@dataclass
+class BranchLimits:
+    """The least that every branch of a split must hold.
+
+    Attributes
+    ----------
+    min_rows : int
+    min_weight : float
+        In units of the fixed-point sums.
+    """
+
+    min_rows: int
+    min_weight: float
+
+
+class Routes(NamedTuple):
+    """The branches of nominal splits: one entry for each value that a node holds.
+
+    Attributes
+    ----------
+    node : ndarray of shape (r,), int
+        Entries of one node stand together, in ascending order of the code.
+    code : ndarray of shape (r,)
+        The code of the value; +inf for a missing cell.
+    branch : ndarray of shape (r,), int
+    """
+
+    node: np.ndarray
+    code: np.ndarray
+    branch: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> Routes:
+        """Return the chosen entries."""
+        return Routes(self.node[chosen], self.code[chosen], self.branch[chosen])
+
+    def join(self, other: Routes) -> Routes:
+        """Return the entries of both."""
+        return Routes(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
+
+
+NO_ROUTES = Routes(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
+
+PER_NODE = ("merit", "gain", "feature", "threshold", "missing_left")
+"""The fields of `Splits` that hold one entry for each node."""
+
+
+@dataclass
+class Splits:
+    """The best split found so far for each of the m nodes.
+
+    Attributes
+    ----------
+    merit : ndarray of shape (m,)
+        What the search maximises, the gain or the gain ratio; -inf where a node has no split.
+    gain : ndarray of shape (m,)
+    feature : ndarray of shape (m,), int
+        -1 where a node has no split.
+    threshold : ndarray of shape (m,)
+        Of a numeric feature; NaN if the feature is nominal.
+    missing_left : ndarray of shape (m,), bool
+        Whether missing cells of a numeric feature go left.
+    routes : Routes
+        Of the nodes that are split by a nominal feature.
+    """
+
+    merit: np.ndarray
+    gain: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    routes: Routes = field(default=NO_ROUTES)
+
+    @classmethod
+    def none(cls, m: int) -> Splits:
+        """Return no split for any of m nodes."""
+        return cls(
+            merit=np.full(m, -np.inf),
+            gain=np.full(m, -np.inf),
+            feature=np.full(m, -1),
+            threshold=np.full(m, np.nan),
+            missing_left=np.zeros(m, dtype=bool),
+        )
+
+    @classmethod
+    def spread(cls, found: Splits, nodes: np.ndarray, m: int) -> Splits:
+        """Return the splits found for some nodes (k,), ascending, and none for the others of m nodes."""
+        if nodes.size == m:
+            return found
+        splits = cls.none(m)
+        splits.put(nodes, found)
+        return splits
+
+    def put(self, nodes: np.ndarray, other: Splits) -> None:
+        """Replace the splits of these nodes (k,) by the k splits of ``other``."""
+        for name in PER_NODE:
+            getattr(self, name)[nodes] = getattr(other, name)
+        routes = other.routes
+        self._replace_routes(nodes, routes._replace(node=nodes.take(routes.node)))
+
+    def improve(self, other: Splits) -> None:
+        """Take over the better splits of ``other``: of equal merit that of the lower feature, and then the older."""
+        larger = other.merit > self.merit
+        tied = (other.merit == self.merit) & (other.feature < self.feature)
+        better = np.flatnonzero(larger | (tied & np.isfinite(other.merit)))
+        for name in PER_NODE:
+            getattr(self, name)[better] = getattr(other, name)[better]
+        taken = np.zeros(self.feature.size, dtype=bool)
+        taken[better] = True
+        self._replace_routes(better, other.routes.take(taken.take(other.routes.node)))
+
+    def with_gain(self, gain: np.ndarray, kept: np.ndarray) -> Splits:
+        """Return splits of these gains (m,), and none for the nodes that are not kept (m,)."""
+        feature = np.where(kept, self.feature, -1)
+        routes = self.routes.take(kept.take(self.routes.node))
+        return replace(self, gain=gain, feature=feature, routes=routes)
+
+    def _replace_routes(self, nodes: np.ndarray, routes: Routes) -> None:
+        """Drop the routes of these nodes, and add others."""
+        if self.routes.node.size:
+            replaced = np.zeros(self.feature.size, dtype=bool)
+            replaced[nodes] = True
+            routes = self.routes.take(~replaced.take(self.routes.node)).join(routes)
+        self.routes = routes

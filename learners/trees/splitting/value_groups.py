@@ -1,0 +1,137 @@
+"""Groups of equal values: the sums of a node's rows that share one value of a nominal feature.
+
+Rows sorted by value hold each group as one run. Where columns hold few values, sums by key, one for each pair and
+value, give the same groups without sorting.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+
+MAX_KEYS_PER_ROW = 4
+"""Rows are summed by key only if nodes times values are at most this many for each row."""
+
+
+class ValueGroups(ABC):
+    """Abstract: q groups of rows of one node with one value of one nominal feature.
+
+    Attributes
+    ----------
+    pair : ndarray of shape (q,), int
+        The (feature, node) pair, slot * m + node; ascending.
+    node : ndarray of shape (q,), int
+    n_rows : ndarray of shape (q,)
+    sums : ndarray of shape (p, q)
+    total : ndarray of shape (p, q)
+        The sums of the whole node.
+    begin : ndarray of int
+        The first group of each pair.
+    length : ndarray of int
+        The number of groups of each pair.
+    """
+
+    pair: np.ndarray
+    node: np.ndarray
+    n_rows: np.ndarray
+    sums: np.ndarray
+    total: np.ndarray
+    begin: np.ndarray
+    length: np.ndarray
+
+    def __init__(self, block: FeatureBlock) -> None:
+        self.block = block
+
+    @staticmethod
+    def collect(block: FeatureBlock, wanted: np.ndarray) -> ValueGroups:
+        """Return the groups of the wanted pairs (b, m)."""
+        n_values = block.frontier.table.max_nominal_values
+        if n_values > 0 and block.m * n_values <= MAX_KEYS_PER_ROW * block.n:
+            return KeyedGroups(block, wanted, n_values)
+        return SortedGroups(block, wanted)
+
+    @abstractmethod
+    def read_codes(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the value codes of the chosen groups (k,), which are of at most one feature for each node."""
+
+    def _find_pairs(self) -> np.ndarray:
+        """Set where pairs begin; return whether each group is the first of its pair (q,)."""
+        opens = np.concatenate([[True], self.pair[1:] != self.pair[:-1]])
+        self.begin = np.flatnonzero(opens)
+        self.length = np.diff(self.begin, append=self.pair.size)
+        return opens
+
+
+class SortedGroups(ValueGroups):
+    """Groups as runs of rows sorted by value."""
+
+    def __init__(self, block: FeatureBlock, wanted: np.ndarray) -> None:
+        super().__init__(block)
+        is_last = block.changes.copy()  # (b, n)
+        is_last[:, block.start + block.frontier.n_positions - 1] = True
+        self._last = np.flatnonzero(is_last & block.spread_over_positions(wanted))  # (q,)
+        self.node, self.pair = block.find_pairs(self._last)
+        opens = self._find_pairs()
+
+        # A group holds what its node holds up to the group's last row, without what the group before it ends with.
+        sums_up_to = block.sum_left(self._last, self.pair)
+        self.sums = np.diff(sums_up_to, axis=1, prepend=0.0)  # (p, q)
+        self.sums[:, opens] = sums_up_to[:, opens]
+        rows_up_to = self._last % block.n + 1 - block.start.take(self.node)
+        self.n_rows = np.where(opens, rows_up_to, np.diff(rows_up_to, prepend=0))  # (q,)
+        self.total = block.total[:, self.node]
+
+    def read_codes(self, chosen: np.ndarray) -> np.ndarray:
+        last = self._last.take(chosen)
+        node = self.node.take(chosen)
+        return self.block.read_cells(last, self.block.feature_at(last, node), node)
+
+
+class KeyedGroups(ValueGroups):
+    """Groups as sums by key, pair * n_values + bin code."""
+
+    def __init__(self, block: FeatureBlock, wanted: np.ndarray, n_values: int) -> None:
+        super().__init__(block)
+        frontier = block.frontier
+        self._n_keys = block.b * block.m * n_values
+        self._key = self._make_keys(wanted, n_values)  # (b, n)
+        sums = frontier.target.sum_by_key(frontier.order[0], self._key, self._n_keys + 1)
+        sums = sums[:, : self._n_keys]
+        self._key_of_group = np.flatnonzero(sums[0])  # (q,)
+        self.sums = sums.take(self._key_of_group, axis=1)  # (p, q)
+        self.pair = self._key_of_group // n_values
+        self.node = self.pair % block.m
+        self._find_pairs()
+        self.n_rows = self.sums[0]
+        if not block.weights_are_rows:
+            self.n_rows = np.bincount(self._key.ravel(), minlength=self._n_keys).take(self._key_of_group)
+        self.total = block.total.take(self.node, axis=1)
+
+    def _make_keys(self, wanted: np.ndarray, n_values: int) -> np.ndarray:
+        """Return the key of every cell of the block (b, n); cells of pairs that are not wanted share the last key."""
+        block = self.block
+        key = block.frontier.gather_bin_codes(block.feature)
+        key += block.node * n_values
+        key += np.arange(0, self._n_keys, block.m * n_values)[:, None]
+        if not wanted.all():
+            is_wanted = np.broadcast_to(block.spread_over_positions(wanted), key.shape)
+            key[~is_wanted] = self._n_keys
+        return key
+
+    def read_codes(self, chosen: np.ndarray) -> np.ndarray:
+        block = self.block
+        node = self.node.take(chosen)
+        slot_of_node = np.zeros(block.m, dtype=np.intp)
+        slot_of_node[node] = self.pair.take(chosen) // block.m
+
+        # Every row of a group holds the group's value: read the value of any one of them.
+        key = self._key[slot_of_node.take(block.node), np.arange(block.n)]  # (n,)
+        position_of_key = np.empty(self._n_keys + 1, dtype=np.intp)
+        position_of_key[key] = np.arange(block.n)
+        position = position_of_key.take(self._key_of_group.take(chosen))
+        row = block.frontier.order[0].take(position)
+        feature = block.feature_of_slot(slot_of_node.take(node), node)
+        return block.frontier.read_cells(row, feature, node)
