@@ -75,9 +75,9 @@ class _Hulls:
         self._gram, self._signs = gram, signs
         self._box = BoxConstraints(low, high, [slice(0, negatives), slice(negatives, signs.size)])
         ends = np.array([0, negatives])
-        self.point = DualPoint(np.zeros_like(signs), gram.product(ends, signs[ends]))
+        self.point = DualPoint(np.zeros_like(signs), gram.multiply_columns(ends, signs[ends]))
         self.point.beta[ends] = signs[ends]
-        to_first = gram.product(ends[:1], np.ones(1))
+        to_first = gram.multiply_columns(ends[:1], np.ones(1))
         self._spread = float((gram.diagonal + gram.diagonal[0] - 2.0 * to_first).max())
 
     @property

@@ -69,7 +69,7 @@ def fit_soft_margin(
         if plane is not None:
             beta = signs * plane.alpha
             held = np.flatnonzero(beta)
-            point = DualPoint(beta, gram.product(held, beta[held]) - signs, point.n_iter)
+            point = DualPoint(beta, gram.multiply_columns(held, beta[held]) - signs, point.n_iter)
     if not point.converged:
         solve_dual(gram, box, point, tol, max_iter)
     point.beta = snap_to_bounds(box, point.beta)

@@ -73,7 +73,7 @@ def test_a_pair_of_classes_has_the_kernel_values_of_its_rows() -> None:
         np.testing.assert_array_equal(part.take_block(np.arange(rows.size)), expected)
         np.testing.assert_array_equal(part.take_block(inner), expected[np.ix_(inner, inner)])
         np.testing.assert_array_equal(part.take_rows(inner), expected[inner])
-        np.testing.assert_allclose(part.product(inner, np.ones(3)), expected[:, inner].sum(axis=1))
+        np.testing.assert_allclose(part.multiply_columns(inner, np.ones(3)), expected[:, inner].sum(axis=1))
         np.testing.assert_array_equal(part.restrict_to(inner).take_rows(np.arange(3)), expected[np.ix_(inner, inner)])
         np.testing.assert_array_equal(part.diagonal, expected.diagonal())
         np.testing.assert_array_equal(part.level, rows)

@@ -1,1 +1,1 @@
-"""Solvers of the dual: one multiplier for each row."""
+"""Solvers of the dual, which has one multiplier for each training row."""

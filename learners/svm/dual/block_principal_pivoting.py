@@ -1,21 +1,26 @@
-"""Block pivoting: guess which rows lie on a bound, solve for the others, and correct the guess, all rows at once.
+"""Block principal pivoting: guess the active set, solve for the free rows, and correct the guess for all rows at once.
 
-If β_i is right to lie on its bound for the rows outside F, the rows in F solve one linear system (see `newton`):
+The active set holds the rows that lie on a bound.  If it is known, the free rows solve one linear system (see
+`kkt_system`).  The solution shows which rows of the guess are wrong:
 
-    K_FF Δ = λ - gradient_F,   Σ Δ = 0 within each group.
+    free rows that the solution puts on or beyond a bound belong to the active set;
+    active rows whose gradient is on the wrong side of the multiplier λ are free.
 
-Rows of F that the solution puts beyond a bound belong on that bound; rows on a bound whose gradient asks them to leave
-it belong to F.  When no row is wrong, the optimality conditions hold to rounding.  From a point near the optimum a few
-guesses do what hundreds of steps would.  Guesses may also go in circles: then nothing is changed, and other steps
-must come nearer first.
+If no row is wrong, the optimality conditions hold to rounding.  From a point near the optimum, a few guesses do the
+work of hundreds of SMO steps.  Guesses may also cycle: then nothing is changed, and other steps must come nearer first.
 
 Cost: O(f³ + f n) for a guess with f free rows.
 
-Reference: L. F. Portugal, J. J. Júdice, L. N. Vicente, "A comparison of block pivoting and interior-point algorithms
-for linear least squares problems with nonnegative variables", Mathematics of Computation 63, 1994.
+References
+----------
+L. F. Portugal, J. J. Júdice, L. N. Vicente, "A comparison of block pivoting and interior-point algorithms for linear
+least squares problems with nonnegative variables", Mathematics of Computation 63, 1994.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
@@ -23,31 +28,69 @@ from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_m
 from bakeoff.learners.svm.dual.kkt_system import locate_groups, solve_kkt_system
 from bakeoff.learners.svm.kernel.gram import Gram
 
-PATIENCE = 3
-"""Guesses in a row with no fewer wrong rows than the best had, after which they go in circles."""
+MAX_STALLED_GUESSES = 3
+"""Guesses in a row without fewer wrong rows than the best guess had; after these, the guesses are taken to cycle."""
 
-RIDGE = 1e-13
-"""Added to the diagonal, relative to the largest: see `newton`."""
+RIDGE_RATIO = 1e-13
+"""Added to the diagonal, relative to its largest entry, as in `newton`."""
 
 
 def guess_free_rows(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, tol: float) -> np.ndarray:
-    """Return which rows a point says are free: those between their bounds, and those that want to be, (n,) bool.
+    """Guess the free rows at the optimum from a point near it.
 
     Parameters
     ----------
     box : BoxConstraints
     beta, gradient : ndarray of shape (n,)
     tol : float
+        Violation of a bounded row above which it counts as free.
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+        The rows between their bounds, and the rows on a bound that should leave it.
     """
-    level = _per_row(box, estimate_multipliers(box, beta, gradient))
-    rises, falls = beta < box.high, beta > box.low
-    return (rises & falls) | (rises & (gradient < level - tol)) | (falls & (gradient > level + tol))
+    multiplier = _repeat_per_row(box, estimate_multipliers(box, beta, gradient))
+    rising = beta < box.high
+    falling = beta > box.low
+    should_rise = rising & (gradient < multiplier - tol)
+    should_fall = falling & (gradient > multiplier + tol)
+    return (rising & falling) | should_rise | should_fall
+
+
+@final
+@dataclass(frozen=True)
+class _GuessSolution:
+    """The solution of the linear system for one guess of the free rows.
+
+    Attributes
+    ----------
+    bound : ndarray of shape (n,)
+        The bound of each row that is not free.
+    change : ndarray of shape (n,)
+        Δ, from the starting point.
+    gradient : ndarray of shape (n,)
+        The gradient after this change.
+    multipliers : list of float
+        λ of each group.
+    """
+
+    bound: np.ndarray
+    change: np.ndarray
+    gradient: np.ndarray
+    multipliers: list[float]
 
 
 def solve_by_pivoting(
-    gram: Gram, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, free: np.ndarray, tol: float, most: int
+    gram: Gram,
+    box: BoxConstraints,
+    beta: np.ndarray,
+    gradient: np.ndarray,
+    free: np.ndarray,
+    tol: float,
+    max_free: int,
 ) -> bool:
-    """Solve the programme from a guess, changing ``beta`` and ``gradient`` in place; if it fails, they stay.
+    """Solve the program from a guess, changing ``beta`` and ``gradient`` in place; if it fails, they stay as they are.
 
     Parameters
     ----------
@@ -57,50 +100,81 @@ def solve_by_pivoting(
     free : ndarray of shape (n,), bool
         The guess.
     tol : float
-        The violation that rows on a bound may have.
-    most : int
-        The most free rows that may be guessed.
+        Largest violation of the rows in the active set.
+    max_free : int
+        Largest number of free rows in a guess.
 
     Returns
     -------
     bool
         Whether it was solved.
     """
-    on_high = beta >= box.high  # of rows that are not free, which bound
-    fewest, waited = beta.size + 1, 0
-    while waited < PATIENCE and 0 < np.count_nonzero(free) <= most:
-        rows, bound = free.nonzero()[0], np.where(on_high, box.high, box.low)
-        change = np.where(free, 0.0, bound - beta)
-        fixed = change.nonzero()[0]
-        slope = gradient + change[fixed] @ gram.take_rows(fixed) if fixed.size else gradient
-        groups, spans = locate_groups(box, rows)
-        lines = gram.take_rows(rows)  # (f, n)
-        sums = [-float(change[group].sum()) for group in groups]
-        solved = solve_kkt_system(lines.take(rows, axis=1), spans, slope[rows], sums, RIDGE)
-        if solved is None or len(groups) < len(box.groups):
+    at_high = beta >= box.high  # (n,), the bound of each active row
+    fewest_wrong = beta.size + 1
+    stalled = 0
+    while stalled < MAX_STALLED_GUESSES and 0 < np.count_nonzero(free) <= max_free:
+        solution = _solve_guess(gram, box, beta, gradient, free, at_high)
+        if solution is None:
             return False
-        change[rows] = solved[0]
-        slope = slope + solved[0] @ lines
-        target, excess = beta + change, slope - _per_row(box, solved[1])
-        above, below = free & (target >= box.high), free & (target <= box.low)
-        leaving = ~free & (np.where(on_high, excess, -excess) > tol)
+
+        target = beta + solution.change
+        above = free & (target >= box.high)
+        below = free & (target <= box.low)
+        excess = solution.gradient - _repeat_per_row(box, solution.multipliers)
+        leaving = ~free & (np.where(at_high, excess, -excess) > tol)
         wrong = int(np.count_nonzero(above | below | leaving))
         if not wrong:
-            if float((gradient + slope) @ change) >= 0.0:  # twice the change of the objective: K is indefinite
+            # Twice the change of the objective: an indefinite K may lead to a maximum.
+            if float((gradient + solution.gradient) @ solution.change) >= 0.0:
                 return False
-            beta[:], gradient[:] = np.where(free, target, bound), slope
+            beta[:] = np.where(free, target, solution.bound)
+            gradient[:] = solution.gradient
             return True
-        if wrong > rows.size:  # nowhere near
+
+        # More wrong rows than free ones: the start was too far from the optimum.
+        if wrong > np.count_nonzero(free):
             return False
-        waited = waited + 1 if wrong >= fewest else 0
-        fewest = min(fewest, wrong)
+        if wrong < fewest_wrong:
+            fewest_wrong = wrong
+            stalled = 0
+        else:
+            stalled += 1
         free = (free & ~above & ~below) | leaving
-        on_high = (on_high | above) & ~below
+        at_high = (at_high | above) & ~below
     return False
 
 
-def _per_row(box: BoxConstraints, levels: list[float]) -> np.ndarray | float:
-    """Return each group's number for its rows: shape (n,), or the number where there is one group."""
-    if len(levels) == 1:
-        return levels[0]
-    return np.repeat(levels, [group.stop - group.start for group in box.groups])
+def _solve_guess(
+    gram: Gram, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, free: np.ndarray, at_high: np.ndarray
+) -> _GuessSolution | None:
+    """Put the active rows on their bounds and solve for the free rows; None if that has no solution.
+
+    Every group needs a free row, which fixes its multiplier.
+    """
+    free_rows = free.nonzero()[0]  # (f,)
+    groups, spans = locate_groups(box, free_rows)
+    if len(groups) < len(box.groups):
+        return None
+
+    bound = np.where(at_high, box.high, box.low)  # (n,)
+    change = np.where(free, 0.0, bound - beta)  # (n,)
+    moved = change.nonzero()[0]
+    if moved.size:
+        gradient = gradient + change[moved] @ gram.take_rows(moved)
+
+    K_free = gram.take_rows(free_rows)  # (f, n)
+    totals = [-float(change[group].sum()) for group in groups]
+    solution = solve_kkt_system(K_free.take(free_rows, axis=1), spans, gradient[free_rows], totals, RIDGE_RATIO)
+    if solution is None:
+        return None
+    free_change, multipliers = solution
+    change[free_rows] = free_change
+    return _GuessSolution(bound, change, gradient + free_change @ K_free, multipliers)
+
+
+def _repeat_per_row(box: BoxConstraints, per_group: list[float]) -> np.ndarray | float:
+    """Return the number of each row's group: shape (n,), or one number if there is one group."""
+    if len(per_group) == 1:
+        return per_group[0]
+    sizes = [group.stop - group.start for group in box.groups]
+    return np.repeat(per_group, sizes)

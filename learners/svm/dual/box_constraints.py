@@ -1,14 +1,19 @@
-"""The quadratic programme that both margins come down to, and how far a point is from solving it.
+"""The quadratic program of both margins: its constraints, and the distance of a point from its optimum.
 
 With β_i = y_i α_i the dual of the lecture is
 
-    minimise  ½ βᵀKβ - pᵀβ   subject to   low ≤ β ≤ high,  Σ β constant within each group of rows.
+    minimize  ½ βᵀKβ - pᵀβ   subject to   low ≤ β ≤ high,   Σ β constant within each group of rows.
 
-Soft margin: p = y, β_i between 0 and y_i C_i, and one group, Σ β = Σ α y = 0.
-Hard margin: p = 0, β_i y_i ≥ 0, and two groups, the classes, with Σ β = ±1: the shortest vector between the convex
-hulls of the classes.  It is bounded whether or not the classes can be separated, and its length tells which.
+Soft margin: p = y, β_i between 0 and y_i C_i, and one group with Σ β = Σ α y = 0.
+Hard margin: p = 0, β_i y_i ≥ 0, and two groups, the classes, with Σ β = ±1.  This is the shortest vector between the
+convex hulls of the classes.  It exists whether or not the classes can be separated, and its length tells which.
 
-Reference: K. P. Bennett, E. J. Bredensteiner, "Duality and geometry in SVM classifiers", ICML 2000.
+At the optimum the gradient Kβ - p equals a multiplier λ of the group on the free rows (low < β < high), is at least λ
+on the rows at their lower bound, and at most λ on the rows at their upper bound.  The intercept is b = -λ.
+
+References
+----------
+K. P. Bennett, E. J. Bredensteiner, "Duality and geometry in SVM classifiers", ICML 2000.
 """
 
 from __future__ import annotations
@@ -18,8 +23,8 @@ from typing import final
 
 import numpy as np
 
-DUST = 1e-14
-"""What sums of β leave of rounding, relative to the largest β."""
+ROUNDING_RATIO = 1e-14
+"""Rounding error in sums of β, relative to the largest β."""
 
 
 @final
@@ -30,8 +35,9 @@ class BoxConstraints:
     Parameters
     ----------
     low, high : ndarray of shape (n,)
+        Bounds on β.
     groups : list of slice
-        Rows whose β has a constant sum; together they are all rows.
+        Rows whose β has a constant sum; together the groups cover all rows.
     """
 
     low: np.ndarray
@@ -40,14 +46,14 @@ class BoxConstraints:
 
     def restrict_to(self, rows: np.ndarray) -> BoxConstraints:
         """Return the constraints on the given rows (ascending) alone."""
-        edges = np.searchsorted(rows, [group.stop for group in self.groups]).tolist()
-        starts = [0, *edges[:-1]]
-        groups = [slice(a, b) for a, b in zip(starts, edges, strict=True)]
+        stops = np.searchsorted(rows, [group.stop for group in self.groups]).tolist()
+        starts = [0, *stops[:-1]]
+        groups = [slice(start, stop) for start, stop in zip(starts, stops, strict=True)]
         return BoxConstraints(self.low[rows], self.high[rows], groups)
 
 
 def snap_to_bounds(box: BoxConstraints, beta: np.ndarray) -> np.ndarray:
-    """Return β with rows that lie within rounding of a bound on it, or they would pass for free.
+    """Return β with every value within rounding of a bound set to the bound, so that it does not count as free.
 
     Parameters
     ----------
@@ -55,14 +61,16 @@ def snap_to_bounds(box: BoxConstraints, beta: np.ndarray) -> np.ndarray:
         Finite.
     beta : ndarray of shape (n,)
     """
-    reach = DUST * np.minimum(box.high - box.low, np.abs(beta).max(initial=0.0))
-    return np.where(beta <= box.low + reach, box.low, np.where(beta >= box.high - reach, box.high, beta))
+    largest = np.abs(beta).max(initial=0.0)
+    tolerance = ROUNDING_RATIO * np.minimum(box.high - box.low, largest)  # (n,)
+    snapped_up = np.where(beta >= box.high - tolerance, box.high, beta)
+    return np.where(beta <= box.low + tolerance, box.low, snapped_up)
 
 
 def measure_violation(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> float:
-    """Return by how much the Karush-Kuhn-Tucker conditions fail: 0 at the optimum.
+    """Return the violation of the Karush-Kuhn-Tucker conditions: 0 at the optimum.
 
-    Moving weight from row j to row i of one group lowers the objective while gradient_i < gradient_j; at the optimum
+    Raising β_i and lowering β_j of the same group lowers the objective while gradient_i < gradient_j.  At the optimum
     no β_i that may rise has a smaller gradient than a β_j that may fall.
 
     Parameters
@@ -71,29 +79,35 @@ def measure_violation(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarra
     beta, gradient : ndarray of shape (n,)
         gradient = Kβ - p.
     """
-    rising = np.where(beta < box.high, gradient, np.inf)
-    falling = np.where(beta > box.low, gradient, -np.inf)
-    return max(0.0, *(_spread(rising[group], falling[group]) for group in box.groups))
+    rising = np.where(beta < box.high, gradient, np.inf)  # (n,)
+    falling = np.where(beta > box.low, gradient, -np.inf)  # (n,)
+    violations = [_measure_group(rising[group], falling[group]) for group in box.groups]
+    return max(0.0, *violations)
 
 
 def estimate_multipliers(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> list[float]:
-    """Return the value the gradient has on the free rows of each group, averaged over them.
+    """Return λ of each group: the mean gradient of its free rows.
 
-    Where no row is free, any value between the bounds will do, and the middle is taken.
+    If no row of the group is free, every value between the gradients of the two kinds of bounded rows is a multiplier,
+    and the middle is returned.
     """
-    levels = []
-    for group in box.groups:
-        b, g = beta[group], gradient[group]
-        rises, falls = b < box.high[group], b > box.low[group]
-        free = rises & falls
-        if free.any():
-            levels.append(float(g[free].mean()))
-        else:
-            ends = [float(end) for end in (g[falls].max(initial=-np.inf), g[rises].min(initial=np.inf))]
-            finite = [end for end in ends if np.isfinite(end)]
-            levels.append(sum(finite) / max(len(finite), 1))
-    return levels
+    return [_estimate_multiplier(box.low[group], box.high[group], beta[group], gradient[group]) for group in box.groups]
 
 
-def _spread(rising: np.ndarray, falling: np.ndarray) -> float:
-    return float(falling.max() - rising.min()) if rising.size else 0.0
+def _measure_group(rising: np.ndarray, falling: np.ndarray) -> float:
+    if not rising.size:
+        return 0.0
+    return float(falling.max() - rising.min())
+
+
+def _estimate_multiplier(low: np.ndarray, high: np.ndarray, beta: np.ndarray, gradient: np.ndarray) -> float:
+    rising = beta < high
+    falling = beta > low
+    free = rising & falling
+    if free.any():
+        return float(gradient[free].mean())
+    least = float(gradient[falling].max(initial=-np.inf))
+    most = float(gradient[rising].min(initial=np.inf))
+    # One end is infinite where all rows are at the same bound.
+    finite_ends = [end for end in (least, most) if np.isfinite(end)]
+    return sum(finite_ends) / max(len(finite_ends), 1)

@@ -1,9 +1,13 @@
-"""The linear system of the free rows, which Newton's step and pivoting both solve.
+"""The linear system of the free rows, which both Newton's step and block principal pivoting solve.
 
-    K_FF Δ = λ - gradient_F,   Σ Δ given within each group,      F the free rows, λ one number per group.
+Let F be the free rows, and let the change Δ of all other rows be given.  The optimality conditions are then
 
-Cost: O(f³) for f free rows.  Cholesky's factor takes half the work of elimination; NumPy has it, but nothing that
-solves with it, so that step is SciPy's.
+    K_FF Δ_F = λ - gradient_F,      Σ Δ given within each group,      λ one number per group,
+
+where gradient_F includes the changes of the other rows.
+
+Cost: O(f³) for f free rows.  Cholesky's factorization takes half the work of elimination.  NumPy has it, but no solver
+for triangular systems, so this step uses SciPy's LAPACK.
 """
 
 from __future__ import annotations
@@ -15,71 +19,98 @@ from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
 
 
 def locate_groups(box: BoxConstraints, rows: np.ndarray) -> tuple[list[slice], list[slice]]:
-    """Return the groups that have any of the rows (ascending), and where those stand among the rows."""
+    """Return the groups that hold at least one of the rows (ascending), and the positions of those among the rows."""
     if len(box.groups) == 1:
         return box.groups, [slice(0, rows.size)]
-    edges = np.searchsorted(rows, [group.stop for group in box.groups]).tolist()
-    pairs = [(group, slice(a, b)) for group, a, b in zip(box.groups, [0, *edges], edges, strict=False) if a < b]
-    return [group for group, _ in pairs], [span for _, span in pairs]
+    stops = np.searchsorted(rows, [group.stop for group in box.groups]).tolist()
+    starts = [0, *stops[:-1]]
+    groups = []
+    spans = []
+    for group, start, stop in zip(box.groups, starts, stops, strict=True):
+        if start < stop:
+            groups.append(group)
+            spans.append(slice(start, stop))
+    return groups, spans
 
 
 def solve_kkt_system(
-    K: np.ndarray, spans: list[slice], slope: np.ndarray, sums: list[float], ridge: float
+    K: np.ndarray, spans: list[slice], gradient: np.ndarray, totals: list[float], ridge: float
 ) -> tuple[np.ndarray, list[float]] | None:
-    """Solve for the free rows.
+    """Solve the system of the free rows.
 
     Parameters
     ----------
     K : ndarray of shape (f, f)
-        Kernel values between the free rows, ascending.
+        Kernel values between the free rows, in ascending order.
     spans : list of slice
-        The free rows of each group, of those that have any.
-    slope : ndarray of shape (f,)
+        The free rows of each group that has any.
+    gradient : ndarray of shape (f,)
         Their gradient, with the changes of the other rows made.
-    sums : list of float
+    totals : list of float
         Σ Δ over each span.
     ridge : float
+        Added to the diagonal of K, relative to its largest entry.
 
     Returns
     -------
-    Δ of shape (f,), and λ of each span; or None if there is no solution.
+    change : ndarray of shape (f,)
+        Δ of the free rows.
+    multipliers : list of float
+        λ of each span.  None instead of both if there is no solution.
     """
-    unit = float(np.abs(K.diagonal()).max()) or 1.0  # of the sums, so that they weigh as much as kernel values
+    # The sums in this unit weigh as much as the kernel values.
+    unit = float(np.abs(K.diagonal()).max()) or 1.0
     if len(spans) == 1:
-        found = _by_cholesky(K, slope, sums[0], unit, ridge)
-        if found is not None:
-            return found
-    f = slope.size
-    system = np.zeros((f + len(spans), f + len(spans)))
+        solution = _solve_by_cholesky(K, gradient, totals[0], unit, ridge)
+        if solution is not None:
+            return solution
+    return _solve_by_elimination(K, spans, gradient, totals, unit, ridge)
+
+
+def _solve_by_elimination(
+    K: np.ndarray, spans: list[slice], gradient: np.ndarray, totals: list[float], unit: float, ridge: float
+) -> tuple[np.ndarray, list[float]] | None:
+    """Solve for all groups; None where the system is singular.
+
+    The sums stay in the system instead of being eliminated first: K_FF alone may be singular where the whole is not.
+    """
+    f = gradient.size
+    size = f + len(spans)
+    system = np.zeros((size, size))
     system[:f, :f] = K
-    diagonal = system.reshape(-1)[: f * len(system) : len(system) + 1]  # a view
+    diagonal = system.reshape(-1)[: f * size : size + 1]  # (f,), a view
     diagonal += ridge * unit
-    right = np.append(-slope, [unit * total for total in sums])
-    for level, span in enumerate(spans):
-        system[f + level, span] = system[span, f + level] = unit
+    for row, span in enumerate(spans, start=f):
+        system[row, span] = unit
+        system[span, row] = unit
+    right_side = np.append(-gradient, [unit * total for total in totals])  # (f + groups,)
     try:
-        # Σ Δ = 0 stands in the system, not worked out before: K_FF alone may be singular where the whole is not.
-        solution = np.linalg.solve(system, right)
+        solution = np.linalg.solve(system, right_side)  # (f + groups,)
     except np.linalg.LinAlgError:
         return None
-    return (solution[:f], (-unit * solution[f:]).tolist()) if np.isfinite(solution).all() else None
+    if not np.isfinite(solution).all():
+        return None
+    return solution[:f], (-unit * solution[f:]).tolist()
 
 
-def _by_cholesky(
-    K: np.ndarray, slope: np.ndarray, total: float, unit: float, ridge: float
+def _solve_by_cholesky(
+    K: np.ndarray, gradient: np.ndarray, total: float, unit: float, ridge: float
 ) -> tuple[np.ndarray, list[float]] | None:
-    """Solve for one group, for half the work of elimination; None where K is not positive definite to rounding.
+    """Solve for one group in half the work of elimination; None where K is not positive definite to rounding.
 
-    A constant added to K changes λ alone, as Σ Δ is given, and lifts the direction that the sum fixes out of zero.
+    Since Σ Δ is given, a constant added to K changes λ alone.  It makes K positive definite in the direction of
+    constant β, in which a centered K is singular.
     """
-    system = K + unit
-    system.reshape(-1)[:: slope.size + 1] += ridge * unit
-    right = np.ones((2, slope.size))
-    np.negative(slope, right[0])
-    _, solutions, failed = dposv(system.T, right.T, overwrite_a=True, overwrite_b=True)
+    system = K + unit  # (f, f)
+    system.reshape(-1)[:: gradient.size + 1] += ridge * unit
+    right_sides = np.ones((2, gradient.size))
+    np.negative(gradient, right_sides[0])
+    _, solutions, failed = dposv(system.T, right_sides.T, overwrite_a=True, overwrite_b=True)
     if failed or not 0.0 < float(solutions[:, 1].sum()) < np.inf:
         return None
-    alone, lifted = solutions.T  # (f,) each: of λ = 0, and for each unit of λ
-    level = (total - float(alone.sum())) / float(lifted.sum())
-    change = alone + level * lifted
-    return (change, [level - unit * total]) if np.isfinite(change).all() else None
+    unconstrained, per_multiplier = solutions.T  # (f,) each: Δ for λ = 0, and its change per unit of λ
+    multiplier = (total - float(unconstrained.sum())) / float(per_multiplier.sum())
+    change = unconstrained + multiplier * per_multiplier
+    if not np.isfinite(change).all():
+        return None
+    return change, [multiplier - unit * total]

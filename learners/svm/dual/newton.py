@@ -1,14 +1,14 @@
-"""Newton's step on the free rows: what sequential steps approach slowly, one linear system reaches.
+"""Newton's step on the free rows: one linear system reaches the point that SMO steps approach slowly.
 
-Once it is known which β lie on a bound, the others solve
+If the rows that lie on a bound stay there, the minimum over the free rows solves one linear system (see `kkt_system`).
+A free row that the solution would push through its bound is fixed on the bound, and the others are solved again.
 
-    K_FF Δ = λ - gradient_F,   Σ Δ = 0 within each group,      F the free rows, λ one number per group.
+Cost: O(f³) for f free rows.
 
-A free row that the solution would push through its bound is fixed there, and the rest solved again.  Cost: O(f³) for f
-free rows.
-
-Reference: K. Kunisch, F. Rendl, "An infeasible active set method for quadratic problems with simple bounds", SIAM
-Journal on Optimization 14, 2003.
+References
+----------
+K. Kunisch, F. Rendl, "An infeasible active set method for quadratic problems with simple bounds", SIAM Journal on
+Optimization 14, 2003.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ import numpy as np
 from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
 from bakeoff.learners.svm.dual.kkt_system import locate_groups, solve_kkt_system
 
-ROUNDS = 8
-"""How often rows may be fixed before the step is cut short instead."""
+MAX_ROUNDS = 8
+"""Number of times that rows may be fixed on their bounds before the step is shortened instead."""
 
-RIDGES = (1e-13, 1e-9)
-"""Added to the diagonal, relative to the largest: repeated rows make K_FF singular.  The second is tried where the
-first fails, for kernels whose small eigenvalues are lost in rounding."""
+RIDGE_RATIOS = (1e-13, 1e-9)
+"""Added to the diagonal, relative to its largest entry, because repeated rows make K_FF singular.
+
+The second is tried if the first fails: rounding hides the small eigenvalues of some kernels.
+"""
 
 
 def take_newton_step(K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> bool:
-    """Minimise over the free rows, changing ``beta`` and ``gradient`` in place; never raises the objective.
+    """Minimize over the free rows, changing ``beta`` and ``gradient`` in place; the objective never rises.
 
     Parameters
     ----------
@@ -38,52 +40,58 @@ def take_newton_step(K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradi
     Returns
     -------
     bool
-        Whether anything moved.
+        Whether β changed.
     """
-    return any(_regularised_step(K, box, beta, gradient, ridge) for ridge in RIDGES)
+    return any(_take_regularized_step(K, box, beta, gradient, ridge) for ridge in RIDGE_RATIOS)
 
 
-def _regularised_step(K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, ridge: float) -> bool:
-    free = (beta > box.low) & (beta < box.high)
-    change = np.zeros_like(beta)
-    first: np.ndarray | None = None
-    for _ in range(ROUNDS):
-        rows = np.flatnonzero(free)
-        if not rows.size or not _solve_free(K, box, change, gradient, rows, ridge):
+def _take_regularized_step(
+    K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, ridge: float
+) -> bool:
+    free = (beta > box.low) & (beta < box.high)  # (n,)
+    change = np.zeros_like(beta)  # (n,)
+    first_change: np.ndarray | None = None
+    for _ in range(MAX_ROUNDS):
+        free_rows = np.flatnonzero(free)
+        if not free_rows.size or not _solve_free_rows(K, box, change, gradient, free_rows, ridge):
             break
-        if first is None:
-            first = change.copy()
+        if first_change is None:
+            first_change = change.copy()
         target = beta + change
-        out = free & ((target <= box.low) | (target >= box.high))
-        if not out.any():
-            if _accept(K, beta, gradient, change):
+        outside = free & ((target <= box.low) | (target >= box.high))
+        if not outside.any():
+            if _apply_descent(K, beta, gradient, change):
                 return True
             break
-        change[out] = np.clip(target[out], box.low[out], box.high[out]) - beta[out]
-        free &= ~out
-    return first is not None and _cut_short(K, box, beta, gradient, first)
+        nearest_bound = np.clip(target[outside], box.low[outside], box.high[outside])
+        change[outside] = nearest_bound - beta[outside]
+        free &= ~outside
+    return first_change is not None and _take_shortened_step(K, box, beta, gradient, first_change)
 
 
-def _solve_free(
-    K: np.ndarray, box: BoxConstraints, change: np.ndarray, gradient: np.ndarray, rows: np.ndarray, ridge: float
+def _solve_free_rows(
+    K: np.ndarray, box: BoxConstraints, change: np.ndarray, gradient: np.ndarray, free_rows: np.ndarray, ridge: float
 ) -> bool:
-    """Write into ``change[rows]`` the minimiser, the other changes given; False if there is none."""
-    change[rows] = 0.0
-    values, slope = K.take(rows, axis=0), gradient[rows]  # (f, n) and (f,)
+    """Write the minimizer into ``change[free_rows]``, with the other changes given; False if there is none."""
+    change[free_rows] = 0.0
+    K_free = K.take(free_rows, axis=0)  # (f, n)
+    slope = gradient[free_rows]  # (f,)
     fixed = change.nonzero()[0]
     if fixed.size:
-        slope += values.take(fixed, axis=1) @ change[fixed]
-    groups, spans = locate_groups(box, rows)
-    sums = [-float(change[group].sum()) for group in groups]
-    solved = solve_kkt_system(values.take(rows, axis=1), spans, slope, sums, ridge)
-    if solved is not None:
-        change[rows] = solved[0]
-    return solved is not None
+        slope += K_free.take(fixed, axis=1) @ change[fixed]
+    groups, spans = locate_groups(box, free_rows)
+    totals = [-float(change[group].sum()) for group in groups]
+    solution = solve_kkt_system(K_free.take(free_rows, axis=1), spans, slope, totals, ridge)
+    if solution is None:
+        return False
+    change[free_rows] = solution[0]
+    return True
 
 
-def _accept(K: np.ndarray, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray) -> bool:
+def _apply_descent(K: np.ndarray, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray) -> bool:
+    """Make the change if it lowers the objective; return whether it did."""
     moved = change.nonzero()[0]
-    slope = change[moved] @ K.take(moved, axis=0)  # (n,)
+    slope = change[moved] @ K.take(moved, axis=0)  # (n,), the change of the gradient
     if float(gradient @ change + 0.5 * (slope @ change)) >= 0.0:
         return False
     beta += change
@@ -91,26 +99,33 @@ def _accept(K: np.ndarray, beta: np.ndarray, gradient: np.ndarray, change: np.nd
     return True
 
 
-def _bend(K: np.ndarray, change: np.ndarray) -> float:
-    moved = change.nonzero()[0]
-    return float(change[moved] @ K.take(moved, axis=0).take(moved, axis=1) @ change[moved])
-
-
-def _cut_short(K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray) -> bool:
-    """Go along the change as far as it descends and the box allows."""
-    room = np.full_like(beta, np.inf)
-    rises, falls = change > 0.0, change < 0.0
-    with np.errstate(over="ignore"):  # room without end
-        room[rises] = (box.high[rises] - beta[rises]) / change[rises]
-        room[falls] = (box.low[falls] - beta[falls]) / change[falls]
+def _take_shortened_step(
+    K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray
+) -> bool:
+    """Move along the change to the minimum, or to the first bound on the way; return whether β changed."""
+    rising = change > 0.0
+    falling = change < 0.0
+    room = np.full_like(beta, np.inf)  # (n,), share of the change up to the row's bound
+    with np.errstate(over="ignore"):  # bounds may be infinite
+        room[rising] = (box.high[rising] - beta[rising]) / change[rising]
+        room[falling] = (box.low[falling] - beta[falling]) / change[falling]
     blocking = int(room.argmin())
-    slope, curvature = float(gradient @ change), _bend(K, change)
     share = float(room[blocking])
+    curvature = _measure_curvature(K, change)
     if curvature > 0.0:
-        share = min(share, -slope / curvature)
-    if not 0.0 < share < np.inf or not _accept(K, beta, gradient, share * change):
+        share = min(share, -float(gradient @ change) / curvature)
+    if not 0.0 < share < np.inf or not _apply_descent(K, beta, gradient, share * change):
         return False
+
+    # A β on its bound equals the bound to the last bit.
     np.clip(beta, box.low, box.high, out=beta)
     if share == room[blocking]:
-        beta[blocking] = box.high[blocking] if rises[blocking] else box.low[blocking]
+        beta[blocking] = box.high[blocking] if rising[blocking] else box.low[blocking]
     return True
+
+
+def _measure_curvature(K: np.ndarray, change: np.ndarray) -> float:
+    """Return ΔᵀKΔ."""
+    moved = change.nonzero()[0]
+    K_moved = K.take(moved, axis=0).take(moved, axis=1)
+    return float(change[moved] @ K_moved @ change[moved])

@@ -1,23 +1,32 @@
-"""Sequential minimal optimisation: solve the dual two rows at a time.
+"""Sequential minimal optimization (SMO): solve the dual two rows at a time.
 
-Each step raises one β_i and lowers one β_j of the same group by the same amount, so that Σ β keeps its value, as far
-as lowers the objective most or as the box allows:
+Each step raises β_i and lowers β_j of the same group by the same amount, so that Σ β stays constant.  Along this
+direction the objective is a parabola, whose minimum is at
 
     step = (gradient_j - gradient_i) / (K_ii + K_jj - 2 K_ij)
 
-i is the row whose gradient is least of those that may rise.  j is the row whose gradient is greatest of those that may
-fall, so that the two violate the optimality conditions most; or the row with which the objective loses most:
+unless one of the two rows reaches a bound before.  In the notation of Fan, Chen and Lin, I_up holds the rows whose β
+may rise, I_low those whose β may fall, and gradient_t = y_t ∇f(α)_t.  The working set {i, j} is chosen by one of their
+two rules:
 
-    gain = (gradient_j - gradient_i)² / (K_ii + K_jj - 2 K_ij)
+    WSS 1, first order (Keerthi et al.):   i = argmin of the gradient over I_up,   j = argmax of it over I_low
+    WSS 3, second order (libsvm):          the same i,   j = argmax of b_ij² / a_ij over I_low, where b_ij > 0
 
-Choosing by gain makes a step twice as dear.  Near the optimum of a smooth kernel it takes a tenth of the steps, far
-from any optimum nearly as many.  A step costs O(n) once the kernel values are there; nearly all of its time are the
-calls, so there are few: SciPy's ``daxpy`` adds a multiple in one, for which NumPy takes two.
+with b_ij = gradient_j - gradient_i and the curvature a_ij = K_ii + K_jj - 2 K_ij.  The first rule takes the pair that
+violates the optimality conditions most, the second the j with which the objective falls most.
 
-Reference: J. C. Platt, "Fast training of support vector machines using sequential minimal optimization", in Advances
-in Kernel Methods, 1999; S. S. Keerthi and others, "Improvements to Platt's SMO algorithm for SVM classifier design",
-Neural Computation 13, 2001 (i and j by violation); R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using
-second order information for training support vector machines", JMLR 6, 2005 (j by gain).
+The second rule doubles the cost of a step.  Near the optimum of a smooth kernel it needs a tenth of the steps; far from
+the optimum it needs nearly as many.  A step costs O(n) once the kernel values are known.  For small n, most of the time
+is spent on the calls themselves, so there are few: SciPy's ``daxpy`` adds a multiple in one call, NumPy needs two.
+
+References
+----------
+J. C. Platt, "Fast training of support vector machines using sequential minimal optimization", in Advances in Kernel
+Methods, 1999.
+S. S. Keerthi, S. K. Shevade, C. Bhattacharyya, K. R. K. Murthy, "Improvements to Platt's SMO algorithm for SVM
+classifier design", Neural Computation 13, 2001.
+R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information for training support vector
+machines", Journal of Machine Learning Research 6, 2005.
 """
 
 from __future__ import annotations
@@ -29,11 +38,14 @@ from scipy.linalg.blas import daxpy
 
 from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
 
-FLAT = 1e-12
-"""Least curvature along a step, relative to the largest kernel value: repeated rows, indefinite kernels."""
+MIN_CURVATURE_RATIO = 1e-12
+"""Smallest curvature along a step, relative to the largest kernel value: τ of WSS 3.
 
-LEAST = float(np.sqrt(np.finfo(float).tiny))
-"""Least curvature, where all kernel values are next to nothing."""
+Repeated rows have curvature 0, and an indefinite kernel may have a negative one.
+"""
+
+MIN_CURVATURE = float(np.sqrt(np.finfo(float).tiny))
+"""Smallest curvature where all kernel values are close to 0."""
 
 
 def run_smo(
@@ -42,93 +54,143 @@ def run_smo(
     beta: np.ndarray,
     gradient: np.ndarray,
     tol: float,
-    limit: int,
+    max_steps: int,
     *,
     second_order: bool = False,
 ) -> int:
-    """Take steps, changing ``beta`` and ``gradient`` in place.
+    """Take SMO steps, changing ``beta`` and ``gradient`` in place.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
+        Kernel values.
     box : BoxConstraints
     beta, gradient : ndarray of shape (n,)
     tol : float
-        Stop when the largest violation is no more than this.
-    limit : int
-        Stop after so many steps.
-    second_order : bool
-        How j is chosen.
+        Stop when the largest violation is at most ``tol``.
+    max_steps : int
+        Take at most this number of steps.
+    second_order : bool, default=False
+        Choose j by WSS 3 instead of WSS 1.
 
     Returns
     -------
     int
-        The number of steps; less than ``limit`` if the tolerance was met.
+        The number of steps; less than ``max_steps`` if the tolerance was met.
     """
-    diagonal = K.diagonal()
-    flat = max(FLAT * float(np.abs(diagonal).max()), LEAST)
-    # The gradient, and the gradient of those rows that may rise, and that may fall.
-    slope = gradient.copy()
-    rising, falling = np.where(beta < box.high, gradient, np.inf), np.where(beta > box.low, gradient, -np.inf)
-    # Single numbers are read from lists: several times faster than from arrays.
-    at, low, high, own = beta.tolist(), box.low.tolist(), box.high.tolist(), diagonal.tolist()
-    change = np.empty(beta.size)
-    choose = _Gain(K, diagonal, flat) if second_order else None
-    whole = len(box.groups) == 1
+    pairs = _PairOptimizer(K, box, beta, gradient)
+    selection = _SecondOrderSelection(K, pairs.min_curvature) if second_order else None
     step = 0
-    for step in range(limit + 1):
-        group = slice(None) if whole else _most_violated(rising, falling, box.groups)
-        i, j = int(rising[group].argmin()), int(falling[group].argmax())
-        if not whole:
-            i, j = i + group.start, j + group.start
-        if step == limit or falling.item(j) - rising.item(i) <= tol:
+    for step in range(max_steps + 1):
+        i, j, group = pairs.select_first_order()
+        if step == max_steps or pairs.measure_violation(i, j) <= tol:
             break
-        if choose is not None:
-            j = choose(i, rising.item(i), falling, group)
-        from_i = K[i]
-        above, below = high[i] - at[i], at[j] - low[j]
-        bend = max(own[i] + own[j] - 2.0 * from_i.item(j), flat)
-        length = min((falling.item(j) - rising.item(i)) / bend, above, below)
-        np.subtract(from_i, K[j], change)
-        for kept in (slope, rising, falling):
-            daxpy(change, kept, a=length)  # kept += length * change
-        falling[i], rising[j] = slope[i], slope[j]
-        # On its bound a β is the bound itself, to the last bit: the next row asks for equality.
-        if length == above:
-            at[i], rising[i] = high[i], np.inf
-        else:
-            at[i] += length
-        if length == below:
-            at[j], falling[j] = low[j], -np.inf
-        else:
-            at[j] -= length
-    beta[:], gradient[:] = at, slope
+        if selection is not None:
+            j = selection.choose_partner(i, pairs.rising.item(i), pairs.falling, group)
+        pairs.optimize_pair(i, j)
+    beta[:] = pairs.values
+    gradient[:] = pairs.gradient
     return step
 
 
 @final
-class _Gain:
-    """The choice of j by gain."""
+class _PairOptimizer:
+    """The state of SMO: β, the gradient, and the gradient over I_up and over I_low."""
 
-    def __init__(self, K: np.ndarray, diagonal: np.ndarray, flat: float) -> None:
-        self._K, self._diagonal, self._flat = K, diagonal, flat
-        self._bends: dict[int, np.ndarray] = {}  # the same few rows are raised again and again
-        self._gap, self._gain = np.empty((2, diagonal.size))
+    def __init__(self, K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> None:
+        diagonal = K.diagonal()
+        self.K = K
+        self.min_curvature = max(MIN_CURVATURE_RATIO * float(np.abs(diagonal).max()), MIN_CURVATURE)
+        self.gradient = gradient.copy()  # (n,)
+        # Infinities mark the rows outside I_up and I_low; adding finite changes leaves them as they are.
+        self.rising = np.where(beta < box.high, gradient, np.inf)  # (n,)
+        self.falling = np.where(beta > box.low, gradient, -np.inf)  # (n,)
+        # Single numbers are read from lists: several times faster than from arrays.
+        self.values = beta.tolist()
+        self._low = box.low.tolist()
+        self._high = box.high.tolist()
+        self._diagonal = diagonal.tolist()
+        self._groups = box.groups
+        self._unit_change = np.empty(beta.size)  # (n,), of the gradient, by a step of length 1
 
-    def __call__(self, i: int, least: float, falling: np.ndarray, group: slice) -> int:
-        gap, gain, bend = self._gap, self._gain, self._bends.get(i)
-        if bend is None:
-            bend = self._bends[i] = self._K[i] * -2.0
-            bend += self._diagonal
-            bend += self._diagonal[i]
-            np.maximum(bend, self._flat, out=bend)
+    def select_first_order(self) -> tuple[int, int, slice]:
+        """Return the maximal violating pair (WSS 1) and its group."""
+        if len(self._groups) == 1:
+            return int(self.rising.argmin()), int(self.falling.argmax()), self._groups[0]
+        group = max(self._groups, key=self._measure_group)
+        i = group.start + int(self.rising[group].argmin())
+        j = group.start + int(self.falling[group].argmax())
+        return i, j, group
+
+    def measure_violation(self, i: int, j: int) -> float:
+        """Return gradient_j - gradient_i: m(α) - M(α) for the maximal violating pair, b_ij for any other."""
+        return self.falling.item(j) - self.rising.item(i)
+
+    def optimize_pair(self, i: int, j: int) -> None:
+        """Raise β_i and lower β_j to the minimum along this direction, or to the first bound on the way."""
+        K_i = self.K[i]
+        curvature = self._diagonal[i] + self._diagonal[j] - 2.0 * K_i.item(j)  # a_ij
+        newton_length = self.measure_violation(i, j) / max(curvature, self.min_curvature)
+        room_above = self._high[i] - self.values[i]
+        room_below = self.values[j] - self._low[j]
+        length = min(newton_length, room_above, room_below)
+
+        unit_change = self._unit_change
+        np.subtract(K_i, self.K[j], unit_change)
+        for kept in (self.gradient, self.rising, self.falling):
+            daxpy(unit_change, kept, a=length)  # kept += length * unit_change
+        self.falling[i] = self.gradient[i]
+        self.rising[j] = self.gradient[j]
+
+        # A β on its bound equals the bound to the last bit, because later comparisons ask for equality.
+        if length == room_above:
+            self.values[i] = self._high[i]
+            self.rising[i] = np.inf
+        else:
+            self.values[i] += length
+        if length == room_below:
+            self.values[j] = self._low[j]
+            self.falling[j] = -np.inf
+        else:
+            self.values[j] -= length
+
+    def _measure_group(self, group: slice) -> float:
+        """Return m(α) - M(α) over the rows of one group."""
+        largest = self.falling[group].max(initial=-np.inf)
+        least = self.rising[group].min(initial=np.inf)
+        return float(largest - least)
+
+
+@final
+class _SecondOrderSelection:
+    """The choice of j by WSS 3, with the curvatures a_i of the rows i met so far."""
+
+    def __init__(self, K: np.ndarray, min_curvature: float) -> None:
+        self._K = K
+        self._diagonal = K.diagonal()
+        self._min_curvature = min_curvature
+        self._curvatures: dict[int, np.ndarray] = {}  # the same few rows are raised again and again
+        self._gap = np.empty(len(K))  # (n,), b_i
+        self._gain = np.empty(len(K))  # (n,)
+
+    def choose_partner(self, i: int, least: float, falling: np.ndarray, group: slice) -> int:
+        """Return the row j of the group with the largest b_ij² / a_ij, given ``least``, the gradient of row i."""
+        curvature = self._curvatures.get(i)
+        if curvature is None:
+            curvature = self._curvatures[i] = self._compute_curvature(i)
+        gap = self._gap
+        gain = self._gain
         np.subtract(falling, least, gap)
+        # |b| b / a instead of b² / a: rows that would raise the objective get a negative gain.
         np.absolute(gap, gain)
-        np.multiply(gain, gap, gain)  # a loss where negative
-        np.divide(gain, bend, gain)
-        return int(gain[group].argmax()) + (group.start or 0)
+        np.multiply(gain, gap, gain)
+        np.divide(gain, curvature, gain)
+        return group.start + int(gain[group].argmax())
 
-
-def _most_violated(rising: np.ndarray, falling: np.ndarray, groups: list[slice]) -> slice:
-    """Return the group with the largest gradient that may fall above the least that may rise."""
-    return max(groups, key=lambda rows: float(falling[rows].max(initial=-np.inf) - rising[rows].min(initial=np.inf)))
+    def _compute_curvature(self, i: int) -> np.ndarray:
+        """Return a_ij for every row j, of shape (n,)."""
+        curvature = self._K[i] * -2.0  # (n,)
+        curvature += self._diagonal
+        curvature += self._diagonal[i]
+        np.maximum(curvature, self._min_curvature, out=curvature)
+        return curvature

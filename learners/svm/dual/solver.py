@@ -1,11 +1,13 @@
-"""Solve the dual: working sets of rows, pairs of rows within them, pivoting or Newton's step to finish.
+"""Solve the dual: decomposition into working sets, SMO within them, pivoting or Newton's step to finish.
 
-With few rows the working set is all of them.  With more, the rows that violate the optimality conditions most are
-taken, solved among themselves with their own kernel matrix, and the gradient of all rows brought up to date with one
-product: O(n q d) for a working set of q rows, with no more than q² kernel values in memory.
+With few rows, the working set holds all of them.  With more, it holds the rows that violate the optimality conditions
+most.  They are solved with their own kernel matrix, and one product updates the gradient of all rows: O(n q d) for a
+working set of q rows, with at most q² kernel values in memory.
 
-Reference: T. Joachims, "Making large-scale SVM learning practical", in Advances in Kernel Methods, 1999; J. C. Platt,
-"Fast training of support vector machines using sequential minimal optimization", ibid.
+References
+----------
+T. Joachims, "Making large-scale SVM learning practical", in Advances in Kernel Methods, 1999.
+J. C. Platt, "Fast training of support vector machines using sequential minimal optimization", ibid.
 """
 
 from __future__ import annotations
@@ -22,31 +24,40 @@ from bakeoff.learners.svm.dual.smo import run_smo
 from bakeoff.learners.svm.kernel.gram import Gram, StoredGram
 
 WORKING_SET_ROWS = 1024
-"""Rows solved together, and all rows up to so many: kernel values are the dearest part, and most rows need none."""
+"""Rows of a working set, and the largest number of training rows that are solved all at once.
+
+Kernel values take most of the time, and most rows need none.
+"""
 
 MAX_WORKING_SET_ROWS = 2048
-"""The most rows solved together, however many support vectors there are: their kernel matrix takes 32 MB."""
+"""Largest working set, however many support vectors there are: its kernel matrix takes 32 MB."""
 
-STEP_COST = 4e-6
-"""Steps of a pair that cost as much as Newton's on one free row, cubed: the two get equal time."""
+SMO_STEPS_PER_CUBED_FREE_ROW = 4e-6
+"""f free rows: a linear system costs as much as this number times f³ SMO steps.  Both get equal time."""
 
-PATIENCE = 48
-"""The fewest steps of a pair between two guesses."""
+SMO_STEPS_BEFORE_LARGE_SYSTEM = 2000
+"""Linear systems that cost more SMO steps than this must wait until as many have been taken."""
 
-CLOSE = 0.1
-"""A violation, in units of the margin, from which on the working set hardly changes."""
+MIN_SMO_STEPS = 48
+"""Fewest SMO steps between two guesses of the active set."""
 
-LULL = 256
-"""After so many steps the problem is a hard one: further ones choose by gain, and Newton's is among them."""
+HARD_PROBLEM_SMO_STEPS = 256
+"""A problem that takes more steps is a hard one: SMO changes to second order selection, and Newton's step is tried."""
 
-POLISHES = 3
-"""How often Newton's step, at the tolerance, may be followed by more steps of a pair: rounding could go on for ever."""
+MAX_POLISHING_STEPS = 3
+"""Newton's steps taken after the tolerance was met: rounding could continue them without end."""
+
+LOOSE_VIOLATION = 0.1
+"""Violation, in units of the margin, below which the working set hardly changes any more."""
+
+LOOSE_TOLERANCE_RATIO = 0.1
+"""Tolerance within a working set, relative to the violation over all rows, while that exceeds `LOOSE_VIOLATION`."""
 
 
 @final
 @dataclass
 class DualPoint:
-    """Where the solver stands.
+    """A point of the dual, changed in place by the solver.
 
     Attributes
     ----------
@@ -55,7 +66,7 @@ class DualPoint:
     gradient : ndarray of shape (n,)
         Kβ - p.
     n_iter : int
-        Pair steps and Newton steps taken.
+        SMO steps and Newton steps taken.
     converged : bool
     """
 
@@ -66,93 +77,129 @@ class DualPoint:
 
 
 def solve_dual(gram: Gram, box: BoxConstraints, point: DualPoint, tol: float, max_iter: int) -> None:
-    """Minimise from the given point, in place, until the violation is at most ``tol``.
+    """Minimize from the given point, in place, until the violation is at most ``tol``.
 
     Parameters
     ----------
     gram : Gram
     box : BoxConstraints
     point : DualPoint
-        Within the box; its ``beta`` and ``gradient`` belong together.
+        Within the box; its ``gradient`` must be that of its ``beta``.
     tol : float
     max_iter : int
-        The most steps, then ``point.converged`` is False.
+        If this number of steps is reached first, ``point.converged`` stays False.
     """
     n = point.beta.size
     while point.n_iter < max_iter:
-        rows = _working_set(box, point.beta, point.gradient)
-        budget = max_iter - point.n_iter
+        rows = _select_working_set(box, point.beta, point.gradient)
+        max_steps = max_iter - point.n_iter
         if rows.size == n:
-            point.n_iter += _minimise(gram, box, point.beta, point.gradient, tol, budget)
+            point.n_iter += _solve_working_set(gram, box, point.beta, point.gradient, tol, max_steps)
         else:
-            # Far from the optimum a working set need not be solved to the last digit.
-            fails = measure_violation(box, point.beta, point.gradient)
-            goal = max(tol, 0.1 * fails) if fails > CLOSE else tol
-            beta, gradient = point.beta[rows], point.gradient[rows]
-            inner = StoredGram(gram.take_block(rows), gram.level[rows])
-            point.n_iter += _minimise(inner, box.restrict_to(rows), beta, gradient, goal, budget)
-            change = beta - point.beta[rows]
-            point.beta[rows] = beta
-            moved = np.flatnonzero(change)
-            point.gradient += gram.product(rows[moved], change[moved])
+            _improve_rows(gram, box, point, rows, tol, max_steps)
         if measure_violation(box, point.beta, point.gradient) <= tol:
             point.converged = True
             return
 
 
-def _minimise(gram: Gram, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, tol: float, budget: int) -> int:
-    """Solve one working set; return the steps taken.
+def _improve_rows(
+    gram: Gram, box: BoxConstraints, point: DualPoint, rows: np.ndarray, tol: float, max_steps: int
+) -> None:
+    """Solve for some rows, the others fixed, and bring the gradient of all rows up to date."""
+    # Far from the optimum, a working set need not be solved to the last digit.
+    violation = measure_violation(box, point.beta, point.gradient)
+    working_tol = max(tol, LOOSE_TOLERANCE_RATIO * violation) if violation > LOOSE_VIOLATION else tol
+    beta = point.beta[rows]  # (q,)
+    gradient = point.gradient[rows]  # (q,)
+    working_gram = StoredGram(gram.take_block(rows), gram.level[rows])
+    working_box = box.restrict_to(rows)
+    point.n_iter += _solve_working_set(working_gram, working_box, beta, gradient, working_tol, max_steps)
+    change = beta - point.beta[rows]  # (q,)
+    moved = np.flatnonzero(change)
+    point.beta[rows] = beta
+    point.gradient += gram.multiply_columns(rows[moved], change[moved])
 
-    Pivoting or Newton's step comes last of all: it leaves the free rows on the margin to rounding, whatever the
-    tolerance.
+
+def _solve_working_set(
+    gram: Gram, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, tol: float, max_steps: int
+) -> int:
+    """Solve for all rows of ``gram``, changing ``beta`` and ``gradient`` in place; return the number of steps.
+
+    SMO approaches the optimum, pivoting or Newton's step comes last: it leaves the free rows on the margin to rounding,
+    whatever the tolerance.
     """
     K = gram.take_block(np.arange(beta.size))
-    taken = polished = 0
-    free = _free(box, beta)
-    while taken < budget:
-        limit = min(max(PATIENCE, min(taken // 2, LULL), int(STEP_COST * free**3)), budget - taken)
-        steps = run_smo(K, box, beta, gradient, tol, limit, second_order=taken >= LULL)
+    taken = 0
+    polishing_steps = 0
+    n_free = _count_free_rows(box, beta)
+    while taken < max_steps:
+        planned = min(_plan_smo_steps(taken, n_free), max_steps - taken)
+        steps = run_smo(K, box, beta, gradient, tol, planned, second_order=taken >= HARD_PROBLEM_SMO_STEPS)
         taken += steps + 1
-        met, free = steps < limit, _free(box, beta)
-        # With many free rows a linear system must have been paid for by as much work before it.
-        if STEP_COST * free**3 > 2000 + taken:
-            if met:
+        is_hard = taken >= HARD_PROBLEM_SMO_STEPS
+        is_within_tol = steps < planned
+        n_free = _count_free_rows(box, beta)
+
+        # A linear system of many free rows must wait for as much work by SMO.
+        if SMO_STEPS_PER_CUBED_FREE_ROW * n_free**3 > SMO_STEPS_BEFORE_LARGE_SYSTEM + taken:
+            if is_within_tol:
                 break
             continue
-        guess, most = guess_free_rows(box, beta, gradient, 0.5 * tol), 2 * free + 16
-        near = np.count_nonzero(guess) <= most
-        if near and solve_by_pivoting(gram, box, beta, gradient, guess, 0.5 * tol, 2 * most):
+
+        # A guess with many more free rows than the point has comes from a point far from the optimum.
+        guess = guess_free_rows(box, beta, gradient, 0.5 * tol)
+        max_guessed = 2 * n_free + 16
+        is_near = np.count_nonzero(guess) <= max_guessed
+        if is_near and solve_by_pivoting(gram, box, beta, gradient, guess, 0.5 * tol, 2 * max_guessed):
             break
-        if not met and not (near and taken >= LULL):
-            continue
-        polished += met
-        moved = take_newton_step(K, box, beta, gradient)
-        if met and (not moved or polished > POLISHES or measure_violation(box, beta, gradient) <= tol):
-            break
+
+        if is_within_tol or (is_near and is_hard):
+            moved = take_newton_step(K, box, beta, gradient)
+            polishing_steps += is_within_tol
+            is_polished = not moved or polishing_steps > MAX_POLISHING_STEPS
+            if is_within_tol and (is_polished or measure_violation(box, beta, gradient) <= tol):
+                break
     return taken
 
 
-def _free(box: BoxConstraints, beta: np.ndarray) -> int:
-    """Return how many rows lie between their bounds."""
+def _plan_smo_steps(taken: int, n_free: int) -> int:
+    """Return the number of SMO steps before the next linear system, given the steps taken so far."""
+    growing = min(taken // 2, HARD_PROBLEM_SMO_STEPS)
+    cost_of_system = int(SMO_STEPS_PER_CUBED_FREE_ROW * n_free**3)
+    return max(MIN_SMO_STEPS, growing, cost_of_system)
+
+
+def _count_free_rows(box: BoxConstraints, beta: np.ndarray) -> int:
+    """Return the number of rows between their bounds."""
     return int(np.count_nonzero((beta > box.low) & (beta < box.high)))
 
 
-def _working_set(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Choose the rows with the least gradient of those that may rise, and the greatest of those that may fall."""
-    if beta.size <= WORKING_SET_ROWS:
-        return np.arange(beta.size)
-    some = min(max(WORKING_SET_ROWS // 2, beta.size // 3), WORKING_SET_ROWS)
-    size = min(max(some, int(np.count_nonzero(beta))), MAX_WORKING_SET_ROWS)
-    if beta.size <= size:
-        return np.arange(beta.size)
-    share = size // (2 * len(box.groups))
-    chosen = np.zeros(beta.size, dtype=bool)
+def _select_working_set(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Return the rows with the least gradient among those that may rise, and the largest among those that may fall."""
+    n = beta.size
+    size = _choose_working_set_size(beta)
+    if n <= size:
+        return np.arange(n)
+    rising = np.where(beta < box.high, gradient, np.inf)  # (n,)
+    falling = np.where(beta > box.low, -gradient, np.inf)  # (n,)
+    rows_per_kind = size // (2 * len(box.groups))
+    chosen = np.zeros(n, dtype=bool)
     for group in box.groups:
-        for order in (np.where(beta < box.high, gradient, np.inf), np.where(beta > box.low, -gradient, np.inf)):
-            inside = order[group]
-            if inside.size <= share:
+        for order in (rising[group], falling[group]):
+            if order.size <= rows_per_kind:
                 chosen[group] = True
                 continue
-            first = np.argpartition(inside, share)[:share]
-            chosen[group.start + first[np.isfinite(inside[first])]] = True
+            first = np.argpartition(order, rows_per_kind)[:rows_per_kind]
+            movable = first[np.isfinite(order[first])]
+            chosen[group.start + movable] = True
     return np.flatnonzero(chosen)
+
+
+def _choose_working_set_size(beta: np.ndarray) -> int:
+    """Return the number of rows to solve together: all if there are few, else at least the support vectors so far."""
+    n = beta.size
+    if n <= WORKING_SET_ROWS:
+        return n
+    third = min(max(WORKING_SET_ROWS // 2, n // 3), WORKING_SET_ROWS)
+    n_support = int(np.count_nonzero(beta))
+    return min(max(third, n_support), MAX_WORKING_SET_ROWS)

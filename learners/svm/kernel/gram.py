@@ -49,7 +49,7 @@ class Gram(ABC):
         """Return K between the given rows, of shape (r, r)."""
 
     @abstractmethod
-    def product(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    def multiply_columns(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """Return K[:, columns] @ coefficients, of shape (n,)."""
 
     @abstractmethod
@@ -73,7 +73,7 @@ class StoredGram(Gram):
         """See `Gram`."""
         return self.values if rows.size == self.values.shape[0] else self.values[np.ix_(rows, rows)]
 
-    def product(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    def multiply_columns(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         return coefficients @ self.values[columns]
 
@@ -107,7 +107,7 @@ class ComputedGram(Gram):
         """See `Gram`."""
         return self.kernel(self.X[rows], self.X[rows])
 
-    def product(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    def multiply_columns(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         if self.kernel.name == "linear":
             return self.X @ (coefficients @ self.X[columns])  # w first: O(n d)
