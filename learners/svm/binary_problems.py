@@ -56,7 +56,7 @@ def _fit_problem(space: TrainingSpace, prices: np.ndarray, problem: Problem, tol
         machine = fit_hard_margin(gram, signs, tol, steps, rows)
     else:
         machine = fit_soft_margin(gram, signs, prices[members], tol, steps, rows)
-    return machine.in_unit(space.length)
+    return machine.in_unit(space.length_unit)
 
 
 def counted_rows(sample_weight: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

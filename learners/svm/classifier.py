@@ -169,8 +169,10 @@ class SVC(KernelClassifier):
         self._learn_class_weight(codes, weight / given)
         problems = binary_problems(codes, self.classes_.size, self.multi_class)
         whole = len(problems[0][0]) == codes.size
-        space = make_training_space(self.kernel, self.gamma, self.coef0, self.degree, table, kept, given, whole=whole)
-        prices = _prices(self.C, weight, space.length)
+        space = make_training_space(
+            self.kernel, self.gamma, self.coef0, self.degree, table, kept, given, for_all_rows=whole
+        )
+        prices = _prices(self.C, weight, space.length_unit)
         machines = fit_hyperplanes(space, prices, problems, self.tol, self.max_iter)
         self._keep(machines, [members for members, _ in problems], codes)
         self._shift, self._gamma = space.shift, space.gamma
@@ -178,7 +180,7 @@ class SVC(KernelClassifier):
         self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else table[self._places]
         if self.kernel == "linear":
             assert space.rows is not None
-            self.coef_ = (self._expansion * space.length).T @ space.rows[self._places]
+            self.coef_ = (self._expansion * space.length_unit).T @ space.rows[self._places]
             for row, machine in enumerate(machines):
                 if machine.normal is not None:
                     self.coef_[row] = machine.normal

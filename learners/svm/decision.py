@@ -71,7 +71,7 @@ class KernelClassifier(Classifier):
                 decision = np.asarray(self.kernel(X, self.support_vectors_)) @ self._expansion
             else:
                 S = self.support_vectors_ - self._shift
-                decision = self._named_kernel().product(X - self._shift, S, self._expansion)
+                decision = self._named_kernel().multiply(X - self._shift, S, self._expansion)
             decision += self.intercept_
         if not np.isfinite(decision).all():
             raise ValueError("X: f(x) overflows for some rows; scale the columns, in training and here alike.")

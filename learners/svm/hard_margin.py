@@ -15,7 +15,7 @@ from bakeoff.learners.svm.dual.solver import DualPoint, solve_dual
 from bakeoff.learners.svm.hyperplane import Hyperplane, hyperplane_from_dual, hyperplane_from_primal
 from bakeoff.learners.svm.kernel.gram import Gram
 from bakeoff.learners.svm.primal.hard_margin import solve_hard_margin_primal
-from bakeoff.learners.svm.soft_margin import smo_steps_worth_primal
+from bakeoff.learners.svm.soft_margin import estimate_primal_cost
 
 TOUCHING = 1e-12
 """Squared distance between the hulls, relative to the spread of the rows, that kernel values do not tell from none."""
@@ -51,7 +51,7 @@ def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X:
     """
     hulls = _Hulls(gram, signs)
     if X is not None:
-        hulls.approach(tol, min(max_iter, smo_steps_worth_primal(*X.shape)))
+        hulls.approach(tol, min(max_iter, estimate_primal_cost(*X.shape)))
         if not (hulls.point.converged and hulls.nearness > CLEAR) and hulls.point.n_iter < max_iter:
             found = solve_hard_margin_primal(X, signs)
             if found is not None and found.meet:

@@ -92,7 +92,7 @@ def hyperplane_from_dual(
     price = 0.0 if np.isinf(C).all() else float(C @ slack)
     return Hyperplane(
         beta=point.beta,
-        intercept=intercept - float(point.beta @ gram.level),
+        intercept=intercept - float(point.beta @ gram.offset),
         margin=1.0 / np.sqrt(squared_norm) if squared_norm > 0 else np.inf,
         dual=float(point.beta @ signs) - 0.5 * squared_norm,
         primal=0.5 * squared_norm + price,

@@ -12,7 +12,7 @@ import numpy as np
 from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_multipliers, snap_to_bounds
 from bakeoff.learners.svm.dual.solver import MAX_WORKING_SET_ROWS, WORKING_SET_ROWS, DualPoint, solve_dual
 from bakeoff.learners.svm.hyperplane import Hyperplane, hyperplane_from_dual, hyperplane_from_primal
-from bakeoff.learners.svm.kernel.feature_map import compute_feature_map, smo_steps_worth_feature_map
+from bakeoff.learners.svm.kernel.feature_map import compute_feature_map, estimate_feature_map_cost
 from bakeoff.learners.svm.kernel.gram import Gram
 from bakeoff.learners.svm.primal.hard_margin import ENOUGH, solve_hard_margin_primal
 from bakeoff.learners.svm.primal.soft_margin import solve_soft_margin_primal
@@ -118,10 +118,10 @@ def _clip_C(gram: Gram, C: np.ndarray) -> np.ndarray:
 
 def _steps_first(n: int, X: np.ndarray | None) -> int:
     if X is None:
-        return smo_steps_worth_feature_map(n) if n <= MAX_WORKING_SET_ROWS else 0
-    return smo_steps_worth_primal(*X.shape) if n <= WORKING_SET_ROWS else 0
+        return estimate_feature_map_cost(n) if n <= MAX_WORKING_SET_ROWS else 0
+    return estimate_primal_cost(*X.shape) if n <= WORKING_SET_ROWS else 0
 
 
-def smo_steps_worth_primal(n: int, d: int) -> int:
+def estimate_primal_cost(n: int, d: int) -> int:
     """The steps of a pair that take about half as long as the primal (measured)."""
     return int(64 + 0.03 * n + 1e-4 * n * d**2)

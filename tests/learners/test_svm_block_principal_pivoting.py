@@ -76,16 +76,16 @@ def test_a_pair_of_classes_has_the_kernel_values_of_its_rows() -> None:
         np.testing.assert_allclose(part.multiply_columns(inner, np.ones(3)), expected[:, inner].sum(axis=1))
         np.testing.assert_array_equal(part.restrict_to(inner).take_rows(np.arange(3)), expected[np.ix_(inner, inner)])
         np.testing.assert_array_equal(part.diagonal, expected.diagonal())
-        np.testing.assert_array_equal(part.level, rows)
+        np.testing.assert_array_equal(part.offset, rows)
 
 
 @pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
 def test_pairs_of_classes_share_what_lies_within_a_class(name: str) -> None:
     X, kernel = np.random.default_rng(0).normal(size=(60, 5)), Kernel(name, 0.3, 1.0, 3)
-    computed = make_gram(kernel, X, whole=False)
+    computed = make_gram(kernel, X, for_all_rows=False)
     for rows in (np.r_[20:45, 0:20], np.r_[45:60, 0:20], np.r_[45:60, 20:45]):
         part = computed.restrict_to(rows)
-        K = part.take_block(np.arange(rows.size)) + part.level[:, None] + part.level[None, :]
+        K = part.take_block(np.arange(rows.size)) + part.offset[:, None] + part.offset[None, :]
         lacking = kernel(X[rows], X[rows]) - K  # a constant, which shifts b alone
         np.testing.assert_allclose(lacking, lacking[0, 0], atol=1e-12 * np.abs(K).max())
 

@@ -111,7 +111,7 @@ def _improve_rows(
     working_tol = max(tol, LOOSE_TOLERANCE_RATIO * violation) if violation > LOOSE_VIOLATION else tol
     beta = point.beta[rows]  # (q,)
     gradient = point.gradient[rows]  # (q,)
-    working_gram = StoredGram(gram.take_block(rows), gram.level[rows])
+    working_gram = StoredGram(gram.take_block(rows), gram.offset[rows])
     working_box = box.restrict_to(rows)
     point.n_iter += _solve_working_set(working_gram, working_box, beta, gradient, working_tol, max_steps)
     change = beta - point.beta[rows]  # (q,)

@@ -1,1 +1,1 @@
-"""Kernels, the matrix of kernel values, and the space in which the margin is measured."""
+"""Kernels, the Gram matrix of kernel values, and the space in which the margin is measured."""

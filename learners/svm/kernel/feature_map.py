@@ -1,9 +1,10 @@
-"""Rows whose products are the kernel values: any kernel becomes a linear one, of as many features as K has rank.
+"""The feature map of a Gram matrix: rows whose inner products are the kernel values.
 
-    K = V Λ Vᵀ,      rows V √Λ
+    K = V Λ Vᵀ,      rows of V √Λ
 
-Where slack is dear, thousands of steps bring the dual nowhere near the optimum, and the primal takes some twenty.  The
-kernels for which that happens are smooth, so the rank, to rounding, is often far less than n.
+With these rows, any kernel becomes a linear one with as many features as K has rank.  For large C, thousands of SMO
+steps do not come near the optimum of the dual, whereas the primal takes about twenty iterations.  This happens for
+smooth kernels, whose rank to rounding is often much smaller than n.
 
 Cost: O(n³), once.
 """
@@ -15,32 +16,33 @@ import numpy as np
 from bakeoff.learners.svm.kernel.gram import Gram
 
 MIN_EIGENVALUE_RATIO = 1e-14
-"""Eigenvalues, relative to the largest, that are lost in rounding."""
+"""Eigenvalues below this, relative to the largest, are rounding errors."""
 
-MIN_NEGATIVE_EIGENVALUE_RATIO = -1e-10
-"""An eigenvalue, relative to the largest, below which K is no matrix of products."""
+MAX_NEGATIVE_EIGENVALUE_RATIO = 1e-10
+"""If K has an eigenvalue below minus this, relative to the largest, it is indefinite and has no feature map."""
 
 
 def compute_feature_map(gram: Gram) -> np.ndarray | None:
-    """Return rows (n, r) about their mean, or None if K is indefinite.
+    """Return the rows (n, r) in feature space, minus their mean, or None if K is indefinite.
 
     Parameters
     ----------
     gram : Gram
         Of n rows.
     """
+    n = gram.diagonal.size
     try:
-        values, vectors = np.linalg.eigh(gram.take_block(np.arange(gram.diagonal.size)))
+        eigenvalues, eigenvectors = np.linalg.eigh(gram.take_block(np.arange(n)))
     except np.linalg.LinAlgError:
         return None
-    largest = float(values[-1])
-    if largest <= 0.0 or values[0] < MIN_NEGATIVE_EIGENVALUE_RATIO * largest:
+    largest = float(eigenvalues[-1])
+    if largest <= 0.0 or eigenvalues[0] < -MAX_NEGATIVE_EIGENVALUE_RATIO * largest:
         return None
-    kept = values > MIN_EIGENVALUE_RATIO * largest
-    rows: np.ndarray = vectors[:, kept] * np.sqrt(values[kept])
+    kept = eigenvalues > MIN_EIGENVALUE_RATIO * largest
+    rows: np.ndarray = eigenvectors[:, kept] * np.sqrt(eigenvalues[kept])  # (n, r)
     return rows - rows.mean(axis=0)
 
 
-def smo_steps_worth_feature_map(n: int) -> int:
-    """The steps of a pair that take about as long as the rows and their primal (measured)."""
+def estimate_feature_map_cost(n: int) -> int:
+    """Return the number of SMO steps that take about as long as the feature map and its primal (measured)."""
     return 1000 + int(2e-5 * n**3)

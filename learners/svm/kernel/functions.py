@@ -1,4 +1,4 @@
-"""Kernels: inner products after a map that need never be computed.
+"""Kernels: inner products after a feature map that never has to be computed.
 
 A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ:
 
@@ -20,6 +20,8 @@ import numpy as np
 
 STRIP_VALUES = 1 << 17
 """Kernel values computed at a time: 1 MiB, which stays in cache."""
+
+MIN_STRIP_ROWS = 16
 
 
 @final
@@ -43,67 +45,79 @@ class Kernel:
     def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return K(a, b) for every row of A (a, d) and of B (b, d): shape (a, b)."""
         K = np.empty((A.shape[0], B.shape[0]))
-        for _ in self._strips(A, B, K):
+        for _ in self._compute_strips(A, B, K):
             pass
         return K
 
-    def product(self, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    def multiply(self, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """Return K(A, B) @ coefficients, of shape (a,) or (a, p), without holding K."""
-        out = np.empty((A.shape[0], *coefficients.shape[1:]))
-        for rows, strip in self._strips(A, B, None):
-            out[rows] = strip @ coefficients
-        return out
+        result = np.empty((A.shape[0], *coefficients.shape[1:]))
+        for rows, strip in self._compute_strips(A, B, None):
+            result[rows] = strip @ coefficients
+        return result
 
-    def _strips(self, A: np.ndarray, B: np.ndarray, K: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Compute K some rows at a time, into K if given: a strip stays in cache from the product to the map."""
-        left, right = self.factors(A, B)
-        height = max(16, STRIP_VALUES // max(B.shape[0], 1))
-        room = np.empty((min(height, A.shape[0]), B.shape[0])) if K is None else K
+    def _compute_strips(self, A: np.ndarray, B: np.ndarray, K: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Compute K strip by strip of rows, into K if given, so that each strip stays in cache until it is finished."""
+        left, right = self.make_factors(A, B)
+        height = max(MIN_STRIP_ROWS, STRIP_VALUES // max(B.shape[0], 1))
+        buffer = np.empty((min(height, A.shape[0]), B.shape[0])) if K is None else K
         for start in range(0, A.shape[0], height):
             rows = slice(start, min(start + height, A.shape[0]))
-            strip = room[: rows.stop - start] if K is None else K[rows]
+            strip = buffer[: rows.stop - start] if K is None else K[rows]
             np.matmul(left[rows], right, out=strip)
-            self.map(strip)
+            self.transform_products(strip)
             yield rows, strip
 
-    def factors(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two matrices whose product is what the kernel maps: γ x·z + coef0, or -γ ‖x - z‖²."""
+    def make_factors(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return two matrices whose product is the argument of `transform_products`.
+
+        This is x·z, γ x·z + coef0 or -γ ‖x - z‖², for every pair of rows.
+        """
         if self.name == "linear":
             return A, B.T
-        if self.name != "rbf":
-            return np.column_stack([self.gamma * A, np.full(A.shape[0], self.coef0)]), np.vstack(
-                [B.T, np.ones(B.shape[0])]
-            )
-        # -γ‖x - z‖² = 2γ x·z - γ‖x‖² - γ‖z‖²: two more columns, and one product does it all.
-        ones_a, ones_b = np.ones(A.shape[0]), np.ones(B.shape[0])
-        left = np.column_stack([2.0 * self.gamma * A, -self.gamma * _squared_norms(A), ones_a])
-        return left, np.vstack([B.T, ones_b, -self.gamma * _squared_norms(B)])
+        ones_a = np.ones(A.shape[0])
+        ones_b = np.ones(B.shape[0])
+        if self.name == "rbf":
+            # -γ‖x - z‖² = 2γ x·z - γ‖x‖² - γ‖z‖²: with two more columns, one product computes all of it.
+            left = np.column_stack([2.0 * self.gamma * A, -self.gamma * _compute_squared_norms(A), ones_a])
+            right = np.vstack([B.T, ones_b, -self.gamma * _compute_squared_norms(B)])
+        else:
+            left = np.column_stack([self.gamma * A, self.coef0 * ones_a])
+            right = np.vstack([B.T, ones_b])
+        return left, right
 
-    def map(self, K: np.ndarray) -> None:
-        """Turn products of factors into kernel values, in place."""
+    def transform_products(self, K: np.ndarray) -> None:
+        """Turn products of the factors into kernel values, in place."""
         if self.name == "rbf":
             np.minimum(K, 0.0, out=K)
             np.exp(K, out=K)
         elif self.name == "sigmoid":
             np.tanh(K, out=K)
         elif self.name == "poly":
-            base = K.copy()
-            if self.degree == 0:
-                K[...] = 1.0
-            for _ in range(self.degree - 1):  # some ten times faster than a general power
-                K *= base
+            _raise_to_power(K, self.degree)
 
-    def diagonal(self, A: np.ndarray) -> np.ndarray:
+    def compute_diagonal(self, A: np.ndarray) -> np.ndarray:
         """Return K(a, a) for every row of A: shape (a,)."""
         if self.name == "rbf":
             return np.ones(A.shape[0])
-        squares = _squared_norms(A)
+        squared_norms = _compute_squared_norms(A)
         if self.name == "linear":
-            return squares
-        inner = self.gamma * squares + self.coef0
-        return inner**self.degree if self.name == "poly" else np.tanh(inner)
+            return squared_norms
+        argument = self.gamma * squared_norms + self.coef0
+        if self.name == "poly":
+            return argument**self.degree
+        return np.tanh(argument)
 
 
-def _squared_norms(A: np.ndarray) -> np.ndarray:
-    squares: np.ndarray = np.einsum("ij,ij->i", A, A)
-    return squares
+def _raise_to_power(K: np.ndarray, degree: int) -> None:
+    """Raise every value to a whole power in place, by products: about ten times faster than a general power."""
+    base = K.copy()
+    if degree == 0:
+        K[...] = 1.0
+    for _ in range(degree - 1):
+        K *= base
+
+
+def _compute_squared_norms(A: np.ndarray) -> np.ndarray:
+    squared_norms: np.ndarray = np.einsum("ij,ij->i", A, A)
+    return squared_norms

@@ -1,8 +1,8 @@
-"""The matrix of kernel values between the training rows, which the solvers ask for in pieces.
+"""The Gram matrix: kernel values between the training rows, which the solvers request in parts.
 
-Few rows: the matrix is computed once and kept.  More: pieces are computed whenever they are asked for, and the memory
-is O(n d).  One against one, each pair of classes has a matrix of its own, computed when its turn comes: of two
-classes a and b, the block between a and b appears in no other pair, and the block within a is kept for the next.
+For few rows, the matrix is computed once and stored.  For more, parts are computed whenever they are requested, and the
+memory is O(n d).  One against one, each pair of classes has a matrix of its own, computed when the pair is solved: of
+two classes a and b, the block between a and b appears in no other pair, and the block within a is kept for the next.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ import numpy as np
 from bakeoff.learners.svm.kernel.functions import Kernel
 
 MAX_STORED_ROWS = 1024
-"""Up to so many rows the matrix is computed once and kept (8 MB)."""
+"""Largest number of rows whose matrix is computed once and stored (8 MB)."""
 
 MAX_COPIED_RUNS = 4
-"""Up to so many runs of rows are copied block by block."""
+"""Largest number of runs of consecutive rows that are copied block by block."""
 
 
 class Gram(ABC):
-    """Abstract: the n × n matrix K of kernel values between training rows, computed as it is asked for.
+    """Abstract: the n × n matrix K of kernel values between training rows.
 
     Attributes
     ----------
     diagonal : ndarray of shape (n,)
-    level : ndarray of shape (n,)
-        What K_ij lacks of the kernel is level_i + level_j and a constant.  As Σ β = 0, that shifts only b, by -Σ β_i
-        level_i; without it, values that are large and nearly equal keep more digits.
+    offset : ndarray of shape (n,)
+        K_ij is the kernel value less offset_i + offset_j and a constant.  Since Σ β = 0, that changes only b, by
+        -Σ β_i offset_i.  Without the offsets, values that are large and nearly equal keep more digits.
     """
 
     diagonal: np.ndarray
-    level: np.ndarray
+    offset: np.ndarray
 
     def is_finite(self) -> bool:
-        """Whether no kernel value overflows, so far as they are known."""
+        """Whether no kernel value overflows, as far as the values are known."""
         return bool(np.isfinite(self.diagonal).all())
 
     @abstractmethod
     def take_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return K between the given rows and all, of shape (r, n)."""
+        """Return K between the given rows and all rows, of shape (r, n)."""
 
     @abstractmethod
     def take_block(self, rows: np.ndarray) -> np.ndarray:
@@ -59,10 +59,11 @@ class Gram(ABC):
 
 @final
 class StoredGram(Gram):
-    """The whole matrix in memory: few rows, or values that the user gives."""
+    """The whole matrix in memory: for few rows, or for values that the user gives."""
 
-    def __init__(self, values: np.ndarray, level: np.ndarray) -> None:
-        self.values, self.level = values, level
+    def __init__(self, values: np.ndarray, offset: np.ndarray) -> None:
+        self.values = values
+        self.offset = offset
         self.diagonal = values.diagonal().copy()
 
     def take_rows(self, rows: np.ndarray) -> np.ndarray:
@@ -71,7 +72,9 @@ class StoredGram(Gram):
 
     def take_block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
-        return self.values if rows.size == self.values.shape[0] else self.values[np.ix_(rows, rows)]
+        if rows.size == self.values.shape[0]:
+            return self.values
+        return self.values[np.ix_(rows, rows)]
 
     def multiply_columns(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """See `Gram`."""
@@ -79,25 +82,28 @@ class StoredGram(Gram):
 
     def restrict_to(self, rows: np.ndarray) -> Gram:
         """See `Gram`."""
-        runs, values = _runs(rows), np.empty((rows.size, rows.size))
+        runs = _find_runs(rows)
         if len(runs) > MAX_COPIED_RUNS:
-            return StoredGram(self.values[np.ix_(rows, rows)], self.level[rows])
-        for here, there in runs:  # slices copy several times faster than indices
-            for across, along in runs:
-                values[here, across] = self.values[there, along]
-        return StoredGram(values, self.level[rows])
+            return StoredGram(self.values[np.ix_(rows, rows)], self.offset[rows])
+        # Slices copy several times faster than indices.
+        values = np.empty((rows.size, rows.size))
+        for row_target, row_source in runs:
+            for column_target, column_source in runs:
+                values[row_target, column_target] = self.values[row_source, column_source]
+        return StoredGram(values, self.offset[rows])
 
 
 @final
 class ComputedGram(Gram):
-    """Values computed from the rows whenever they are asked for: memory O(n d)."""
+    """Values computed from the rows whenever they are requested: memory O(n d)."""
 
     def __init__(self, kernel: Kernel, X: np.ndarray) -> None:
-        self.kernel, self.X = kernel, X
-        self.diagonal = kernel.diagonal(X)
-        self.level = np.zeros(X.shape[0])
+        self.kernel = kernel
+        self.X = X
+        self.diagonal = kernel.compute_diagonal(X)
+        self.offset = np.zeros(X.shape[0])
         self._factors: tuple[np.ndarray, np.ndarray] | None = None
-        self._kept: dict[int, np.ndarray] = {}
+        self._kept_blocks: dict[int, np.ndarray] = {}  # by first row: one for each class
 
     def take_rows(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
@@ -110,49 +116,56 @@ class ComputedGram(Gram):
     def multiply_columns(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """See `Gram`."""
         if self.kernel.name == "linear":
-            return self.X @ (coefficients @ self.X[columns])  # w first: O(n d)
-        return self.kernel.product(self.X, self.X[columns], coefficients)
+            w = coefficients @ self.X[columns]  # (d,)
+            return self.X @ w
+        return self.kernel.multiply(self.X, self.X[columns], coefficients)
 
     def restrict_to(self, rows: np.ndarray) -> Gram:
         """See `Gram`."""
-        runs = _runs(rows)
+        runs = _find_runs(rows)
         if rows.size > MAX_STORED_ROWS or len(runs) > MAX_COPIED_RUNS:
             return make_gram(self.kernel, self.X[rows])
         values = np.empty((rows.size, rows.size))
-        for place, (here, there) in enumerate(runs):
-            values[here, here] = self._within(there)
-            for across, along in runs[:place]:
-                between = self._between(there, along)
-                values[here, across], values[across, here] = between, between.T
-        return _stored(self.kernel, values)
+        for position, (target, source) in enumerate(runs):
+            values[target, target] = self._compute_diagonal_block(source)
+            for other_target, other_source in runs[:position]:
+                block = self._compute_block(source, other_source)
+                values[target, other_target] = block
+                values[other_target, target] = block.T
+        return _store(self.kernel, values)
 
-    def _within(self, rows: slice) -> np.ndarray:
-        """Return K between rows of a run; kept for the next, if there is room."""
-        known = self._kept.get(rows.start)
-        if known is not None and known.shape[0] == rows.stop - rows.start:
-            return known
-        values = self._between(rows, rows)
-        if sum(kept.size for kept in self._kept.values()) + values.size <= MAX_STORED_ROWS**2:
-            self._kept[rows.start] = values
+    def _compute_diagonal_block(self, rows: slice) -> np.ndarray:
+        """Return K between the rows of a run, kept for the next request if there is room."""
+        kept = self._kept_blocks.get(rows.start)
+        if kept is not None and kept.shape[0] == rows.stop - rows.start:
+            return kept
+        values = self._compute_block(rows, rows)
+        n_kept_values = sum(block.size for block in self._kept_blocks.values())
+        if n_kept_values + values.size <= MAX_STORED_ROWS**2:
+            self._kept_blocks[rows.start] = values
         return values
 
-    def _between(self, rows: slice, others: slice) -> np.ndarray:
+    def _compute_block(self, rows: slice, others: slice) -> np.ndarray:
         if self._factors is None:
-            self._factors = self.kernel.factors(self.X, self.X)
-        values: np.ndarray = self._factors[0][rows] @ self._factors[1][:, others]
-        self.kernel.map(values)
+            self._factors = self.kernel.make_factors(self.X, self.X)
+        left, right = self._factors
+        values: np.ndarray = left[rows] @ right[:, others]
+        self.kernel.transform_products(values)
         return values
 
 
-def make_gram(kernel: Kernel, X: np.ndarray, *, whole: bool = True) -> Gram:
-    """Return the kernel matrix of the rows X (n, d), stored where it is small, unless parts are asked for ``whole``."""
-    if whole and X.shape[0] <= MAX_STORED_ROWS:
-        return _stored(kernel, kernel(X, X))
+def make_gram(kernel: Kernel, X: np.ndarray, *, for_all_rows: bool = True) -> Gram:
+    """Return the Gram matrix of the rows X (n, d), stored if it is small.
+
+    ``for_all_rows=False``: only parts of it will be requested, so it is never stored as a whole.
+    """
+    if for_all_rows and X.shape[0] <= MAX_STORED_ROWS:
+        return _store(kernel, kernel(X, X))
     return ComputedGram(kernel, X)
 
 
 def make_gram_of_values(values: Any) -> StoredGram:
-    """Return the kernel matrix that the user gives, by hand or through a callable, checked."""
+    """Check kernel values that come from the user or a callable, (n, n), and return their Gram matrix."""
     K = np.asarray(values, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"kernel: the values between the training rows must be a square matrix, got shape {K.shape}.")
@@ -160,22 +173,30 @@ def make_gram_of_values(values: Any) -> StoredGram:
         raise ValueError("kernel: some values between the training rows are infinite or NaN.")
     if not np.allclose(K, K.T, rtol=1e-6, atol=1e-8 * float(np.abs(K).max())):
         raise ValueError("kernel: K(x, z) and K(z, x) differ for some training rows; a kernel is symmetric.")
-    return _centred(K)
+    return _center(K)
 
 
-def _stored(kernel: Kernel, K: np.ndarray) -> StoredGram:
-    # Of the linear kernel the rows are centred instead; the Gaussian has values up to 1 only.
-    return _centred(K) if kernel.name in ("poly", "sigmoid") else StoredGram(K, np.zeros(K.shape[0]))
+def _store(kernel: Kernel, K: np.ndarray) -> StoredGram:
+    # For the linear kernel the rows are centered instead; the Gaussian has no values above 1.
+    if kernel.name in ("poly", "sigmoid"):
+        return _center(K)
+    return StoredGram(K, np.zeros(K.shape[0]))
 
 
-def _centred(K: np.ndarray) -> StoredGram:
-    """Take the mean of each row and column out of K."""
-    level = K.mean(axis=1)
-    level -= 0.5 * level.mean()
-    return StoredGram(K - level[:, None] - level[None, :], level)
+def _center(K: np.ndarray) -> StoredGram:
+    """Subtract the mean of each row and of each column from K."""
+    offset = K.mean(axis=1)  # (n,)
+    offset -= 0.5 * offset.mean()
+    return StoredGram(K - offset[:, None] - offset[None, :], offset)
 
 
-def _runs(rows: np.ndarray) -> list[tuple[slice, slice]]:
-    """Return where each run of consecutive rows stands among the given ones, and among all."""
-    edges = [0, *(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), rows.size]
-    return [(slice(a, b), slice(int(rows[a]), int(rows[b - 1]) + 1)) for a, b in pairwise(edges)]
+def _find_runs(rows: np.ndarray) -> list[tuple[slice, slice]]:
+    """Return, for each run of consecutive rows, its positions in ``rows`` and the rows themselves."""
+    run_starts = np.flatnonzero(np.diff(rows) != 1) + 1
+    edges = [0, *run_starts.tolist(), rows.size]
+    runs = []
+    for start, stop in pairwise(edges):
+        first = int(rows[start])
+        last = int(rows[stop - 1])
+        runs.append((slice(start, stop), slice(first, last + 1)))
+    return runs
