@@ -1,8 +1,8 @@
-"""Support vector machines: `classifier` and its predictions, `decision`; `machine` (one hyperplane), `soft` or `hard`.
+"""Support vector machines.
 
-`space`, `kernels` and `grams`, `quadratic` (the programme), `dual` = `smo` (pairs of rows) + `pivoting` and `newton`
-(the `free` rows), `primal` and `separation` (linear; any kernel by its `embedding`), `pairs` (one against one),
-`problems`.
+`classifier` holds the estimator and `decision` its predictions; `binary_problems` splits several classes into problems
+of two, and `one_vs_one` joins their decisions.  `soft_margin` and `hard_margin` each find one `hyperplane`, with the
+Gram matrix from `kernel`, the solvers of the quadratic program in `dual`, and interior point methods in `primal`.
 """
 
 from bakeoff.learners.svm.classifier import SVC

@@ -1,28 +1,72 @@
-"""The binary problems of one fit: which rows count, and the machine of each problem."""
+"""The binary problems of one fit, and the hyperplane of each."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
+from bakeoff.learners.base.multiclass import one_against_rest
 from bakeoff.learners.svm.hard_margin import fit_hard_margin
 from bakeoff.learners.svm.hyperplane import Hyperplane
 from bakeoff.learners.svm.kernel.training_space import TrainingSpace
+from bakeoff.learners.svm.one_vs_one import list_class_pairs
 from bakeoff.learners.svm.soft_margin import MAX_C, fit_soft_margin
 
 MIN_ROWS_PER_FEATURE = 3
-"""The linear primal is solved for the soft margin with at least so many rows for each feature."""
+"""Fewest rows per feature with which the linear primal may be solved."""
 
-MAX_FEATURES = 1000
-"""Up to so many features, and however few the rows, it may have the word on the hard margin and dear slack."""
+MAX_FEATURES_FOR_LARGE_C = 1000
+"""With up to this number of features it may be solved for few rows as well, if C exceeds `MAX_C`."""
 
-Problem = tuple[np.ndarray, np.ndarray]
-"""The rows of a binary problem, the negative ones first, and their signs."""
+MIN_STEP_LIMIT = 100_000
+STEPS_PER_ROW = 100
+
+
+@final
+@dataclass(frozen=True)
+class BinaryProblem:
+    """Rows of two classes.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Positions in the training rows, the negative ones first.
+    signs : ndarray of shape (n,)
+        -1 or +1.
+    """
+
+    rows: np.ndarray
+    signs: np.ndarray
+
+
+def list_binary_problems(codes: np.ndarray, c: int, multi_class: str) -> list[BinaryProblem]:
+    """Return the binary problems in the order of the decision function's columns.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Class codes 0..c-1, ascending.
+    c : int
+    multi_class : {"ovo", "ovr"}
+    """
+    if c == 2 or multi_class == "ovr":
+        return [_make_problem(signs) for signs in one_against_rest(codes, c)]
+    class_starts = np.searchsorted(codes, np.arange(1, c))
+    rows_of_class = np.split(np.arange(codes.size), class_starts)
+    problems = []
+    for lower, upper in list_class_pairs(c):
+        negative = rows_of_class[upper]
+        positive = rows_of_class[lower]
+        rows = np.concatenate([negative, positive])
+        signs = np.repeat([-1.0, 1.0], [negative.size, positive.size])
+        problems.append(BinaryProblem(rows, signs))
+    return problems
 
 
 def fit_hyperplanes(
-    space: TrainingSpace, prices: np.ndarray, problems: list[Problem], tol: float, max_iter: int
+    space: TrainingSpace, C: np.ndarray, problems: list[BinaryProblem], tol: float, max_iter: int
 ) -> list[Hyperplane]:
     """Find the hyperplane of every problem.
 
@@ -30,39 +74,42 @@ def fit_hyperplanes(
     ----------
     space : TrainingSpace
         Of the n rows.
-    prices : ndarray of shape (n,)
-        C of each row; all infinite for the hard margin.
-    problems : list of (rows, signs)
-        As from `binary_problems`.
+    C : ndarray of shape (n,)
+        C of each row in the space's unit of length; all infinite for the hard margin.
+    problems : list of BinaryProblem
     tol : float
     max_iter : int
-        Steps for one problem; -1 as of `SVC`.
+        Limit of the steps for one problem, as for `SVC`.
     """
-    return [_fit_problem(space, prices, problem, tol, max_iter) for problem in problems]
+    return [_fit_hyperplane(space, C[problem.rows], problem, tol, max_iter) for problem in problems]
 
 
-def _fit_problem(space: TrainingSpace, prices: np.ndarray, problem: Problem, tol: float, max_iter: int) -> Hyperplane:
-    members, signs = problem
-    everyone = members.size == prices.size and bool((np.diff(members) == 1).all())
-    gram = space.gram if everyone else space.gram.restrict_to(members)
-    hard = bool(np.isinf(prices[members]).any())
-    rows = None
-    if space.rows is not None:
-        d = space.rows.shape[1]
-        dear = d <= MAX_FEATURES and float(prices[members].max()) > MAX_C
-        rows = space.rows[members] if members.size >= MIN_ROWS_PER_FEATURE * d or dear else None
-    steps = max(100_000, 100 * members.size) if max_iter == -1 else max_iter
-    if hard:
-        machine = fit_hard_margin(gram, signs, tol, steps, rows)
+def _make_problem(signs: np.ndarray) -> BinaryProblem:
+    rows = np.argsort(signs, kind="stable")
+    return BinaryProblem(rows, signs[rows])
+
+
+def _fit_hyperplane(
+    space: TrainingSpace, C: np.ndarray, problem: BinaryProblem, tol: float, max_iter: int
+) -> Hyperplane:
+    """Find the hyperplane of one problem, given C of its rows."""
+    n = problem.rows.size
+    is_in_order = bool((np.diff(problem.rows) == 1).all())
+    gram = space.gram if n == space.gram.diagonal.size and is_in_order else space.gram.restrict_to(problem.rows)
+    primal_rows = _take_primal_rows(space, C, problem)
+    max_steps = max(MIN_STEP_LIMIT, STEPS_PER_ROW * n) if max_iter == -1 else max_iter
+    if np.isinf(C).any():
+        hyperplane = fit_hard_margin(gram, problem.signs, tol, max_steps, primal_rows)
     else:
-        machine = fit_soft_margin(gram, signs, prices[members], tol, steps, rows)
-    return machine.in_unit(space.length_unit)
+        hyperplane = fit_soft_margin(gram, problem.signs, C, tol, max_steps, primal_rows)
+    return hyperplane.in_length_unit(space.length_unit)
 
 
-def counted_rows(sample_weight: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions and weights of the ``count`` rows whose weight is not zero."""
-    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        return np.arange(count), np.ones(count)
-    kept = np.flatnonzero(weight > 0)
-    return kept, weight[kept]
+def _take_primal_rows(space: TrainingSpace, C: np.ndarray, problem: BinaryProblem) -> np.ndarray | None:
+    """Return the rows (n, d) of the problem if the linear primal may be solved for them, else None."""
+    if space.rows is None:
+        return None
+    d = space.rows.shape[1]
+    has_many_rows = problem.rows.size >= MIN_ROWS_PER_FEATURE * d
+    needs_digits = d <= MAX_FEATURES_FOR_LARGE_C and float(C.max()) > MAX_C
+    return space.rows[problem.rows] if has_many_rows or needs_digits else None

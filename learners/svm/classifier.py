@@ -1,15 +1,18 @@
-"""The support vector machine: the hyperplane with the widest margin, in the space of a kernel.
+"""Support vector machine: the hyperplane with the widest margin, in the feature space of a kernel.
 
     f(x) = Σ_i α_i y_i K(x_i, x) + b,      0 ≤ α_i ≤ C_i,   Σ_i α_i y_i = 0
 
-Only rows on or inside the margin, the support vectors, have α_i > 0.  Each binary problem is solved in its dual, two
-rows at a time with block pivoting or Newton's steps to finish; a linear kernel in its primal, of d + 1 unknowns, first,
-and another where slack is dear.  More classes: one against one, or one against the rest.
+Only rows on or inside the margin, the support vectors, have α_i > 0.  Each binary problem is solved in its dual, by
+SMO with block principal pivoting or Newton's steps to finish.  Where the dual takes too many steps, as for large C, it
+is solved in its primal, which has d + 1 unknowns for a linear kernel.  Several classes: one against one, or one against
+the rest.
 
-Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), by the number of support vectors s.
-To predict: O(m s d), for the linear kernel O(m d).
+Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), depending on the number of support
+vectors s.  To predict: O(m s d), for the linear kernel O(m d).
 
-Reference: C. Cortes, V. Vapnik, "Support-vector networks", Machine Learning 20, 1995.
+References
+----------
+C. Cortes, V. Vapnik, "Support-vector networks", Machine Learning 20, 1995.
 """
 
 from __future__ import annotations
@@ -23,14 +26,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from bakeoff.learners.svm.binary_problems import counted_rows, fit_hyperplanes
+from bakeoff.learners.svm.binary_problems import BinaryProblem, fit_hyperplanes, list_binary_problems
 from bakeoff.learners.svm.decision import KernelClassifier
 from bakeoff.learners.svm.hyperplane import Hyperplane
-from bakeoff.learners.svm.kernel.training_space import make_training_space
-from bakeoff.learners.svm.one_vs_one import arrange_dual_coef, binary_problems
+from bakeoff.learners.svm.kernel.training_space import TrainingSpace, make_training_space
+from bakeoff.learners.svm.one_vs_one import arrange_dual_coef
 
 MAX_FINITE_C = 1e200
-"""The largest C that is not infinite, in the unit of length of the rows."""
+"""Largest C that is not infinite, in the unit of length of the rows."""
 
 
 @final
@@ -40,38 +43,40 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of slack.  ``inf``: hard margin, no row may lie within it.  Where rows must pay a price beyond about
-        1e10 / K(x, x), floats lose the digits: expect a warning.
+        Cost of one unit of slack.  ``inf``: hard margin, no row may lie inside it.  Where C exceeds about
+        1e10 / K(x, x) and the classes overlap, floats lack the digits for an exact solution, and ``fit`` warns.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two tables, (a, d) and (b, d), and returns their kernel values (a, b).  With "precomputed" X
-        holds the kernel values between rows, (n, n) in ``fit`` and (m, n) later.
+        A callable takes two arrays, (a, d) and (b, d), and returns their kernel values (a, b).  With "precomputed", X
+        holds the kernel values between rows: (n, n) in ``fit``, (m, n) in ``predict``.
     degree : int, default=3
-        p of (γ x·z + coef0)^p.
+        p in (γ x·z + coef0)^p.
     gamma : {"scale", "auto"} or float, default="scale"
-        γ; of the Gaussian kernel 1 / 2σ².  "scale" is 1 / (d · variance of X), "auto" 1 / d.
+        γ; 1 / 2σ² for the Gaussian kernel.  "scale" is 1 / (d · variance of X), "auto" is 1 / d.
     coef0 : float, default=0.0
+        Constant term of the polynomial and the sigmoid kernel.
     tol : float, default=1e-6
-        By how much y f(x) may fail the optimality conditions, in units of the margin.
-    class_weight : dict, "balanced" or None
+        Largest violation of the optimality conditions by y f(x), in units of the margin.
+    class_weight : dict, "balanced" or None, default=None
         Multiplies C for the rows of a class.
     max_iter : int, default=-1
-        The most steps for one binary problem; -1: 100 for each row, and no fewer than 100 000.
+        Largest number of steps for one binary problem; -1: 100 for each row, but at least 100 000.
     multi_class : {"ovo", "ovr"}, default="ovo"
-        Three classes or more: a machine for every two classes, or one for each class against the rest.
+        For three classes or more: one hyperplane for every pair of classes, or one for each class against the rest.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Of one-against-one machines: one score for each class, or one for each pair.
+        One against one: one score for each class, or one for each pair.
     break_ties : bool, default=False
-        Whether classes with equal votes are told apart by confidence; else the smallest is predicted.
+        Among classes with equal votes, predict the one with the largest confidence instead of the smallest one.
 
     Attributes
     ----------
     classes_ : ndarray of shape (c,)
+        The labels, sorted.
     support_ : ndarray of shape (s,)
         Positions of the support vectors in the training rows, class by class.
     support_vectors_ : ndarray of shape (s, d)
         Empty for a precomputed kernel.
     n_support_ : ndarray of shape (c,)
-        Support vectors of each class.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (1, s), one-against-one (c - 1, s), one-against-rest (c, s)
         y_i α_i.  One against one: row r for the pair with the r-th of the other classes.
     intercept_ : ndarray of shape (p,)
@@ -79,21 +84,22 @@ class SVC(KernelClassifier):
     coef_ : ndarray of shape (p, d)
         w of each binary problem; linear kernel only.
     margin_ : ndarray of shape (p,)
-        The geometric margin 1 / ‖w‖, in the unit of the kernel's space.
+        The geometric margin 1 / ‖w‖, in feature space.
     dual_objective_, primal_objective_ : ndarray of shape (p,)
-        Equal at the optimum.
+        The two objectives, which are equal at the optimum.
     kkt_residual_ : ndarray of shape (p,)
-        By how much the Karush-Kuhn-Tucker conditions fail.
+        Violation of the Karush-Kuhn-Tucker conditions.
     n_iter_ : ndarray of shape (p,)
         Steps of the dual solver.
     fit_status_ : int
         0 if every problem was solved to ``tol``, else 1.
     class_weight_ : ndarray of shape (c,)
+        Factor of C for each class.
 
     Raises
     ------
     ValueError
-        One class only; or C=inf, and the classes cannot be separated.
+        In ``fit``: there is only one class, or C=inf and no hyperplane separates the classes.
 
     Examples
     --------
@@ -152,73 +158,103 @@ class SVC(KernelClassifier):
         X : array-like of shape (n, d), or (n, n) for a precomputed kernel
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            Multiplies C row by row; a row of weight zero is not there.
+            Multiplies C row by row; rows of weight zero are ignored.
 
         Returns
         -------
         self
         """
-        table, codes, weight = self._check_fit(X, y, sample_weight)
+        X, codes, weight = self._check_fit(X, y, sample_weight)
         if self.classes_.size < 2:
-            raise ValueError(
-                f"SVC separates classes and found one class only, {self.classes_.tolist()}; give two or more."
-            )
-        kept, given = counted_rows(sample_weight, codes.size)
-        order = np.argsort(codes, kind="stable")  # so that each class is a run of rows
-        table, codes, weight, kept, given = (part[order] for part in (table, codes, weight, kept, given))
-        self._learn_class_weight(codes, weight / given)
-        problems = binary_problems(codes, self.classes_.size, self.multi_class)
-        whole = len(problems[0][0]) == codes.size
+            raise ValueError(f"SVC needs at least two classes, but y holds one class only: {self.classes_.tolist()}.")
+        fit_rows, sample_weight = _find_weighted_rows(sample_weight, codes.size)
+
+        # Sorted by class, the rows of a class are consecutive, and its kernel values can be copied as a block.
+        order = np.argsort(codes, kind="stable")
+        X = X[order]
+        codes = codes[order]
+        weight = weight[order]
+        fit_rows = fit_rows[order]
+        sample_weight = sample_weight[order]
+        self._set_class_weight(codes, weight / sample_weight)
+
+        problems = list_binary_problems(codes, self.classes_.size, self.multi_class)
         space = make_training_space(
-            self.kernel, self.gamma, self.coef0, self.degree, table, kept, given, for_all_rows=whole
+            self.kernel,
+            self.gamma,
+            self.coef0,
+            self.degree,
+            X,
+            fit_rows,
+            sample_weight,
+            for_all_rows=problems[0].rows.size == codes.size,
         )
-        prices = _prices(self.C, weight, space.length_unit)
-        machines = fit_hyperplanes(space, prices, problems, self.tol, self.max_iter)
-        self._keep(machines, [members for members, _ in problems], codes)
-        self._shift, self._gamma = space.shift, space.gamma
-        self.support_ = kept[self._places]
-        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else table[self._places]
+        row_C = _scale_C(self.C, weight, space.length_unit)
+        hyperplanes = fit_hyperplanes(space, row_C, problems, self.tol, self.max_iter)
+
+        self._shift = space.shift
+        self._gamma = space.gamma
+        support = self._set_coefficients(hyperplanes, problems, codes)
+        self.support_ = fit_rows[support]
+        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else X[support]
         if self.kernel == "linear":
-            assert space.rows is not None
-            self.coef_ = (self._expansion * space.length_unit).T @ space.rows[self._places]
-            for row, machine in enumerate(machines):
-                if machine.normal is not None:
-                    self.coef_[row] = machine.normal
-            self.intercept_ -= self.coef_ @ self._shift
+            self._set_linear_coefficients(hyperplanes, space, support)
+        self._set_diagnostics(hyperplanes)
         return self
 
-    def _keep(self, machines: list[Hyperplane], members: list[np.ndarray], codes: np.ndarray) -> None:
-        """Store what the machines found, and warn of any that did not finish."""
+    def _set_class_weight(self, codes: np.ndarray, factor: np.ndarray) -> None:
+        """Store the weight of each class, given the codes (ascending) and the class weight of each row: both (n,)."""
+        first_rows = np.searchsorted(codes, np.arange(self.classes_.size))
+        self.class_weight_ = factor[first_rows]
+        if not (self.class_weight_ > 0).all():
+            raise ValueError(
+                f"class_weight gives {self.class_weight_.min():g} to a class; every class weight must be positive."
+            )
+
+    def _set_coefficients(
+        self, hyperplanes: list[Hyperplane], problems: list[BinaryProblem], codes: np.ndarray
+    ) -> np.ndarray:
+        """Store the coefficients of the support vectors; return the positions of these among the sorted rows."""
         c = self.classes_.size
-        beta = np.zeros((codes.size, len(machines)))
-        for column, (machine, rows) in enumerate(zip(machines, members, strict=True)):
-            beta[rows, column] = machine.beta
-        self._places = np.flatnonzero(beta.any(axis=1))
-        self._expansion = beta[self._places]  # (s, p)
-        self.n_support_ = np.bincount(codes[self._places], minlength=c)
-        one_against_one = c > 2 and self.multi_class == "ovo"
-        self.dual_coef_ = (
-            arrange_dual_coef(self._expansion, codes[self._places], c) if one_against_one else self._expansion.T
-        )
-        self.intercept_ = np.array([machine.intercept for machine in machines])
-        self.margin_ = np.array([machine.margin for machine in machines])
-        self.dual_objective_ = np.array([machine.dual for machine in machines])
-        self.primal_objective_ = np.array([machine.primal for machine in machines])
-        self.kkt_residual_ = np.array([machine.residual for machine in machines])
-        self.n_iter_ = np.array([max(1, machine.n_iter) for machine in machines])
-        self.fit_status_ = int(not all(machine.converged for machine in machines))
+        beta = np.zeros((codes.size, len(hyperplanes)))  # (n, p)
+        for column, (hyperplane, problem) in enumerate(zip(hyperplanes, problems, strict=True)):
+            beta[problem.rows, column] = hyperplane.beta
+        support = np.flatnonzero(beta.any(axis=1))
+        self._expansion = beta[support]  # (s, p)
+        self.n_support_ = np.bincount(codes[support], minlength=c)
+        if c > 2 and self.multi_class == "ovo":
+            self.dual_coef_ = arrange_dual_coef(self._expansion, codes[support], c)
+        else:
+            self.dual_coef_ = self._expansion.T
+        self.intercept_ = np.array([hyperplane.intercept for hyperplane in hyperplanes])
+        return support
+
+    def _set_linear_coefficients(
+        self, hyperplanes: list[Hyperplane], space: TrainingSpace, support: np.ndarray
+    ) -> None:
+        """Store w of each problem, and b for rows whose origin is not shifted."""
+        assert space.rows is not None
+        self.coef_ = (self._expansion * space.length_unit).T @ space.rows[support]
+        for row, hyperplane in enumerate(hyperplanes):
+            if hyperplane.normal is not None:
+                self.coef_[row] = hyperplane.normal
+        self.intercept_ -= self.coef_ @ self._shift
+
+    def _set_diagnostics(self, hyperplanes: list[Hyperplane]) -> None:
+        """Store how well each problem was solved, and warn if one was not."""
+        self.margin_ = np.array([hyperplane.margin for hyperplane in hyperplanes])
+        self.dual_objective_ = np.array([hyperplane.dual for hyperplane in hyperplanes])
+        self.primal_objective_ = np.array([hyperplane.primal for hyperplane in hyperplanes])
+        self.kkt_residual_ = np.array([hyperplane.residual for hyperplane in hyperplanes])
+        self.n_iter_ = np.array([max(1, hyperplane.n_iter) for hyperplane in hyperplanes])
+        self.fit_status_ = int(not all(hyperplane.converged for hyperplane in hyperplanes))
         if self.fit_status_:
             warnings.warn(
-                f"SVC stopped before tol={self.tol:g} was met (conditions fail by {self.kkt_residual_.max():.2g}): "
-                "raise max_iter, scale the columns, or lower C.",
+                f"SVC stopped before tol={self.tol:g} was met: the optimality conditions are violated by "
+                f"{self.kkt_residual_.max():.2g}; raise max_iter, scale the columns, or lower C.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def _learn_class_weight(self, codes: np.ndarray, factors: np.ndarray) -> None:
-        self.class_weight_ = factors[np.searchsorted(codes, np.arange(self.classes_.size))]
-        if not (self.class_weight_ > 0).all():
-            raise ValueError(f"class_weight gives {self.class_weight_.min():g} to a class; every one must be positive.")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -226,11 +262,20 @@ class SVC(KernelClassifier):
         return tags
 
 
-def _prices(C: float, weight: np.ndarray, length: float) -> np.ndarray:
-    """Return C of each row, in the unit of length of the rows; what would be no number keeps its proportions."""
-    heaviest = float(weight.max())
+def _find_weighted_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions in ``fit``'s input, and the weights, of the n rows whose weight is positive: both (n,)."""
+    if sample_weight is None or np.ndim(sample_weight) == 0:
+        return np.arange(n), np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    positive = np.flatnonzero(weight > 0)
+    return positive, weight[positive]
+
+
+def _scale_C(C: float, weight: np.ndarray, length_unit: float) -> np.ndarray:
+    """Return C of each row in the given unit of length; values too large for a float are scaled down in proportion."""
+    largest_weight = float(weight.max())
     with np.errstate(over="ignore", under="ignore"):
-        dearest = C * np.float64(length) ** 2 * heaviest
-        if np.isinf(C) or dearest <= MAX_FINITE_C:
-            return C * weight * length**2
-        return np.asarray(weight / heaviest * MAX_FINITE_C)
+        largest_C = C * np.float64(length_unit) ** 2 * largest_weight
+        if np.isinf(C) or largest_C <= MAX_FINITE_C:
+            return C * weight * length_unit**2
+        return np.asarray(weight / largest_weight * MAX_FINITE_C)

@@ -1,4 +1,4 @@
-"""What a fitted machine says of a row: f(x) of every binary problem, and a score for each class.
+"""Predictions of a fitted support vector machine: f(x) of every binary problem, and a score for each class.
 
 Cost: O(m s d) for s support vectors, for the linear kernel O(m d).
 """
@@ -15,7 +15,7 @@ from bakeoff.learners.svm.one_vs_one import count_votes, score_by_votes
 
 
 class KernelClassifier(Classifier):
-    """Abstract: a classifier whose ``fit`` leaves an expansion in kernel values, one column for each binary problem."""
+    """Abstract: a classifier whose f(x) is a sum of kernel values, with one column for each of p binary problems."""
 
     kernel: Any
     degree: int
@@ -27,8 +27,8 @@ class KernelClassifier(Classifier):
     support_vectors_: np.ndarray
     coef_: np.ndarray
     intercept_: np.ndarray
-    _expansion: np.ndarray  # (s, p)
-    _shift: np.ndarray
+    _expansion: np.ndarray  # (s, p), coefficients of the kernel values
+    _shift: np.ndarray  # (d,) or (1,), subtracted from every row
     _gamma: float
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -42,10 +42,10 @@ class KernelClassifier(Classifier):
         -------
         ndarray of shape (m,), (m, c) or (m, c (c - 1) / 2)
             Two classes: f(x), positive for ``classes_[1]``.  One against the rest: f(x) of each class.  One against
-            one: for shape "ovo" f(x) of each pair, positive for its lower class; for "ovr" votes, and confidence
-            between -1/3 and 1/3 added.
+            one: for shape "ovo" f(x) of each pair, positive for its lower class; for "ovr" votes plus a confidence
+            between -1/3 and 1/3.
         """
-        decision = self._decision(self._check_query(X))
+        decision = self._compute_decision(self._check_query(X))
         if self.classes_.size == 2:
             return decision[:, 0]
         if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
@@ -53,29 +53,32 @@ class KernelClassifier(Classifier):
         return score_by_votes(decision, self.classes_.size)
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
-        decision, c = self._decision(X), self.classes_.size
+        c = self.classes_.size
+        decision = self._compute_decision(X)
         if c == 2:
             return decision * np.array([-1.0, 1.0])
         if self.multi_class == "ovr":
             return decision
-        return score_by_votes(decision, c) if self.break_ties else count_votes(decision, c)[0]
+        if self.break_ties:
+            return score_by_votes(decision, c)
+        return count_votes(decision, c)
 
-    def _decision(self, X: np.ndarray) -> np.ndarray:
-        """Return f(x) of every binary problem: shape (m, p)."""
+    def _compute_decision(self, X: np.ndarray) -> np.ndarray:
+        """Return f(x) of every binary problem, of shape (m, p)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.kernel == "linear":
-                decision = X @ self.coef_.T
-            elif self.kernel == "precomputed":
-                decision = X[:, self.support_] @ self._expansion
-            elif callable(self.kernel):
-                decision = np.asarray(self.kernel(X, self.support_vectors_)) @ self._expansion
-            else:
-                S = self.support_vectors_ - self._shift
-                decision = self._named_kernel().multiply(X - self._shift, S, self._expansion)
+            decision = self._sum_kernel_values(X)
             decision += self.intercept_
         if not np.isfinite(decision).all():
-            raise ValueError("X: f(x) overflows for some rows; scale the columns, in training and here alike.")
+            raise ValueError("X: f(x) overflows for some rows; scale the columns, both for training and here.")
         return decision
 
-    def _named_kernel(self) -> Kernel:
-        return Kernel(self.kernel, self._gamma, float(self.coef0), int(self.degree))
+    def _sum_kernel_values(self, X: np.ndarray) -> np.ndarray:
+        """Return f(x) - b of every binary problem, of shape (m, p)."""
+        if self.kernel == "linear":
+            return X @ self.coef_.T
+        if self.kernel == "precomputed":
+            return X[:, self.support_] @ self._expansion
+        if callable(self.kernel):
+            return np.asarray(self.kernel(X, self.support_vectors_)) @ self._expansion
+        kernel = Kernel(self.kernel, self._gamma, float(self.coef0), int(self.degree))
+        return kernel.multiply(X - self._shift, self.support_vectors_ - self._shift, self._expansion)

@@ -1,36 +1,37 @@
 """The hard margin: the shortest vector between the convex hulls of the classes, or the linear primal.
 
-The dual of the hulls (see `quadratic`) takes any kernel.  For the linear one it is given some steps, and then
-`separation` has the word: it keeps its digits where kernel values lose them, and can prove that the hulls meet.
+The dual (see `dual.box_constraints`) takes any kernel.  For the linear kernel it gets some steps, and then the primal
+is solved: it keeps its digits where kernel values lose them, and can prove that the hulls meet.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import final
 
 import numpy as np
 
 from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_multipliers, measure_violation
 from bakeoff.learners.svm.dual.solver import DualPoint, solve_dual
-from bakeoff.learners.svm.hyperplane import Hyperplane, hyperplane_from_dual, hyperplane_from_primal
+from bakeoff.learners.svm.hyperplane import Hyperplane
 from bakeoff.learners.svm.kernel.gram import Gram
-from bakeoff.learners.svm.primal.hard_margin import solve_hard_margin_primal
+from bakeoff.learners.svm.primal.hard_margin import HullsMeet, solve_hard_margin_primal
 from bakeoff.learners.svm.soft_margin import estimate_primal_cost
 
-TOUCHING = 1e-12
-"""Squared distance between the hulls, relative to the spread of the rows, that kernel values do not tell from none."""
+MIN_SQUARED_DISTANCE = 1e-12
+"""Squared distance between the hulls, relative to the spread of the rows, that kernel values cannot tell from 0."""
 
-CLEAR = 1e-8
-"""From such a squared distance on, they give it enough digits."""
+RELIABLE_SQUARED_DISTANCE = 1e-8
+"""Squared distance above which kernel values give it enough digits."""
 
-NOISE = 1e-15
-"""Rounding in kernel values, relative to the spread: no violation is measured finer."""
+MIN_VIOLATION_RATIO = 1e-15
+"""Rounding error of kernel values, relative to the spread: no violation is measured finer."""
 
-ASKED = "C=inf asks for a hyperplane that separates the classes, and"
+REQUIREMENT = "C=inf asks for a hyperplane that separates the classes, and"
 CURE = "give a finite C, or another kernel."
 
 
-def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X: np.ndarray | None) -> Hyperplane:
+def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, rows: np.ndarray | None) -> Hyperplane:
     """Find the hyperplane.
 
     Parameters
@@ -38,75 +39,91 @@ def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, X:
     gram : Gram
         Kernel values between the n rows.
     signs : ndarray of shape (n,)
-        +1 or -1, both there, all -1 first.
+        +1 or -1; both occur, all -1 first.
     tol : float
     max_iter : int
-    X : ndarray of shape (n, d) or None
-        The rows, where the kernel is linear and the primal may be solved.
+    rows : ndarray of shape (n, d) or None
+        The rows, if the kernel is linear and the primal may be solved.
 
     Raises
     ------
     ValueError
         No hyperplane separates the classes, or none was found.
     """
-    hulls = _Hulls(gram, signs)
-    if X is not None:
-        hulls.approach(tol, min(max_iter, estimate_primal_cost(*X.shape)))
-        if not (hulls.point.converged and hulls.nearness > CLEAR) and hulls.point.n_iter < max_iter:
-            found = solve_hard_margin_primal(X, signs)
-            if found is not None and found.meet:
-                raise ValueError(f"{ASKED} none does (their convex hulls meet): {CURE}")
-            if found is not None:
-                return hyperplane_from_primal(found, X, signs, np.full_like(signs, np.inf), hulls.point.n_iter, tol)
-    hulls.approach(tol, max_iter)
-    if hulls.nearness <= TOUCHING:
-        distance = float(np.sqrt(max(hulls.nearness, 0.0)))
+    hulls = _NearestHullPoints(gram, signs)
+    if rows is not None:
+        hulls.minimize_distance(tol, min(max_iter, estimate_primal_cost(*rows.shape)))
+        is_solved = hulls.point.converged and hulls.measure_squared_distance() > RELIABLE_SQUARED_DISTANCE
+        if not is_solved and hulls.point.n_iter < max_iter:
+            solution = solve_hard_margin_primal(rows, signs)
+            if isinstance(solution, HullsMeet):
+                raise ValueError(f"{REQUIREMENT} none does (their convex hulls meet): {CURE}")
+            if solution is not None:
+                infinite_C = np.full_like(signs, np.inf)
+                return Hyperplane.from_primal(solution, rows, signs, infinite_C, hulls.point.n_iter, tol)
+
+    hulls.minimize_distance(tol, max_iter)
+    squared_distance = hulls.measure_squared_distance()
+    if squared_distance <= MIN_SQUARED_DISTANCE:
+        distance = float(np.sqrt(max(squared_distance, 0.0)))
         apart = f"no further apart than {distance:.1g} of the rows' spread" if distance else "not apart"
-        raise ValueError(f"{ASKED} their convex hulls are {apart}, so far as kernel values tell: {CURE}")
-    return hulls.machine(tol, max_iter)
+        raise ValueError(f"{REQUIREMENT} their convex hulls are {apart}, as far as kernel values tell: {CURE}")
+    return hulls.make_hyperplane(tol, max_iter)
 
 
-class _Hulls:
-    """Two points, one in the hull of each class, on the way to the two that are nearest to each other."""
+@final
+class _NearestHullPoints:
+    """One point in the convex hull of each class, on the way to the two points that are nearest to each other."""
 
     def __init__(self, gram: Gram, signs: np.ndarray) -> None:
-        negatives = int(np.count_nonzero(signs < 0))
-        low, high = np.where(signs < 0, -np.inf, 0.0), np.where(signs > 0, np.inf, 0.0)
-        self._gram, self._signs = gram, signs
-        self._box = BoxConstraints(low, high, [slice(0, negatives), slice(negatives, signs.size)])
-        ends = np.array([0, negatives])
-        self.point = DualPoint(np.zeros_like(signs), gram.multiply_columns(ends, signs[ends]))
-        self.point.beta[ends] = signs[ends]
-        to_first = gram.multiply_columns(ends[:1], np.ones(1))
-        self._spread = float((gram.diagonal + gram.diagonal[0] - 2.0 * to_first).max())
+        n_negative = int(np.count_nonzero(signs < 0))
+        self._gram = gram
+        self._signs = signs
+        self._box = BoxConstraints(
+            low=np.where(signs < 0, -np.inf, 0.0),
+            high=np.where(signs > 0, np.inf, 0.0),
+            groups=[slice(0, n_negative), slice(n_negative, signs.size)],
+        )
+        # Start at the first row of each class.
+        first_rows = np.array([0, n_negative])
+        gradient = gram.multiply_columns(first_rows, signs[first_rows])  # (n,)
+        self.point = DualPoint(np.zeros_like(signs), gradient)
+        self.point.beta[first_rows] = signs[first_rows]
+        products = gram.multiply_columns(first_rows[:1], np.ones(1))  # (n,), with the first row
+        squared_distances = gram.diagonal + gram.diagonal[0] - 2.0 * products
+        self._spread = float(squared_distances.max())
 
-    @property
-    def nearness(self) -> float:
-        """Their squared distance, relative to the spread of the rows."""
-        return float(self.point.beta @ self.point.gradient) / self._spread if self._spread > 0.0 else 0.0
+    def measure_squared_distance(self) -> float:
+        """Return the squared distance of the two points, relative to the spread of the rows."""
+        if self._spread <= 0.0:
+            return 0.0
+        return float(self.point.beta @ self.point.gradient) / self._spread
 
-    def approach(self, tol: float, max_iter: int) -> None:
-        """Bring them nearer, until they are nearest to ``tol``, or as good as the same, or steps are used up."""
-        point, box = self.point, self._box
-        while (nearness := self.nearness) > TOUCHING:
-            goal = max(0.5 * tol * nearness, NOISE) * self._spread
-            point.converged = measure_violation(box, point.beta, point.gradient) <= goal
+    def minimize_distance(self, tol: float, max_iter: int) -> None:
+        """Bring the points nearer until they are nearest to ``tol``, or as good as equal, or the steps are used up."""
+        point = self.point
+        while (squared_distance := self.measure_squared_distance()) > MIN_SQUARED_DISTANCE:
+            target = max(0.5 * tol * squared_distance, MIN_VIOLATION_RATIO) * self._spread
+            point.converged = measure_violation(self._box, point.beta, point.gradient) <= target
             if point.converged or point.n_iter >= max_iter:
                 break
-            solve_dual(self._gram, box, point, goal, max_iter)
+            solve_dual(self._gram, self._box, point, target, max_iter)
 
-    def machine(self, tol: float, max_iter: int) -> Hyperplane:
-        """Return the canonical hyperplane half-way between them; ends the use of the points."""
-        point, signs = self.point, self._signs
+    def make_hyperplane(self, tol: float, max_iter: int) -> Hyperplane:
+        """Return the canonical hyperplane half-way between the points, which are scaled for it and then of no use."""
+        point = self.point
+        signs = self._signs
         below, above = estimate_multipliers(self._box, point.beta, point.gradient)
         if above <= below:
-            raise ValueError(f"{ASKED} none was found in max_iter={max_iter} steps: {CURE[:-1]}, or more steps.")
-        # On the hulls f takes the values ±1: that fixes the length of w.
-        stretch = 2.0 / (above - below)
-        point.beta *= stretch
-        point.gradient *= stretch
+            raise ValueError(f"{REQUIREMENT} none was found in max_iter={max_iter} steps: {CURE[:-1]}, or more steps.")
+        # On the hulls f takes the values ±1, which fixes the length of w.
+        factor = 2.0 / (above - below)
+        point.beta *= factor
+        point.gradient *= factor
         point.gradient -= signs
         box = BoxConstraints(self._box.low, self._box.high, [slice(0, signs.size)])
-        intercept = -0.5 * stretch * (above + below)
-        machine = hyperplane_from_dual(self._gram, box, point, signs, np.full_like(signs, np.inf), intercept)
-        return replace(machine, converged=machine.converged and machine.residual <= tol)  # or rounding came before
+        intercept = -0.5 * factor * (above + below)
+        infinite_C = np.full_like(signs, np.inf)
+        hyperplane = Hyperplane.from_dual(self._gram, box, point, signs, infinite_C, intercept)
+        # Rounding may have stopped the steps before the tolerance was met.
+        return replace(hyperplane, converged=hyperplane.converged and hyperplane.residual <= tol)

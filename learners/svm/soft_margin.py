@@ -1,6 +1,6 @@
-"""The soft margin: some steps of the dual, and the linear primal where that is not enough.
+"""The soft margin: some steps of the dual first, then the linear primal if they were not enough.
 
-The linear primal of a kernel that is not linear is that of its `embedding`; from there the dual finishes.
+For a nonlinear kernel, the primal is that of its feature map, and the dual continues from the primal's solution.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import numpy as np
 
 from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_multipliers, snap_to_bounds
 from bakeoff.learners.svm.dual.solver import MAX_WORKING_SET_ROWS, WORKING_SET_ROWS, DualPoint, solve_dual
-from bakeoff.learners.svm.hyperplane import Hyperplane, hyperplane_from_dual, hyperplane_from_primal
+from bakeoff.learners.svm.hyperplane import Hyperplane
 from bakeoff.learners.svm.kernel.feature_map import compute_feature_map, estimate_feature_map_cost
 from bakeoff.learners.svm.kernel.gram import Gram
-from bakeoff.learners.svm.primal.hard_margin import ENOUGH, solve_hard_margin_primal
+from bakeoff.learners.svm.primal.hard_margin import solve_hard_margin_primal
+from bakeoff.learners.svm.primal.interior_point import MAX_GAP, PrimalSolution
 from bakeoff.learners.svm.primal.soft_margin import solve_soft_margin_primal
 
 MIN_C_OF_PRIMAL = 1e-100
-"""The least price of slack, for rows of length about 1, at which the interior point method keeps its digits."""
+"""Smallest mean C, for rows of length about 1, at which the interior point method keeps its digits."""
 
 MAX_C = 1e10
-"""The largest price for such rows: Kβ keeps the digits that the tolerance asks for."""
+"""Largest C, for rows of length about 1, at which Kβ keeps the digits that the tolerance requires."""
 
-PROOF = 1e-6
-"""The gap between the objectives that proves a plane, relative."""
+MAX_PROOF_GAP = 1e-6
+"""Largest relative gap between the objectives after multipliers were snapped to their bounds."""
 
 
 def fit_soft_margin(
@@ -42,86 +43,116 @@ def fit_soft_margin(
     gram : Gram
         Kernel values between the n rows.
     signs : ndarray of shape (n,)
-        +1 or -1, both there, all -1 first.
+        +1 or -1; both occur, all -1 first.
     C : ndarray of shape (n,)
-        The price of one unit of slack for each row, finite.
+        Cost of one unit of slack for each row, finite.
     tol : float
     max_iter : int
     rows : ndarray of shape (n, d), optional
-        The rows, where the kernel is linear and the primal is to be solved.
+        The rows, if the kernel is linear and the primal may be solved.
     """
-    asked, C = C, _clip_C(gram, C)
-    if C is not asked and rows is not None:
-        found = _unpaid(rows, signs, asked, tol) or _by_columns(rows, signs, asked, 0, tol)
-        if found is not None:
-            return found
-    box, point = _box(C, signs), DualPoint(np.zeros_like(signs), -signs)
-    # Most problems are done before a primal would be: give the dual some steps, for about what that costs.
-    worth = _steps_first(signs.size, rows)
-    if worth:
-        solve_dual(gram, box, point, tol, min(max_iter, worth))
-    if not point.converged and point.n_iter < max_iter and float(C.mean()) >= MIN_C_OF_PRIMAL:
-        found = None if rows is None else _by_columns(rows, signs, C, point.n_iter, tol)
-        if found is not None:
-            return found
-        X = compute_feature_map(gram) if rows is None and worth else rows
-        plane = None if X is None else solve_soft_margin_primal(X, signs, C)
-        if plane is not None:
-            beta = signs * plane.alpha
-            held = np.flatnonzero(beta)
-            point = DualPoint(beta, gram.multiply_columns(held, beta[held]) - signs, point.n_iter)
+    clipped_C = _clip_C(gram, C)
+    is_clipped = clipped_C is not C
+    if is_clipped and rows is not None:
+        hyperplane = _fit_without_kernel(rows, signs, C, tol)
+        if hyperplane is not None:
+            return hyperplane
+
+    # Most problems are solved sooner by the dual than by the primal: it gets as many steps as the primal would cost.
+    box = _make_box(clipped_C, signs)
+    point = DualPoint(np.zeros_like(signs), -signs)
+    first_steps = _count_first_steps(signs.size, rows)
+    if first_steps:
+        solve_dual(gram, box, point, tol, min(max_iter, first_steps))
+
+    if not point.converged and point.n_iter < max_iter and float(clipped_C.mean()) >= MIN_C_OF_PRIMAL:
+        features = compute_feature_map(gram) if rows is None and first_steps else rows
+        solution = None if features is None else solve_soft_margin_primal(features, signs, clipped_C)
+        if solution is not None and rows is not None:
+            hyperplane = _accept_primal(solution, rows, signs, clipped_C, point.n_iter, tol)
+            if hyperplane is not None:
+                return hyperplane
+        if solution is not None:
+            point = _make_dual_point(gram, signs, solution, point.n_iter)
+
     if not point.converged:
         solve_dual(gram, box, point, tol, max_iter)
     point.beta = snap_to_bounds(box, point.beta)
     intercept = -estimate_multipliers(box, point.beta, point.gradient)[0]
-    machine = hyperplane_from_dual(gram, box if C is asked else _box(asked, signs), point, signs, asked, intercept)
-    # Or some rows pay the most that is bearable, and would pay more.
-    return machine if machine.residual <= tol or C is asked else replace(machine, converged=False)
-
-
-def _by_columns(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, n_iter: int, tol: float) -> Hyperplane | None:
-    """Find the hyperplane from rows, not from kernel values, after so many steps; None if it misses the tolerance.
-
-    Columns in units far apart, and dear slack, keep digits here that sums of kernel values lose.
-    """
-    plane = solve_soft_margin_primal(rows, signs, C)
-    if plane is None or plane.gap > ENOUGH:
-        return None
-    machine = hyperplane_from_primal(plane, rows, signs, C, n_iter, tol)
-    # The multipliers must prove the plane after those next to a bound were put there.
-    normal = machine.beta @ rows
-    proven = float(plane.alpha.sum()) - 0.5 * float(normal @ normal) >= (1.0 - PROOF) * machine.primal
-    return machine if machine.converged and proven else None
-
-
-def _unpaid(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
-    """Return the hard margin, if there is one for which no row would pay more than C."""
-    found = solve_hard_margin_primal(rows, signs)
-    if found is None or found.meet or (found.alpha > C).any():
-        return None
-    return hyperplane_from_primal(found, rows, signs, C, 0, tol)
-
-
-def _box(C: np.ndarray, signs: np.ndarray) -> BoxConstraints:
-    return BoxConstraints(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, signs.size)])
-
-
-def _clip_C(gram: Gram, C: np.ndarray) -> np.ndarray:
-    """Return the prices, none beyond `MAX_C`; where all are, in proportion."""
-    size = float(np.abs(gram.diagonal).mean()) or 1.0
-    with np.errstate(over="ignore", under="ignore"):
-        most = min(MAX_C / size, np.finfo(float).max)
-    if C.max() <= most:
-        return C
-    return C / C.max() * most if C.min() > most else np.minimum(C, most)
-
-
-def _steps_first(n: int, X: np.ndarray | None) -> int:
-    if X is None:
-        return estimate_feature_map_cost(n) if n <= MAX_WORKING_SET_ROWS else 0
-    return estimate_primal_cost(*X.shape) if n <= WORKING_SET_ROWS else 0
+    full_box = _make_box(C, signs) if is_clipped else box
+    hyperplane = Hyperplane.from_dual(gram, full_box, point, signs, C, intercept)
+    # Rows at the clipped C might violate the conditions for the C that was given.
+    if is_clipped and not hyperplane.residual <= tol:
+        return replace(hyperplane, converged=False)
+    return hyperplane
 
 
 def estimate_primal_cost(n: int, d: int) -> int:
-    """The steps of a pair that take about half as long as the primal (measured)."""
+    """Return the number of SMO steps that take about half as long as the linear primal (measured)."""
     return int(64 + 0.03 * n + 1e-4 * n * d**2)
+
+
+def _clip_C(gram: Gram, C: np.ndarray) -> np.ndarray:
+    """Return C with no value above `MAX_C`; if all are above, they are scaled down in proportion."""
+    mean_diagonal = float(np.abs(gram.diagonal).mean()) or 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        max_C = min(MAX_C / mean_diagonal, np.finfo(float).max)
+    if C.max() <= max_C:
+        return C
+    if C.min() > max_C:
+        return C / C.max() * max_C
+    return np.minimum(C, max_C)
+
+
+def _fit_without_kernel(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
+    """Find the hyperplane from the rows alone, for a C at which kernel values lack digits; None if that fails."""
+    hyperplane = _try_hard_margin(rows, signs, C, tol)
+    if hyperplane is not None:
+        return hyperplane
+    solution = solve_soft_margin_primal(rows, signs, C)
+    if solution is None:
+        return None
+    return _accept_primal(solution, rows, signs, C, 0, tol)
+
+
+def _try_hard_margin(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
+    """Return the hard margin if it exists and no multiplier exceeds C: then it is the soft margin, too."""
+    solution = solve_hard_margin_primal(rows, signs)
+    if not isinstance(solution, PrimalSolution) or (solution.alpha > C).any():
+        return None
+    return Hyperplane.from_primal(solution, rows, signs, C, 0, tol)
+
+
+def _accept_primal(
+    solution: PrimalSolution, rows: np.ndarray, signs: np.ndarray, C: np.ndarray, n_iter: int, tol: float
+) -> Hyperplane | None:
+    """Return the hyperplane of the primal's solution; None if it misses the tolerance.
+
+    Columns in very different units and a large C keep digits here that sums of kernel values lose.
+    """
+    if solution.gap > MAX_GAP:
+        return None
+    hyperplane = Hyperplane.from_primal(solution, rows, signs, C, n_iter, tol)
+    # The multipliers must still prove the optimum after some were snapped to their bounds.
+    normal = hyperplane.beta @ rows  # (d,)
+    dual = float(solution.alpha.sum()) - 0.5 * float(normal @ normal)
+    is_proven = dual >= (1.0 - MAX_PROOF_GAP) * hyperplane.primal
+    return hyperplane if hyperplane.converged and is_proven else None
+
+
+def _make_dual_point(gram: Gram, signs: np.ndarray, solution: PrimalSolution, n_iter: int) -> DualPoint:
+    beta = signs * solution.alpha
+    support = np.flatnonzero(beta)
+    return DualPoint(beta, gram.multiply_columns(support, beta[support]) - signs, n_iter)
+
+
+def _make_box(C: np.ndarray, signs: np.ndarray) -> BoxConstraints:
+    signed_C = C * signs
+    return BoxConstraints(np.minimum(0.0, signed_C), np.maximum(0.0, signed_C), [slice(0, signs.size)])
+
+
+def _count_first_steps(n: int, rows: np.ndarray | None) -> int:
+    """Return the number of steps that the dual gets before the primal; 0 if there are too many rows for one of them."""
+    if rows is None:
+        return estimate_feature_map_cost(n) if n <= MAX_WORKING_SET_ROWS else 0
+    return estimate_primal_cost(*rows.shape) if n <= WORKING_SET_ROWS else 0

@@ -1,1 +1,1 @@
-"""Solvers of the linear primal: one weight for each feature."""
+"""Interior point solvers of the linear primal, which has d + 1 unknowns, whatever the number of rows."""

@@ -1,21 +1,18 @@
 """The hard margin of a linear kernel by an interior point method: d + 1 unknowns, whatever the unit of each column.
 
-    minimise  ½‖w‖²   subject to   y_i (w·x_i + b) ≥ 1
+    minimize  ½‖w‖²   subject to   y_i (w·x_i + b) ≥ 1
 
-With columns divided by their largest cell, u_j = w_j s_j, the rows enter one by one, never as products of rows: where
-columns have units far apart, as in a table nobody scaled, kernel values have lost the digits that tell the classes
-apart, and these have not.  As in `primal`, slacks and multipliers are eliminated row by row, which leaves
+Newton's system (see `interior_point`) has Θ = diag(α_i / slack_i).
 
-    (D + Z Θ Zᵀ) Δu = …,      z_i = y_i (x_i / s, 1),   D = diag(1 / s_j²),   Θ = diag(α_i / slack_i).
-
-If no hyperplane separates the classes, the multipliers grow without end, towards a proof of it (Farkas):
+If no hyperplane separates the classes, the multipliers grow without bound, towards a proof of it (Farkas' lemma):
 
     Σ α_i y_i x_i = 0,   Σ α_i y_i = 0,   α ≥ 0, not all 0:      the convex hulls of the classes meet.
 
-Cost: O(n d²) for an iteration, of which there are some 10 to 40.
+Cost: O(n d²) for an iteration; there are about 10 to 40.
 
-Reference: S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2,
-1992.
+References
+----------
+S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2, 1992.
 """
 
 from __future__ import annotations
@@ -25,54 +22,57 @@ from typing import final
 
 import numpy as np
 
-ITERATIONS = 100
-GAP = 1e-13
+from bakeoff.learners.svm.primal.interior_point import (
+    MAX_GAP,
+    NewtonSystem,
+    PrimalSolution,
+    Residuals,
+    ScaledRows,
+    bound_gap,
+    limit_step,
+    scale_rows,
+)
+
+MAX_ITERATIONS = 100
+
+TARGET_GAP = 1e-13
 """Stop at this gap between the objectives, relative."""
 
-ENOUGH = 1e-8
-"""The gap that will do where rounding allows no smaller one, as shows in so many iterations:"""
+MAX_STALLED_ITERATIONS = 5
+"""Iterations without a smaller gap, after which rounding is taken to allow none."""
 
-PATIENCE = 5
+PROOF_CANDIDATE_RATIO = 1e-6
+"""If Σ α_i z_i is smaller than this, relative to Σ α_i, a proof that the hulls meet is tried."""
 
-HINT = 1e-6
-"""Sums Σ α_i z_i so small, relative to Σ α_i, may be on their way to a proof that the hulls meet."""
+PROOF_RATIO = 1e-13
+"""Largest Σ α_i z_i of a proof, relative to the sum of the absolute terms: 0 to rounding, in every column."""
 
-MEETING = 1e-13
-"""Sums that are the proof, relative to their terms: zero to rounding, in every column."""
+PROOF_CORRECTIONS = 3
 
-FRACTION_TO_BOUNDARY = 0.995
-"""Share of the way to the nearest constraint that a step may go."""
+MIN_ROW_SHARE = 1e-6
+"""Smallest α_i of a row in a proof, relative to the largest."""
 
-DEAREST = 1e300
-"""The most that a column's D may be, relative to the least."""
+STALLED_STEP_RATIO = 0.9
+"""A step that leaves more than this share of Σ α·slack has run into a corner, and one towards the center is better."""
 
-STUCK, NEARLY, CENTRING = 0.9, 0.1, 0.3
-"""A step that leaves so much of α·slack, with the constraints met so nearly, gives way to one towards so much of it."""
+CENTERED_STEP_RATIO = 0.3
+"""Share of Σ α·slack at which the step towards the center aims."""
 
-RIDGE = 1e-15
-"""Added to the system's diagonal, which is 1: collinear columns make it singular."""
+NEARLY_FEASIBLE = 0.1
+"""Largest primal residual at which steps are checked for corners: without a hyperplane, multipliers go to infinity."""
 
 
 @final
 @dataclass(frozen=True)
-class HardMarginSolution:
-    """What is known of two classes.
+class HullsMeet:
+    """A proof that no hyperplane separates the classes: their convex hulls meet.
 
     Attributes
     ----------
-    meet : bool
-        Whether the hulls are known to meet; then the rest says nothing.
-    normal : ndarray of shape (d,)
-        w.
-    intercept : float
-        b.
     alpha : ndarray of shape (n,)
-        0 but for support vectors.
+        Multipliers near those of the proof.
     """
 
-    meet: bool
-    normal: np.ndarray
-    intercept: float
     alpha: np.ndarray
 
 
@@ -85,131 +85,139 @@ class _InteriorPoint:
     alpha: np.ndarray
     slack: np.ndarray
 
-    def moved(self, step: _InteriorPoint) -> _InteriorPoint:
-        """Go along the step as far as keeps all inside, at most to its end."""
-        worst = max(float((-step.alpha / self.alpha).max()), float((-step.slack / self.slack).max()))
-        length = min(1.0, FRACTION_TO_BOUNDARY / worst) if worst > 0.0 else 1.0
+    def move_along(self, step: _InteriorPoint) -> _InteriorPoint:
+        """Go along the step, at most to its end, and only so far that all constraints still hold strictly."""
+        alpha_ratio = float((-step.alpha / self.alpha).max())
+        slack_ratio = float((-step.slack / self.slack).max())
+        length = limit_step(max(alpha_ratio, slack_ratio))
         return _InteriorPoint(
-            self.u + length * step.u, self.alpha + length * step.alpha, self.slack + length * step.slack
+            u=self.u + length * step.u,
+            alpha=self.alpha + length * step.alpha,
+            slack=self.slack + length * step.slack,
         )
 
+    def is_finite(self) -> bool:
+        return all(np.isfinite(part).all() for part in (self.u, self.alpha, self.slack))
 
-def solve_hard_margin_primal(X: np.ndarray, signs: np.ndarray) -> HardMarginSolution | None:
-    """Find the widest margin, or a proof that there is none; None if the numbers give out before either.
+
+def solve_hard_margin_primal(X: np.ndarray, signs: np.ndarray) -> PrimalSolution | HullsMeet | None:
+    """Find the widest margin, or a proof that there is none.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
     signs : ndarray of shape (n,)
-        +1 or -1, both there.
+        +1 or -1; both occur.
+
+    Returns
+    -------
+    PrimalSolution, HullsMeet, or None if rounding stops the iteration before either is reached.
     """
     n, d = X.shape
-    best, waited, found = ENOUGH, 0, None
+    best: _InteriorPoint | None = None
+    best_gap = MAX_GAP
+    stalled = 0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
-        Z, D, size = scaled(X, signs)
-        at = _InteriorPoint(np.zeros(d + 1), np.ones(n), np.ones(n))
-        for _ in range(ITERATIONS):
-            force, total = Z @ at.alpha, float(at.alpha.sum())
-            if float(np.abs(force).max()) <= HINT * total and _hulls_meet(Z, at.alpha):
-                return HardMarginSolution(True, np.zeros(d), 0.0, at.alpha)
-            short, unbalanced = 1.0 - at.u @ Z + at.slack, D * at.u - force  # what the equations lack: (n,), (d + 1,)
-            gap = gap_bound(float(at.alpha @ at.slack), total, at.u, D, short, unbalanced)
-            waited = waited + 1 if found is not None and gap >= best else 0
-            if gap < best:
-                best, found = gap, at
-            following = None if best <= GAP or waited > PATIENCE else _step(Z, D, at, short, unbalanced)
-            if following is None:
+        rows = scale_rows(X, signs)
+        point = _InteriorPoint(u=np.zeros(d + 1), alpha=np.ones(n), slack=np.ones(n))
+        for _ in range(MAX_ITERATIONS):
+            alpha_sum = float(point.alpha.sum())
+            weighted_rows = rows.Z @ point.alpha  # (d + 1,), Σ α_i z_i
+            is_candidate = float(np.abs(weighted_rows).max()) <= PROOF_CANDIDATE_RATIO * alpha_sum
+            if is_candidate and _prove_that_hulls_meet(rows.Z, point.alpha):
+                return HullsMeet(point.alpha)
+
+            residuals = Residuals(
+                primal=1.0 - point.u @ rows.Z + point.slack,
+                dual=rows.D * point.u - weighted_rows,
+            )
+            gap = bound_gap(float(point.alpha @ point.slack), alpha_sum, point.u, rows.D, residuals)
+            stalled = stalled + 1 if best is not None and gap >= best_gap else 0
+            if gap < best_gap:
+                best_gap = gap
+                best = point
+            if best_gap <= TARGET_GAP or stalled > MAX_STALLED_ITERATIONS:
                 break
-            at = following
-    if found is None:
+            next_point = _take_step(rows, point, residuals)
+            if next_point is None:
+                break
+            point = next_point
+    if best is None:
         return None
-    alpha = np.where(found.alpha < found.slack * found.alpha.max(), 0.0, found.alpha)
-    return HardMarginSolution(False, found.u[:d] / size, float(found.u[d]), alpha / float(size.max()) ** 2)
+    return _make_solution(best, best_gap, rows.scale)
 
 
-def scaled(X: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Z, (d + 1, n), the diagonal of D in the unit of its least, (d + 1,), and each column's largest cell."""
-    size = np.abs(X).max(axis=0)
-    size[size == 0.0] = 1.0
-    D = np.append(np.minimum((size.max() / size) ** 2, DEAREST), 0.0)
-    return np.vstack([X.T / size[:, None], np.ones(len(X))]) * signs, D, size
+def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) -> _InteriorPoint | None:
+    """Take one predictor-corrector step (Mehrotra); None if rounding prevents it."""
+    system = NewtonSystem(rows, point.alpha / point.slack)
+    if not system.is_finite():
+        return None
+    product = point.alpha * point.slack  # (n,)
+    gap = float(product.sum())
+    n = product.size
+    try:
+        # Predict: a step to products of 0, without a barrier, shows how far the constraints allow to go.
+        predictor = _find_direction(rows, system, point, residuals, -product)
+        predicted = point.move_along(predictor)
+        predicted_gap = float(predicted.alpha @ predicted.slack)
+
+        # Correct: the further the prediction got, the smaller the barrier; add the prediction's second order term.
+        barrier = (predicted_gap / gap) ** 3 * gap / n
+        corrector = _find_direction(
+            rows, system, point, residuals, barrier - product - predictor.alpha * predictor.slack
+        )
+        next_point = point.move_along(corrector)
+
+        # In a corner (and not on the way to infinity), go towards the center first.
+        is_nearly_feasible = np.abs(residuals.primal).max() < NEARLY_FEASIBLE
+        if is_nearly_feasible and float(next_point.alpha @ next_point.slack) > STALLED_STEP_RATIO * gap:
+            centering = _find_direction(rows, system, point, residuals, CENTERED_STEP_RATIO * gap / n - product)
+            next_point = point.move_along(centering)
+    except np.linalg.LinAlgError:
+        return None
+    return next_point if next_point.is_finite() else None
 
 
-def gap_bound(
-    products: float, total: float, u: np.ndarray, D: np.ndarray, short: np.ndarray, unbalanced: np.ndarray
-) -> float:
-    """Return a bound on what the objective may still gain, relative to Σ α.
-
-    Parameters
-    ----------
-    products : float
-        Sum of multiplier times slack.
-    total : float
-        Σ α.
-    u, D, unbalanced : ndarray of shape (d + 1,)
-        The plane, and by how much Du exceeds Σ α_i z_i.
-    short : ndarray of shape (n,)
-        What the constraints lack; it costs α.
-    """
-    costs = np.abs(unbalanced * u)
-    costs[:-1] += unbalanced[:-1] ** 2 / D[:-1]
-    return float(products + total * np.abs(short).max() + costs.sum() + abs(unbalanced[-1])) / total
+def _find_direction(
+    rows: ScaledRows,
+    system: NewtonSystem,
+    point: _InteriorPoint,
+    residuals: Residuals,
+    product_change: np.ndarray,
+) -> _InteriorPoint:
+    """Return Newton's step that removes the residuals and changes α·slack by the given amounts (n,)."""
+    right_side = rows.Z @ ((product_change + point.alpha * residuals.primal) / point.slack) - residuals.dual
+    u = system.solve(right_side)
+    slack = u @ rows.Z - residuals.primal
+    alpha = (product_change - point.alpha * slack) / point.slack
+    return _InteriorPoint(u, alpha, slack)
 
 
-def _hulls_meet(Z: np.ndarray, alpha: np.ndarray) -> bool:
-    """Whether some α ≥ 0 near the given one, with Σ α_i z_i = 0, proves it."""
-    rows = np.flatnonzero(alpha >= HINT * alpha.max())
-    terms = Z[:, rows] * (alpha[rows] / alpha.max())
-    for _ in range(3):
-        # The least change, relative to α, that makes the sums zero.
-        change = np.linalg.lstsq(terms, -terms.sum(axis=1), rcond=None)[0]
+def _make_solution(point: _InteriorPoint, gap: float, scale: np.ndarray) -> PrimalSolution:
+    """Return the solution in the units of the columns; multipliers that go to 0 are set to 0."""
+    d = scale.size
+    # Multiplier and slack go to 0 together in pairs of which one stays positive: the smaller one is 0.
+    is_zero = point.alpha < point.slack * point.alpha.max()
+    alpha = np.where(is_zero, 0.0, point.alpha)
+    return PrimalSolution(
+        normal=point.u[:d] / scale,
+        intercept=float(point.u[d]),
+        alpha=alpha / float(scale.max()) ** 2,
+        gap=gap,
+    )
+
+
+def _prove_that_hulls_meet(Z: np.ndarray, alpha: np.ndarray) -> bool:
+    """Whether some α ≥ 0 near the given one has Σ α_i z_i = 0, which proves that the hulls meet."""
+    largest = alpha.max()
+    support = np.flatnonzero(alpha >= MIN_ROW_SHARE * largest)
+    terms = Z[:, support] * (alpha[support] / largest)  # (d + 1, s)
+    for _ in range(PROOF_CORRECTIONS):
+        # The smallest change, relative to α, that makes the sums 0.
+        change = np.linalg.lstsq(terms, -terms.sum(axis=1), rcond=None)[0]  # (s,)
         if not (np.abs(change) < 1.0).all():
             return False
         terms = terms * (1.0 + change)
-    return bool((np.abs(terms.sum(axis=1)) <= MEETING * np.abs(terms).sum(axis=1)).all())
-
-
-def balanced(Z: np.ndarray, theta: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matrix of Newton's step, Σ θ_i z_i z_iᵀ + D, (d + 1, d + 1), and its units, (d + 1,).
-
-    Each unknown has a unit of its own, which makes the diagonal 1: or the dearest would cost the others their digits.
-    """
-    system = (Z * theta) @ Z.T
-    diagonal = system.reshape(-1)[:: len(system) + 1]  # a view
-    diagonal += D
-    unit = 1.0 / np.sqrt(diagonal)
-    system *= unit
-    system *= unit[:, None]
-    diagonal += RIDGE
-    return system, unit
-
-
-def _step(
-    Z: np.ndarray, D: np.ndarray, at: _InteriorPoint, short: np.ndarray, unbalanced: np.ndarray
-) -> _InteriorPoint | None:
-    """Predict without a barrier, see how far that goes, and correct; None if the numbers give out."""
-    system, unit = balanced(Z, at.alpha / at.slack, D)
-    if not np.isfinite(system).all():
-        return None
-
-    def towards(product: np.ndarray) -> _InteriorPoint:
-        """Newton's step to α·slack changed by the amounts given."""
-        right = Z @ ((product + at.alpha * short) / at.slack) - unbalanced
-        du = unit * np.linalg.solve(system, unit * right)
-        rise = du @ Z - short
-        return _InteriorPoint(du, (product - at.alpha * rise) / at.slack, rise)
-
-    try:
-        product = at.alpha * at.slack
-        guess = towards(-product)
-        reached = at.moved(guess)
-        gap = float(product.sum())
-        barrier = (float(reached.alpha @ reached.slack) / gap) ** 3 * gap / product.size
-        following = at.moved(towards(barrier - product - guess.alpha * guess.slack))
-        # Wedged into a corner (and not on the way to infinity): to the middle first.
-        if np.abs(short).max() < NEARLY and float(following.alpha @ following.slack) > STUCK * gap:
-            following = at.moved(towards(CENTRING * gap / product.size - product))
-    except np.linalg.LinAlgError:
-        return None
-    inside = all(np.isfinite(part).all() for part in (following.u, following.alpha, following.slack))
-    return following if inside else None
+    sums = np.abs(terms.sum(axis=1))  # (d + 1,)
+    magnitudes = np.abs(terms).sum(axis=1)
+    return bool((sums <= PROOF_RATIO * magnitudes).all())

@@ -1,18 +1,16 @@
-"""The linear primal by an interior point method: d + 1 unknowns, whatever the number of rows.
+"""The soft margin of a linear kernel by an interior point method: d + 1 unknowns, whatever the number of rows.
 
-    minimise  ½‖w‖² + Σ C_i ξ_i   subject to   y_i (w·x_i + b) ≥ 1 - ξ_i,  ξ_i ≥ 0
+    minimize  ½‖w‖² + Σ C_i ξ_i   subject to   y_i (w·x_i + b) ≥ 1 - ξ_i,  ξ_i ≥ 0
 
-Newton's method goes through the inside of the constraints, each held off by a barrier that shrinks.  Slacks and
-multipliers are eliminated row by row, so that each iteration solves one system of d + 1 unknowns,
+Newton's system (see `interior_point`) has 1 / Θ = diag(ξ_i / η_i + slack_i / α_i), where η_i = C_i - α_i is the
+multiplier of ξ_i ≥ 0, and slack_i the amount by which y_i (w·x_i + b) exceeds 1 - ξ_i.
 
-    (D + Z Θ Zᵀ) Δu = …,      z_i = y_i (x_i / s, 1),   u_j = w_j s_j,   D = diag(1 / s_j²),   Θ diagonal,
+Cost: O(n d²) for an iteration; there are about 10 to 40, nearly independent of n.
 
-which is the system of n unknowns that the dual would have, by Woodbury's identity.  Columns are divided by their
-largest cell s_j, as in `separation`: where they have units far apart the plane found here has digits that kernel values
-lost.  Cost: O(n d²) for an iteration, of which there are some 10 to 40, hardly depending on n.
-
-Reference: S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2,
-1992; M. C. Ferris, T. S. Munson, "Interior-point methods for massive support vector machines", ibid. 13, 2002.
+References
+----------
+M. C. Ferris, T. S. Munson, "Interior-point methods for massive support vector machines", SIAM Journal on Optimization
+13, 2002.
 """
 
 from __future__ import annotations
@@ -22,37 +20,23 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.primal.hard_margin import FRACTION_TO_BOUNDARY, balanced, gap_bound, scaled
+from bakeoff.learners.svm.primal.interior_point import (
+    NewtonSystem,
+    PrimalSolution,
+    Residuals,
+    ScaledRows,
+    bound_gap,
+    limit_step,
+    scale_rows,
+)
 
-ITERATIONS = 60
-GAP = 1e-12
+MAX_ITERATIONS = 60
+
+TARGET_GAP = 1e-12
 """Stop at this gap between the objectives, relative."""
 
-PATIENCE = 4
-"""So many iterations that narrow the gap no further, and rounding allows no smaller one."""
-
-
-@final
-@dataclass(frozen=True)
-class SoftMarginSolution:
-    """A hyperplane, and the multipliers that prove it.
-
-    Attributes
-    ----------
-    normal : ndarray of shape (d,)
-        w.
-    intercept : float
-        b.
-    alpha : ndarray of shape (n,)
-        Within the box; Σ α y = 0 to rounding.
-    gap : float
-        How far the objective may be from its least, relative.
-    """
-
-    normal: np.ndarray
-    intercept: float
-    alpha: np.ndarray
-    gap: float
+MAX_STALLED_ITERATIONS = 4
+"""Iterations without a smaller gap, after which rounding is taken to allow none."""
 
 
 @final
@@ -63,22 +47,36 @@ class _InteriorPoint:
     u: np.ndarray
     alpha: np.ndarray
     eta: np.ndarray  # C - α, the multiplier of ξ ≥ 0
-    slack: np.ndarray  # by how much y (w·x + b) exceeds 1 - ξ
+    slack: np.ndarray  # the amount by which y (w·x + b) exceeds 1 - ξ
     xi: np.ndarray
 
-    def products(self) -> float:
+    def sum_products(self) -> float:
+        """Return Σ α·slack + Σ η·ξ, which is 0 at the optimum."""
         return float(self.alpha @ self.slack + self.eta @ self.xi)
 
-    def moved(self, step: _InteriorPoint) -> _InteriorPoint:
-        """Go along the step as far as keeps all inside, at most to its end."""
-        names = ("alpha", "eta", "slack", "xi")
-        worst = max(float((-getattr(step, name) / getattr(self, name)).max()) for name in names)
-        length = min(1.0, FRACTION_TO_BOUNDARY / worst) if worst > 0.0 else 1.0
-        return _InteriorPoint(*(getattr(self, name) + length * getattr(step, name) for name in ("u", *names)))
+    def move_along(self, step: _InteriorPoint) -> _InteriorPoint:
+        """Go along the step, at most to its end, and only so far that all constraints still hold strictly."""
+        worst_ratio = max(
+            float((-step.alpha / self.alpha).max()),
+            float((-step.eta / self.eta).max()),
+            float((-step.slack / self.slack).max()),
+            float((-step.xi / self.xi).max()),
+        )
+        length = limit_step(worst_ratio)
+        return _InteriorPoint(
+            u=self.u + length * step.u,
+            alpha=self.alpha + length * step.alpha,
+            eta=self.eta + length * step.eta,
+            slack=self.slack + length * step.slack,
+            xi=self.xi + length * step.xi,
+        )
+
+    def is_finite(self) -> bool:
+        return all(np.isfinite(part).all() for part in (self.u, self.alpha, self.eta, self.slack, self.xi))
 
 
-def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> SoftMarginSolution | None:
-    """Return the plane, as near to the optimum as rounding allows; None if the numbers give out at once.
+def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> PrimalSolution | None:
+    """Return the hyperplane, as near to the optimum as rounding allows; None if rounding prevents the first step.
 
     Parameters
     ----------
@@ -89,70 +87,112 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
         Finite and positive.
     """
     n, d = X.shape
-    least, waited, found = np.inf, 0, None
+    best: _InteriorPoint | None = None
+    best_gap = np.inf
+    stalled = 0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
-        Z, D, size = scaled(X, signs)
-        unit = float(size.max()) ** 2
-        price = C * unit  # rows in the unit of the largest column have these multipliers
-        at = _InteriorPoint(np.zeros(d + 1), price / 2, price / 2, np.ones(n), np.full(n, 2.0))
-        for _ in range(ITERATIONS):
-            short, unbalanced = 1.0 - at.u @ Z - at.xi + at.slack, D * at.u - Z @ at.alpha  # (n,), (d + 1,)
-            gap = gap_bound(at.products(), at.alpha.sum(), at.u, D, short, unbalanced)
-            waited = 0 if gap < least else waited + 1
-            if gap < least:
-                least, found = gap, at
-            following = None if least <= GAP or waited > PATIENCE else _step(Z, D, at, short, unbalanced)
-            if following is None:
-                break
-            at = following
-    if found is None:
-        return None
-    return SoftMarginSolution(found.u[:d] / size, float(found.u[d]), _snapped(found, price, C, signs), least)
-
-
-def _step(
-    Z: np.ndarray, D: np.ndarray, at: _InteriorPoint, short: np.ndarray, unbalanced: np.ndarray
-) -> _InteriorPoint | None:
-    """Predict without a barrier, see how far that goes, and correct; None if the numbers give out."""
-    theta = 1.0 / (at.xi / at.eta + at.slack / at.alpha)  # (n,)
-    system, unit = balanced(Z, theta, D)
-    if not np.isfinite(system).all():
-        return None
-
-    def towards(for_slack: np.ndarray, for_xi: np.ndarray) -> _InteriorPoint:
-        """Newton's step to α·slack and η·ξ changed by the amounts given."""
-        right = short - for_xi / at.eta + for_slack / at.alpha
-        du = unit * np.linalg.solve(system, unit * (Z @ (theta * right) - unbalanced))
-        rise = theta * (right - du @ Z)
-        return _InteriorPoint(
-            du, rise, -rise, (for_slack - at.slack * rise) / at.alpha, (for_xi + at.xi * rise) / at.eta
+        rows = scale_rows(X, signs)
+        # Rows in the unit of the largest column have multipliers up to this.
+        scaled_C = C * float(rows.scale.max()) ** 2  # (n,)
+        point = _InteriorPoint(
+            u=np.zeros(d + 1), alpha=scaled_C / 2, eta=scaled_C / 2, slack=np.ones(n), xi=np.full(n, 2.0)
         )
+        for _ in range(MAX_ITERATIONS):
+            residuals = Residuals(
+                primal=1.0 - point.u @ rows.Z - point.xi + point.slack,
+                dual=rows.D * point.u - rows.Z @ point.alpha,
+            )
+            gap = bound_gap(point.sum_products(), point.alpha.sum(), point.u, rows.D, residuals)
+            if gap < best_gap:
+                best_gap = gap
+                best = point
+                stalled = 0
+            else:
+                stalled += 1
+            if best_gap <= TARGET_GAP or stalled > MAX_STALLED_ITERATIONS:
+                break
+            next_point = _take_step(rows, point, residuals)
+            if next_point is None:
+                break
+            point = next_point
+    if best is None:
+        return None
+    return PrimalSolution(
+        normal=best.u[:d] / rows.scale,
+        intercept=float(best.u[d]),
+        alpha=_balance(_snap_to_bounds(best, scaled_C, C), signs, C),
+        gap=best_gap,
+    )
 
+
+def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) -> _InteriorPoint | None:
+    """Take one predictor-corrector step (Mehrotra); None if rounding prevents it."""
+    theta = 1.0 / (point.xi / point.eta + point.slack / point.alpha)  # (n,)
+    system = NewtonSystem(rows, theta)
+    if not system.is_finite():
+        return None
+    slack_product = -point.alpha * point.slack  # (n,), the change that makes α·slack 0
+    xi_product = -point.eta * point.xi  # (n,), the change that makes η·ξ 0
+    gap = point.sum_products()
     try:
-        for_slack, for_xi = -at.alpha * at.slack, -at.eta * at.xi
-        guess = towards(for_slack, for_xi)
-        products = at.products()
-        barrier = (at.moved(guess).products() / products) ** 3 * products / (2 * theta.size)
-        step = towards(barrier + for_slack - guess.alpha * guess.slack, barrier + for_xi - guess.eta * guess.xi)
+        # Predict: a step to products of 0, without a barrier, shows how far the constraints allow to go.
+        predictor = _find_direction(rows, system, theta, point, residuals, slack_product, xi_product)
+        predicted_gap = point.move_along(predictor).sum_products()
+
+        # Correct: the further the prediction got, the smaller the barrier; add the prediction's second order terms.
+        barrier = (predicted_gap / gap) ** 3 * gap / (2 * theta.size)
+        corrector = _find_direction(
+            rows,
+            system,
+            theta,
+            point,
+            residuals,
+            barrier + slack_product - predictor.alpha * predictor.slack,
+            barrier + xi_product - predictor.eta * predictor.xi,
+        )
     except np.linalg.LinAlgError:
         return None
-    following = at.moved(step)
-    return following if all(np.isfinite(part).all() for part in vars(following).values()) else None
+    next_point = point.move_along(corrector)
+    return next_point if next_point.is_finite() else None
 
 
-def _snapped(point: _InteriorPoint, price: np.ndarray, C: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Return α, the multipliers that go to a bound put there: those smaller than the slack they are paired with."""
-    alpha = np.clip(point.alpha / price, 0.0, 1.0) * C
-    alpha[point.alpha < price * point.slack] = 0.0
-    above = point.eta < price * point.xi
-    alpha[above] = C[above]
+def _find_direction(
+    rows: ScaledRows,
+    system: NewtonSystem,
+    theta: np.ndarray,
+    point: _InteriorPoint,
+    residuals: Residuals,
+    slack_product: np.ndarray,
+    xi_product: np.ndarray,
+) -> _InteriorPoint:
+    """Return Newton's step that removes the residuals and changes α·slack and η·ξ by the given amounts (n,)."""
+    right_side = residuals.primal - xi_product / point.eta + slack_product / point.alpha  # (n,)
+    u = system.solve(rows.Z @ (theta * right_side) - residuals.dual)
+    alpha = theta * (right_side - u @ rows.Z)
+    slack = (slack_product - point.slack * alpha) / point.alpha
+    xi = (xi_product + point.xi * alpha) / point.eta
+    return _InteriorPoint(u, alpha, -alpha, slack, xi)
+
+
+def _snap_to_bounds(point: _InteriorPoint, scaled_C: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """Return α (n,), with multipliers set to the bound to which they go: those smaller than the slack of their pair."""
+    alpha = np.clip(point.alpha / scaled_C, 0.0, 1.0) * C
+    is_zero = point.alpha < scaled_C * point.slack
+    alpha[is_zero] = 0.0
+    is_at_C = point.eta < scaled_C * point.xi
+    alpha[is_at_C] = C[is_at_C]
+    return alpha
+
+
+def _balance(alpha: np.ndarray, signs: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """Return α (n,) with Σ α y = 0: the excess is taken from rows with room for it, those with most room first."""
     beta = signs * alpha
-    # The rounding that this leaves in Σ β goes to rows with room for it, most room first.
+    excess = float(beta.sum())
     room_up = np.where(signs > 0, C - alpha, alpha)
     room_down = np.where(signs > 0, alpha, C - alpha)
-    excess = float(beta.sum())
     room = room_down if excess > 0 else room_up
     order = np.argsort(-np.minimum(room_up, room_down), kind="stable")
-    taken = np.clip(abs(excess) - np.concatenate([[0.0], np.cumsum(room[order])[:-1]]), 0.0, room[order])
+    taken_before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
+    taken = np.clip(abs(excess) - taken_before, 0.0, room[order])
     beta[order] -= np.sign(excess) * taken
     return np.asarray(signs * beta)
