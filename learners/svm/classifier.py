@@ -264,9 +264,9 @@ class SVC(KernelClassifier):
 
 def _find_weighted_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions in ``fit``'s input, and the weights, of the n rows whose weight is positive: both (n,)."""
-    if sample_weight is None or np.ndim(sample_weight) == 0:
+    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
         return np.arange(n), np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
     positive = np.flatnonzero(weight > 0)
     return positive, weight[positive]
 
