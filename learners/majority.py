@@ -1,13 +1,15 @@
-"""Majority class and mean: the floor that every learner must beat.
+"""Majority class and mean: the baseline that every learner must exceed.
 
-Looks at no feature.  With row weights s_i,
+No feature is used. With row weights s_i,
 
-    P(k) = Σ_i s_i [y_i = k] / Σ_i s_i,   ŷ = argmax_k P(k);        for values   ŷ = Σ_i s_i y_i / Σ_i s_i.
+    P(k) = Σ_i s_i [y_i = k] / Σ_i s_i,   ŷ = argmax_k P(k);        for regression   ŷ = Σ_i s_i y_i / Σ_i s_i.
 
-Cost: O(n) to fit, besides looking through X once; O(m c) for probabilities, O(m) for values.
+`bakeoff.learners.definitions.majority_vote` states both.
+
+Cost: O(n) to fit, besides the checks of X; O(m c) for probabilities, O(m) for values.
 
 Reference: R. C. Holte, "Very simple classification rules perform well on most commonly used datasets", Machine
-Learning 11, 1993 (there the baseline, "0R").
+Learning 11, 1993 (where this baseline is called "0R").
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ from bakeoff.learners.base.scaling import column_units
 
 
 class MajorityClassifier(ProbabilisticClassifier):
-    """Predict the commonest class of training (ties: the smallest class).
+    """Predict the most frequent class of the training rows (equal frequencies: the smallest class).
 
     Parameters
     ----------
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
-        The nominal columns, which are taken and not looked at.
+        The nominal columns, which are accepted and not used.
 
     Attributes
     ----------
@@ -58,7 +60,8 @@ class MajorityClassifier(ProbabilisticClassifier):
         self
         """
         _, codes, weight = self._check_fit(X, y, sample_weight)
-        counts = np.bincount(codes, weights=weight / weight.max())
+        relative_weight = weight / weight.max()  # (n,), whose sum cannot overflow
+        counts = np.bincount(codes, weights=relative_weight)  # (c,)
         self.class_prior_ = counts / counts.sum()
         return self
 
@@ -77,12 +80,12 @@ class MeanRegressor(Regressor):
     Parameters
     ----------
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
-        The nominal columns, which are taken and not looked at.
+        The nominal columns, which are accepted and not used.
 
     Attributes
     ----------
     mean_ : float
-        In the target's unit.
+        The predicted value, in the target's unit.
 
     Examples
     --------
@@ -107,8 +110,11 @@ class MeanRegressor(Regressor):
         self
         """
         _, y, weight = self._check_fit(X, y, sample_weight)
+        # In this unit, and with relative weights, no sum overflows.
         unit = column_units(y[:, None])[0]
-        self.mean_ = float(np.average(y / unit, weights=weight / weight.max()) * unit)  # sums stay within floats
+        relative_weight = weight / weight.max()  # (n,)
+        mean = np.average(y / unit, weights=relative_weight)
+        self.mean_ = float(mean * unit)
         return self
 
     def _values(self, X: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
     ln N(x; θ, σ²) = -½ (ln 2πσ² + ((x - θ)/σ)²)
 
-Means and variances are measured in two passes over the rows of a class, relative to its first row.
+Means and variances are computed in two passes over the rows of a class, relative to its first row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.naive_bayes.row_tiles import columns_first, tiles
+from bakeoff.learners.naive_bayes.row_tiles import cut_tiles, transpose_tile
 
 
 class Gaussians(NamedTuple):
@@ -22,11 +22,19 @@ class Gaussians(NamedTuple):
     epsilon: float
 
 
-def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: int, smoothing: float) -> Gaussians:
-    """Measure each column within each class.
+class Moments(NamedTuple):
+    """Final: weighted mean, weighted variance and weight of the present cells of columns, all of shape (q,)."""
 
-    A class without a cell in a column takes the column's figures over all classes; a column that is constant, or has
-    no cell, decides nothing.
+    mean: np.ndarray
+    var: np.ndarray
+    weight: np.ndarray
+
+
+def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: int, smoothing: float) -> Gaussians:
+    """Estimate mean and variance of each column within each class.
+
+    A class without a cell in a column takes the column's figures over all classes. A column that is constant, or has
+    no cell, does not influence any prediction.
 
     Parameters
     ----------
@@ -49,24 +57,29 @@ def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: i
     ValueError
         A variance too large for a float.
     """
-    share = weight / weight.max()  # no weight, however large, makes a sum overflow; equal weights stay exact
+    # Relative weights keep sums of large weights from overflowing; equal weights stay exact.
+    share = weight / weight.max()  # (n,)
     mean, var, mass = np.empty((3, c, table.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         for code in range(c):
             rows = np.flatnonzero(codes == code)
-            mean[code], var[code], mass[code] = _moments(table.take(rows, axis=0), share[rows])
-        overall_mean, overall_var = _pool(mean, var, mass)
+            mean[code], var[code], mass[code] = _compute_moments(table.take(rows, axis=0), share[rows])
+        overall_mean, overall_var = _pool_moments(mean, var, mass)
     if not np.isfinite(overall_var).all():
         raise ValueError("X holds values so large that their variance overflows; divide the column by a constant.")
+
     epsilon = float(smoothing * overall_var.max(initial=0.0))
-    mean = np.where(mass > 0, mean, overall_mean)  # (c, q)
-    var = np.where(mass > 0, var, overall_var) + epsilon  # (c, q)
+    present = mass > 0  # (c, q)
+    mean = np.where(present, mean, overall_mean)  # (c, q)
+    var = np.where(present, var, overall_var) + epsilon  # (c, q)
     if epsilon == 0:
-        var[:, (overall_var == 0) & (mean == mean[0]).all(axis=0)] = 1.0  # a factor that all classes share
+        # With one mean and one variance in all classes, any positive variance gives a factor that cancels out.
+        constant = (overall_var == 0) & (mean == mean[0]).all(axis=0)  # (q,)
+        var[:, constant] = 1.0
     return Gaussians(mean, var, epsilon)
 
 
-def add_gaussian_evidence(table: np.ndarray, mean: np.ndarray, var: np.ndarray, joint: np.ndarray) -> None:
+def add_gaussian_log_likelihood(table: np.ndarray, mean: np.ndarray, var: np.ndarray, joint: np.ndarray) -> None:
     """Add Σ_j ln N(x_j; θ, σ²), over the cells present, to joint of shape (m, c).
 
     Parameters
@@ -83,53 +96,76 @@ def add_gaussian_evidence(table: np.ndarray, mean: np.ndarray, var: np.ndarray, 
     log_norm = -0.5 * np.log(2.0 * np.pi * var)  # (c, q)
     scale = np.sqrt(0.5) / np.sqrt(var)  # (c, q)
     level = log_norm.sum(axis=1)  # (c,)
-    holes = bool(np.isnan(table.min()))  # the smallest of anything and NaN is NaN
+    any_missing = bool(np.isnan(table.min()))  # the minimum of NaN and any number is NaN
     with np.errstate(over="ignore"):
-        for rows in tiles(*table.shape):
-            tile = columns_first(table[rows])  # (q, tile)
-            missing = np.isnan(tile) if holes else None
-            z, distance = np.empty_like(tile), np.empty((level.size, tile.shape[1]))
-            for code in range(level.size):
-                np.subtract(tile, mean[code, :, np.newaxis], out=z)
-                z *= scale[code, :, np.newaxis]
-                z *= z
-                if missing is not None:  # such a cell takes back its own normalising term, and so says nothing
-                    np.copyto(z, log_norm[code, :, np.newaxis], where=missing)
-                np.add.reduce(z, axis=0, out=distance[code])
+        for rows in cut_tiles(*table.shape):
+            tile = transpose_tile(table[rows])  # (q, tile)
+            missing = np.isnan(tile) if any_missing else None
+            distance = _sum_squared_deviations(tile, mean, scale, log_norm, missing)  # (c, tile)
             if distance.max() == np.inf:
                 raise ValueError("X holds a row so far from the training data that its density is no float; scale X.")
             part = joint[rows]
             part += (level[:, np.newaxis] - distance).T[: part.shape[0]]
 
 
-def _moments(rows: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weighted mean, variance and weight of the present cells of each column of rows (n, q): three of shape (q,).
+def _sum_squared_deviations(
+    tile: np.ndarray, mean: np.ndarray, scale: np.ndarray, log_norm: np.ndarray, missing: np.ndarray | None
+) -> np.ndarray:
+    """Return Σ_j ((x_j - θ)·scale)² for each class and each column of a tile (q, tile): shape (c, tile)."""
+    c = mean.shape[0]
+    squares = np.empty_like(tile)  # (q, tile)
+    distance = np.empty((c, tile.shape[1]))
+    for code in range(c):
+        np.subtract(tile, mean[code, :, np.newaxis], out=squares)
+        squares *= scale[code, :, np.newaxis]
+        squares *= squares
+        if missing is not None:
+            # A missing cell takes back its own normalising term, and so adds nothing.
+            np.copyto(squares, log_norm[code, :, np.newaxis], where=missing)
+        np.add.reduce(squares, axis=0, out=distance[code])
+    return distance
 
-    Overwrites ``rows``.  Cells are taken relative to the column's first, so that a constant column has exactly
-    variance 0 and not a rounding error.
+
+def _compute_moments(rows: np.ndarray, weight: np.ndarray) -> Moments:
+    """Return the moments of the present cells of each column of rows (n, q), which are overwritten.
+
+    Cells are taken relative to the column's first, so that a constant column has variance 0 exactly.
     """
     missing = np.isnan(rows)
-    holes = bool(missing.any())
-    origin = rows[0].copy()
-    if holes:
-        first = np.argmin(missing, axis=0)
-        origin = np.nan_to_num(rows[first, np.arange(rows.shape[1])], nan=0.0)
+    any_missing = bool(missing.any())
+    origin = _find_first_cells(rows, missing) if any_missing else rows[0].copy()  # (q,)
     rows -= origin
-    if holes:
+    mass = np.full(rows.shape[1], weight.sum())  # (q,)
+    if any_missing:
         rows[missing] = 0.0
-    mass = np.full(rows.shape[1], weight.sum()) - (weight @ missing if holes else 0.0)
-    shift = np.divide(weight @ rows, mass, out=np.zeros_like(mass), where=mass > 0)
+        mass -= weight @ missing
+    shift = _divide_or_zero(weight @ rows, mass)  # (q,)
     rows -= shift
-    if holes:
+    if any_missing:
         rows[missing] = 0.0
     rows *= rows
-    return origin + shift, np.divide(weight @ rows, mass, out=np.zeros_like(mass), where=mass > 0), mass
+    var = _divide_or_zero(weight @ rows, mass)
+    return Moments(origin + shift, var, mass)
 
 
-def _pool(mean: np.ndarray, var: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance over all classes, each of shape (q,), from those within the classes (c, q)."""
-    total = mass.sum(axis=0)
-    fraction = np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)  # (c, q)
-    origin = mean[mass.argmax(axis=0), np.arange(mean.shape[1])]
+def _find_first_cells(rows: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    """Return the first present cell of each column of rows (n, q), 0 without any: shape (q,)."""
+    first = np.argmin(missing, axis=0)
+    cells = rows[first, np.arange(rows.shape[1])]
+    return np.nan_to_num(cells, nan=0.0)
+
+
+def _pool_moments(mean: np.ndarray, var: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance over all classes, each of shape (q,), from those within the classes (c, q)."""
+    fraction = _divide_or_zero(mass, mass.sum(axis=0))  # (c, q)
+    origin = mean[mass.argmax(axis=0), np.arange(mean.shape[1])]  # (q,)
     overall = origin + (fraction * (mean - origin)).sum(axis=0)
-    return overall, (fraction * (var + (mean - overall) ** 2)).sum(axis=0)
+    between = (mean - overall) ** 2  # (c, q)
+    return overall, (fraction * (var + between)).sum(axis=0)
+
+
+def _divide_or_zero(numerator: np.ndarray, divisor: np.ndarray) -> np.ndarray:
+    """Return the quotient, of the numerator's shape, and 0 where the divisor is 0."""
+    zeros = np.zeros_like(numerator)
+    quotient: np.ndarray = np.divide(numerator, divisor, out=zeros, where=divisor > 0)
+    return quotient

@@ -1,9 +1,10 @@
-"""Nominal columns of naive Bayes: values are counted within each class, and a table of logarithms is looked up.
+"""Nominal columns of naive Bayes: values are counted within each class, and logarithms are looked up in a table.
 
 P(v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)
 
-The values of all columns stand in one table, column after column, each column's after a place for cells that say
-nothing: the code -1 of an unknown value leads there by itself.  So a tile of rows is counted, or looked up, at once.
+The values of all columns have their places in one table, column after column. In front of each column's values is a
+silent place for the cells that say nothing; the code -1 of an unknown value refers to it of itself. So all columns of a
+tile of rows are counted, or looked up, at once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from bakeoff.learners.base.nominal_columns import UNSEEN
-from bakeoff.learners.naive_bayes.row_tiles import columns_first, tiles
+from bakeoff.learners.naive_bayes.row_tiles import cut_tiles, transpose_tile
 
 
 def count_values(
@@ -35,34 +36,36 @@ def count_values(
     list of q arrays of shape (c, k)
         Weight of the rows.
     """
-    first = _silent_places(sizes)
-    total = np.zeros((int(sizes.sum()) + sizes.size) * c)
-    equal = bool((weight == 1.0).all())  # then rows are counted, which is quicker than adding up weights
-    for rows in tiles(table.shape[0], sizes.size):
-        place = _places(table[rows], first)
-        place *= c
-        place += codes[rows, np.newaxis]
-        weights = None if equal else np.repeat(weight[rows], sizes.size)
-        total += np.bincount(place.ravel(), weights=weights, minlength=total.size)
-    counts = total.reshape(-1, c).T  # (c, places)
-    return [counts[:, start + 1 : start + 1 + k].copy() for start, k in zip(first, sizes, strict=True)]
+    n, q = table.shape
+    silent = _locate_silent_places(sizes)  # (q,)
+    places = int(sizes.sum()) + q
+    total = np.zeros(places * c)
+    unit_weights = bool((weight == 1.0).all())  # counting rows is faster than adding up weights
+    for rows in cut_tiles(n, q):
+        place_and_class = _locate_values(table[rows], silent)  # (tile, q)
+        place_and_class *= c
+        place_and_class += codes[rows, np.newaxis]
+        cell_weight = None if unit_weights else np.repeat(weight[rows], q)
+        total += np.bincount(place_and_class.ravel(), weights=cell_weight, minlength=total.size)
+    counts = total.reshape(places, c).T  # (c, places)
+    return [counts[:, start + 1 : start + 1 + k].copy() for start, k in zip(silent, sizes, strict=True)]
 
 
-def smoothed_log(count: np.ndarray, pseudo_count: np.ndarray) -> np.ndarray:
+def smooth_log_probabilities(count: np.ndarray, pseudo_count: np.ndarray) -> np.ndarray:
     """Return ln P(value | class) of one column, of shape (c, k), from its counts (c, k).
 
-    A class without cells or pseudo-counts takes the fractions over all classes.
+    A class without cells and pseudo-counts takes the fractions over all classes.
     """
-    smoothed = count + pseudo_count
-    silent = ~smoothed.any(axis=1)
-    smoothed[silent] = count.sum(axis=0) if count.any() else 1.0
-    return log(fractions(smoothed))
+    smoothed = count + pseudo_count  # (c, k)
+    empty = ~smoothed.any(axis=1)  # (c,)
+    smoothed[empty] = count.sum(axis=0) if count.any() else 1.0
+    return compute_log(normalize_counts(smoothed))
 
 
-def add_value_evidence(table: np.ndarray, log_prob: list[np.ndarray], joint: np.ndarray) -> None:
+def add_nominal_log_likelihood(table: np.ndarray, log_prob: list[np.ndarray], joint: np.ndarray) -> None:
     """Add Σ_j ln P(x_j | class) to joint of shape (m, c).
 
-    A missing cell, an unknown value, and a value to which every class gives probability 0 say nothing: 0 for all.
+    A missing cell, an unknown value, and a value to which every class gives probability 0 add 0 for all classes.
 
     Parameters
     ----------
@@ -71,40 +74,53 @@ def add_value_evidence(table: np.ndarray, log_prob: list[np.ndarray], joint: np.
     log_prob : list of q arrays of shape (c, k)
     joint : ndarray of shape (m, c)
     """
-    sizes = np.array([part.shape[1] for part in log_prob])
-    first = _silent_places(sizes)
+    sizes = np.array([part.shape[1] for part in log_prob])  # (q,)
+    lookup = _build_lookup(log_prob, sizes)  # (places, c)
+    silent = _locate_silent_places(sizes)
+    m, q = table.shape
     c = joint.shape[1]
-    lookup = np.zeros((int(sizes.sum()) + sizes.size, c))
-    lookup[np.arange(sizes.sum()) + np.repeat(np.arange(sizes.size) + 1, sizes)] = np.concatenate(log_prob, axis=1).T
-    lookup[np.isneginf(lookup).all(axis=1)] = 0.0
-    for rows in tiles(table.shape[0], sizes.size * c):
+    for rows in cut_tiles(m, q * c):
+        places = transpose_tile(_locate_values(table[rows], silent))  # (q, tile)
+        log_likelihood = lookup.take(places, axis=0).sum(axis=0)  # (tile, c)
         part = joint[rows]
-        evidence = lookup.take(columns_first(_places(table[rows], first)), axis=0)  # (q, tile, c)
-        part += evidence.sum(axis=0)[: part.shape[0]]
+        part += log_likelihood[: part.shape[0]]
 
 
-def _silent_places(sizes: np.ndarray) -> np.ndarray:
-    """Return where each column begins in the table of all values: the place of cells that say nothing, (q,)."""
+def _build_lookup(log_prob: list[np.ndarray], sizes: np.ndarray) -> np.ndarray:
+    """Return the table of all places, of shape (places, c): ln P(value | class), and 0 in the silent places."""
+    q = sizes.size
+    values = int(sizes.sum())
+    silent_places_before = np.repeat(np.arange(q) + 1, sizes)  # (values,), each value's column has its own
+    lookup = np.zeros((values + q, log_prob[0].shape[0]))
+    lookup[np.arange(values) + silent_places_before] = np.concatenate(log_prob, axis=1).T
+    impossible = np.isneginf(lookup).all(axis=1)
+    lookup[impossible] = 0.0
+    return lookup
+
+
+def _locate_silent_places(sizes: np.ndarray) -> np.ndarray:
+    """Return where each column begins in the table of all values, with the place of cells that say nothing: (q,)."""
     return np.cumsum(sizes + 1) - (sizes + 1)
 
 
-def _places(cells: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the place of each cell of a tile in the table of all values, of shape (rows, q)."""
+def _locate_values(cells: np.ndarray, silent: np.ndarray) -> np.ndarray:
+    """Return the place of each cell of a tile in the table of all values: shape (tile, q), int."""
     missing = np.isnan(cells)
     if missing.any():
         cells = np.where(missing, UNSEEN, cells)
     place = cells.astype(np.intp)
-    place += first + 1
+    place += silent + 1
     return place
 
 
-def log(probability: np.ndarray) -> np.ndarray:
-    """Natural logarithm, with ln 0 = -inf."""
+def compute_log(probability: np.ndarray) -> np.ndarray:
+    """Return the natural logarithm, with ln 0 = -inf."""
     with np.errstate(divide="ignore"):
         return np.log(probability)
 
 
-def fractions(counts: np.ndarray) -> np.ndarray:
-    """Divide by the sum along the last axis; by the largest first, so that no sum overflows."""
-    scaled = counts / counts.max(axis=-1, keepdims=True, initial=np.finfo(float).tiny)
+def normalize_counts(counts: np.ndarray) -> np.ndarray:
+    """Divide by the sum along the last axis, and by the largest before that, so that no sum overflows."""
+    largest = counts.max(axis=-1, keepdims=True, initial=np.finfo(float).tiny)
+    scaled = counts / largest
     return scaled / scaled.sum(axis=-1, keepdims=True)

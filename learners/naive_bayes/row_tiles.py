@@ -1,24 +1,31 @@
-"""Parts of a table: some of its columns; tiles of rows, so small that passes over them stay in a core's own cache."""
+"""Parts of a table: some of its columns, and tiles of rows that stay in a core's own cache while they are processed."""
 
 from __future__ import annotations
 
 import numpy as np
 
-TILE = 1 << 15
+CELLS_PER_TILE = 1 << 15
 """Cells of a tile: 256 KiB."""
 
 
-def tiles(n: int, width: int) -> list[slice]:
-    """Cut n rows of so many cells into tiles."""
-    step = max(2, TILE // width)
+def cut_tiles(n: int, cells_per_row: int) -> list[slice]:
+    """Return the tiles of n rows."""
+    step = max(2, CELLS_PER_TILE // cells_per_row)
     return [slice(start, start + step) for start in range(0, n, step)]
 
 
-def columns_first(rows: np.ndarray) -> np.ndarray:
-    """Transpose, for long inner loops; a lone row goes twice, since NumPy adds up a single column in another order."""
-    return np.ascontiguousarray((rows if rows.shape[0] > 1 else np.repeat(rows, 2, axis=0)).T)
+def transpose_tile(rows: np.ndarray) -> np.ndarray:
+    """Return the rows as columns, for long inner loops.
+
+    A single row is repeated, because NumPy adds up a single column in another order.
+    """
+    if rows.shape[0] == 1:
+        rows = np.repeat(rows, 2, axis=0)
+    return np.ascontiguousarray(rows.T)
 
 
-def columns_of(X: np.ndarray, columns: list[int] | np.ndarray) -> np.ndarray:
-    """Return these columns, ascending; all of them without a copy."""
-    return X if len(columns) == X.shape[1] else X[:, columns]
+def select_columns(X: np.ndarray, columns: list[int] | np.ndarray) -> np.ndarray:
+    """Return some columns of X, in ascending order; all of them without a copy."""
+    if len(columns) == X.shape[1]:
+        return X
+    return X[:, columns]
