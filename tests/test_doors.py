@@ -6,9 +6,12 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from bakeoff.learners import trees
 
 ROOT = Path(__file__).parents[1]
 LEARNERS = sorted((ROOT / "learners").rglob("*.py"))
@@ -107,6 +110,47 @@ def test_stages_do_not_import_one_another(file: Path) -> None:
 def test_the_pipeline_knows_no_learner_by_name(file: Path) -> None:
     known = {name for name in imports(file) if name.startswith("bakeoff.learners")}
     assert known <= {"bakeoff.learners", "bakeoff.learners.REGISTRY"}
+
+
+@named([file for file in LEARNERS if file.parent.name in ("decision_tree", "random_forest")])
+def test_the_tree_engine_has_one_door(file: Path) -> None:
+    door = {"bakeoff.learners.trees", *(f"bakeoff.learners.trees.{name}" for name in trees.__all__)}
+    assert {name for name in imports(file) if name.startswith("bakeoff.learners.trees")} <= door
+
+
+@pytest.mark.parametrize(
+    "folder", [path.parent for path in LEARNERS if path.name == "__init__.py"], ids=lambda path: path.name
+)
+def test_no_folder_of_learners_holds_a_circle(folder: Path) -> None:
+    TopologicalSorter(imports_between_children(folder)).prepare()  # raises CycleError
+
+
+def test_imports_among_learners_of_trees_point_downwards() -> None:
+    imported = imports_between_children(ROOT / "learners")
+    assert not imported["base"]
+    assert imported["trees"] <= {"base"}
+    assert imported["decision_tree"] <= {"base", "trees"}
+    assert imported["random_forest"] <= {"base", "trees"}
+
+
+def test_the_definitions_stand_apart() -> None:
+    imported = imports_between_children(ROOT / "learners")
+    assert not imported.get("definitions", set())
+    assert not [name for name, others in imported.items() if "definitions" in others]
+
+
+def imports_between_children(folder: Path) -> dict[str, set[str]]:
+    """Return, for each module or folder in a folder of learners, the others in the same folder that it imports."""
+    children = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    package = f"bakeoff.{folder.relative_to(ROOT).as_posix().replace('/', '.')}."
+    found: dict[str, set[str]] = {}
+    for file in sorted(folder.rglob("*.py")):
+        child = file.relative_to(folder).parts[0].removesuffix(".py")
+        if child == "__init__":
+            continue
+        named = {name.removeprefix(package).split(".")[0] for name in imports(file) if name.startswith(package)}
+        found.setdefault(child, set()).update(named & children - {child})
+    return found
 
 
 @named(LEARNERS)

@@ -1,15 +1,12 @@
-"""Decision trees: growing level by level, criteria, pruning, export.
+"""Decision trees of CART, ID3 and C4.5: estimators, and a fitted tree as text, rules or a drawing.
 
-``criteria`` says what a good split is, ``targets`` (``labels``, ``values``) what is summed, ``front`` (``sorting``)
-keeps rows sorted, ``block``, ``numeric``, ``everywhere``, ``squares``, ``counting`` (``scale``), ``nominal`` and
-``search`` find splits, ``growing`` and ``book`` make the tree of ``tree``, ``pruning`` and ``sequence`` cut it back,
-``paths`` takes the trees of many limits from one, ``export`` shows it.
+The trees are grown and pruned in `bakeoff.learners.trees`.
 """
 
 from bakeoff.learners.decision_tree.classifier import DecisionTreeClassifier
 from bakeoff.learners.decision_tree.export import Drawing, draw, export_rules, export_text
 from bakeoff.learners.decision_tree.regressor import DecisionTreeRegressor
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees import Tree
 
 __all__ = [
     "DecisionTreeClassifier",

@@ -13,20 +13,22 @@ B. E. T. H. Twala, M. C. Jones, D. J. Hand, "Good methods for coping with missin
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.decision_tree.base import TreeLearner
-from bakeoff.learners.trees.criteria import CLASSIFICATION
-from bakeoff.learners.trees.pruning.collapsible_tree import PruningStep
-from bakeoff.learners.trees.pruning.pessimistic import prune_pessimistically
-from bakeoff.learners.trees.pruning.reduced_error import count_errors_at_nodes
-from bakeoff.learners.trees.rows.class_target import ClassTarget
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees import (
+    CLASSIFICATION,
+    ClassTarget,
+    NodeLosses,
+    PruningStep,
+    Tree,
+    count_errors_at_nodes,
+    prune_pessimistically,
+)
 
 
 class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
@@ -119,48 +121,24 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         self.nominal_splits = nominal_splits
         self.categorical_features = categorical_features
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        return self._keep(self._full_tree(X, y, sample_weight))
-
-    def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Tree:
+    def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, codes, weight = self._check_fit(X, y, sample_weight)
-        return self._grow(
-            X, ClassTarget(codes, weight, self.classes_.size, self.criterion), CLASSIFICATION[self.criterion]
-        )
-
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """Return ``ccp_alphas`` and the total ``impurities`` of the leaves at each step of cost-complexity pruning.
-
-        Parameters are those of `fit`; the estimator is fitted as well, without pruning.
-        """
-        self.tree_ = self._full_tree(X, y, sample_weight)
-        return self._path(self.tree_)
+        target = ClassTarget(codes, weight, self.classes_.size, self.criterion)
+        return self._grow(X, target, CLASSIFICATION[self.criterion])
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.value[self.tree_.apply(X)]
 
-    def _losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
         codes = np.searchsorted(self.classes_, y)
         codes[codes == self.classes_.size] = 0
-        codes = np.where(self.classes_[codes] == y, codes, -1)
+        codes = np.where(self.classes_[codes] == y, codes, -1)  # (m,), -1 for a class not seen in training
         return count_errors_at_nodes(self.tree_, self.tree_.apply(X), codes, weight)
 
-    def _scores(self, loss: np.ndarray, weight: float) -> np.ndarray:
+    def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return 1 - loss / weight
 
-    def _pessimistic_steps(self, confidence: float) -> list[PruningStep]:
+    def _prune_pessimistically(self, confidence: float) -> list[PruningStep]:
         if not 0 < confidence <= 0.5:
             raise ValueError(f"confidence is {confidence}; it must be above 0 and at most 0.5 (C4.5 takes 0.25).")
         return prune_pessimistically(self.tree_, confidence)

@@ -13,18 +13,14 @@ Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Tree
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.decision_tree.base import TreeLearner
-from bakeoff.learners.trees.criteria import REGRESSION
-from bakeoff.learners.trees.pruning.reduced_error import sum_squares_at_nodes
-from bakeoff.learners.trees.rows.numeric_target import NumericTarget
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees import REGRESSION, NodeLosses, NumericTarget, Tree, sum_squares_at_nodes
 
 
 class DecisionTreeRegressor(Regressor, TreeLearner):
@@ -90,38 +86,15 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         self.nominal_splits = nominal_splits
         self.categorical_features = categorical_features
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        return self._keep(self._full_tree(X, y, sample_weight))
-
-    def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Tree:
+    def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, y, weight = self._check_fit(X, y, sample_weight)
         return self._grow(X, NumericTarget(y, weight), REGRESSION[self.criterion])
-
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """Return ``ccp_alphas`` and the total ``impurities`` of the leaves at each step of cost-complexity pruning.
-
-        Parameters are those of `fit`; the estimator is fitted as well, without pruning.
-        """
-        self.tree_ = self._full_tree(X, y, sample_weight)
-        return self._path(self.tree_)
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.value[self.tree_.apply(X), 0]
 
-    def _losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
         return sum_squares_at_nodes(self.tree_, self.tree_.apply(X), y.astype(np.float64), weight)
 
-    def _scores(self, loss: np.ndarray, weight: float) -> np.ndarray:
+    def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return -loss / weight

@@ -30,15 +30,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner, with_input_tags
 from bakeoff.learners.base.paths import checked_values
-from bakeoff.learners.decision_tree.base import TreeLearner, cut_to_cost, features_to_draw, importances, rows_of
 from bakeoff.learners.random_forest.batch_grower import Plan, grow_trees
 from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree, rows_to_draw
 from bakeoff.learners.random_forest.out_of_bag import OutOfBag, places_given
 from bakeoff.learners.random_forest.predictor import coded, woods
-from bakeoff.learners.trees.criteria import Criterion
-from bakeoff.learners.trees.growing.grower import GrowthLimits
-from bakeoff.learners.trees.rows.target import Target
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees import (
+    TREE_CONSTRAINTS,
+    Criterion,
+    GrowthLimits,
+    Target,
+    Tree,
+    count_categories,
+    derive_limits,
+    prune_to_cost,
+)
 
 
 class Aim(NamedTuple):
@@ -63,7 +68,7 @@ class ForestLearner(Learner):
     """The parameters that `path` takes."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TreeLearner._parameter_constraints,
+        **TREE_CONSTRAINTS,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "feature_subset": [StrOptions({"split", "tree"})],
         "bootstrap": ["boolean"],
@@ -158,12 +163,12 @@ class ForestLearner(Learner):
         aim = self._aim(pool, size)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_estimators)
         generators = [np.random.default_rng(seed) for seed in seeds]
-        n_values = np.array([0 if values is None else len(values) for values in self.categories_])
+        n_values = count_categories(self.categories_)
         plan = Plan(size, self.bootstrap, self.feature_subset == "tree", self._growth(pool, aim, size))
         outside = OutOfBag(pool.weight.size, aim.width)
         self.trees_: list[Tree] = []
         for tree, seen in grow_trees(pool, aim.target, n_values, plan, generators, self.n_jobs):
-            self.trees_.append(cut_to_cost(tree, self.ccp_alpha))
+            self.trees_.append(prune_to_cost(tree, self.ccp_alpha))
             if self.oob_score:
                 outside.add(~seen, self._answers(tree.value)[tree.apply(pool.X[~seen])])
             if len(self.trees_) in sizes:
@@ -173,18 +178,9 @@ class ForestLearner(Learner):
 
     def _growth(self, pool: Pool, aim: Aim, size: int | None) -> GrowthLimits:
         n, d = pool.X.shape
-        n, mass = (n if size is None else size), mass_of_tree(pool, aim.target.weight, size)
-        return GrowthLimits(
-            criterion=aim.criterion,
-            max_depth=np.inf if self.max_depth is None else self.max_depth,
-            min_samples_split=rows_of(self.min_samples_split, n, least=2),
-            min_samples_leaf=rows_of(self.min_samples_leaf, n, least=1),
-            min_weight_leaf=self.min_weight_fraction_leaf * mass,
-            min_impurity_decrease=self.min_impurity_decrease,
-            max_leaf_nodes=np.inf if self.max_leaf_nodes is None else self.max_leaf_nodes,
-            max_features=features_to_draw(self.max_features, d),
-            multiway=self.nominal_splits == "multiway",
-        )
+        drawn_rows = n if size is None else size
+        weight = mass_of_tree(pool, aim.target.weight, size)
+        return derive_limits(self, aim.criterion, drawn_rows, d, weight)
 
     def _mean_answer(self, X: np.ndarray) -> np.ndarray:
         """Return the mean over trees of what they say of rows X (m, d): shape (m, c) or (m, 1)."""
@@ -198,7 +194,7 @@ class ForestLearner(Learner):
     def feature_importances_(self) -> np.ndarray:
         """The mean of the trees' importances, shape (d,); sums to 1, or all 0 without a split."""
         check_is_fitted(self)
-        mean = np.mean([importances(tree, self.n_features_in_) for tree in self.trees_], axis=0)
+        mean = np.mean([tree.compute_feature_importances() for tree in self.trees_], axis=0)
         return mean / mean.sum() if mean.sum() > 0 else mean
 
     def __sklearn_tags__(self) -> Tags:

@@ -15,12 +15,15 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bakeoff.learners import random_forest
 from bakeoff.learners.random_forest.bootstrap import Pool
-from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
-from bakeoff.learners.trees.rows.frontier import Frontier
-from bakeoff.learners.trees.rows.presort import smallest_row_dtype
-from bakeoff.learners.trees.rows.target import Target
-from bakeoff.learners.trees.rows.training_table import TrainingTable
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees import (
+    Frontier,
+    GrowthLimits,
+    Target,
+    TrainingTable,
+    Tree,
+    grow_frontier,
+    smallest_row_dtype,
+)
 
 
 @dataclass

@@ -11,8 +11,7 @@ from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.random_forest.base import Aim, ForestLearner
 from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree
 from bakeoff.learners.random_forest.out_of_bag import spread
-from bakeoff.learners.trees.criteria import CLASSIFICATION
-from bakeoff.learners.trees.rows.class_target import ClassTarget
+from bakeoff.learners.trees import CLASSIFICATION, ClassTarget
 
 
 class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):

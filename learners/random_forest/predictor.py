@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees import Tree
 
 STATES = 1 << 15
 """States that step together: what is known of them stays in cache."""

@@ -11,8 +11,7 @@ from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.random_forest.base import Aim, ForestLearner
 from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree
 from bakeoff.learners.random_forest.out_of_bag import spread
-from bakeoff.learners.trees.criteria import REGRESSION
-from bakeoff.learners.trees.rows.numeric_target import NumericTarget
+from bakeoff.learners.trees import REGRESSION, NumericTarget
 
 
 class RandomForestRegressor(Regressor, ForestLearner):

@@ -1,5 +1,59 @@
-"""The tree engine, which decision trees and random forests share.
+"""The tree engine: how decision trees and random forests are grown and pruned.
+
+Decision trees and forests import the engine's names from here alone.
 
 ``rows`` holds the training rows of a growing tree, ``splitting`` finds the best split of each node, ``growing`` repeats
-that level by level, ``pruning`` cuts a grown tree back, `tree` is the result, and `criteria` says what a good split is.
+that level by level, ``pruning`` collapses nodes of a grown tree. `tree` is the result, `criteria` measures how good a
+split is, and `parameters` are those that all learners of trees share.
 """
+
+from bakeoff.learners.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
+from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier, grow_tree
+from bakeoff.learners.trees.parameters import TREE_CONSTRAINTS, count_categories, derive_limits
+from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
+from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, prune_to_cost
+from bakeoff.learners.trees.pruning.nested_trees import nest_trees
+from bakeoff.learners.trees.pruning.pessimistic import prune_pessimistically
+from bakeoff.learners.trees.pruning.reduced_error import (
+    count_errors_at_nodes,
+    prune_best_first,
+    prune_bottom_up,
+    sum_squares_at_nodes,
+)
+from bakeoff.learners.trees.rows.class_target import ClassTarget
+from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.rows.numeric_target import NumericTarget
+from bakeoff.learners.trees.rows.presort import smallest_row_dtype
+from bakeoff.learners.trees.rows.target import Target
+from bakeoff.learners.trees.rows.training_table import TrainingTable
+from bakeoff.learners.trees.tree import Tree
+
+__all__ = [
+    "CLASSIFICATION",
+    "REGRESSION",
+    "TREE_CONSTRAINTS",
+    "ClassTarget",
+    "Criterion",
+    "Frontier",
+    "GrowthLimits",
+    "NodeLosses",
+    "NumericTarget",
+    "PruningStep",
+    "Target",
+    "TrainingTable",
+    "Tree",
+    "count_categories",
+    "count_errors_at_nodes",
+    "derive_limits",
+    "grow_frontier",
+    "grow_tree",
+    "list_alphas",
+    "list_collapsed_nodes",
+    "nest_trees",
+    "prune_best_first",
+    "prune_bottom_up",
+    "prune_pessimistically",
+    "prune_to_cost",
+    "smallest_row_dtype",
+    "sum_squares_at_nodes",
+]

@@ -1,8 +1,8 @@
-"""A grown tree: flat arrays, one entry a node, and the way of a row down it.
+"""A grown tree: flat arrays with one entry for each node, and the way of a row from the root to its leaf.
 
-Nodes are numbered level by level from the root, 0, and the children of a node stand side by side.  A row stops at a
+Nodes are numbered level by level from the root, 0, and the children of a node stand side by side. A row stops at a
 leaf, or at a node that has no branch for its nominal value: the node's own majority (or mean) is the prediction.
-Cost of `apply`: O(m depth).
+Cost of `Tree.apply`: O(m depth).
 """
 
 from __future__ import annotations
@@ -12,29 +12,32 @@ from itertools import pairwise
 
 import numpy as np
 
-CHUNK = 1 << 15
-"""Rows that descend together: their nodes and cells stay in cache."""
+ROWS_PER_CHUNK = 1 << 15
+"""Rows that descend together: few enough that their nodes and cells stay in cache."""
 
-FEW = 256
-"""So many rows go on to the end of the longest path."""
+MIN_ROWS_TO_COMPACT = 256
+"""Up to this number, rows that have stopped are carried on to the end of the longest path."""
+
+STEPS_PER_COMPACTION = 4
+"""Rows that have stopped are removed once in this number of steps."""
 
 
 @dataclass
 class Tree:
-    """k nodes.
+    """A tree of k nodes, grown on d features.
 
     Attributes
     ----------
     feature : ndarray of shape (k,), int
-        The feature asked; -1 at a leaf.
+        The feature that the node asks for; -1 at a leaf.
     threshold : ndarray of shape (k,)
         x < threshold goes to branch 0, else to branch 1; NaN where the feature is nominal and at leaves.
     missing_branch : ndarray of shape (k,), int
-        Where a missing numeric cell goes: the better side in training, the fuller side if none was missing there.
+        The branch of a missing numeric cell: the better side in training, the fuller side if none was missing there.
     first_child, n_children : ndarray of shape (k,), int
-        Child of branch b is first_child + b; -1 and 0 at leaves.
+        The child of branch b is first_child + b; -1 and 0 at leaves.
     route_start : ndarray of shape (k,), int
-        Of a nominal split, where its entries in ``route`` begin, one for each value and one for missing; else -1.
+        For a nominal split, where its entries in ``route`` begin, one for each value and one for missing; else -1.
     route : ndarray of int
         The branch, or -1 where there is none.
     n_values : ndarray of shape (d,), int
@@ -87,82 +90,118 @@ class Tree:
         """The parent of each node, shape (k,); -1 for the root."""
         parent = np.full(self.node_count, -1)
         inner = np.flatnonzero(~self.is_leaf)
-        # Children stand in the order of their parents only level by level: write each family's range.
-        families = np.repeat(inner, self.n_children[inner])
-        parent[_ranges(self.first_child[inner], self.n_children[inner])] = families
+        # The order of children is that of their parents only within a level, so each family's range is written out.
+        n_children = self.n_children[inner]
+        children = _concatenate_ranges(self.first_child[inner], n_children)
+        parent[children] = np.repeat(inner, n_children)
         return parent
 
     def levels(self) -> list[slice]:
-        """Return the nodes of depth 1, 2, …: nodes are numbered level by level."""
-        bounds = np.searchsorted(self.depth, np.arange(1, self.max_depth + 2))
-        return [slice(a, b) for a, b in pairwise(bounds.tolist())]
+        """Return the nodes of depth 1, 2, …, which stand together."""
+        depths = np.arange(1, self.max_depth + 2)
+        bounds = np.searchsorted(self.depth, depths).tolist()
+        return [slice(first, end) for first, end in pairwise(bounds)]
 
     def children(self, node: int) -> range:
         """Return the children of a node."""
-        return range(self.first_child[node], self.first_child[node] + self.n_children[node])
+        first = self.first_child[node]
+        return range(first, first + self.n_children[node])
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return the node where each row of X (m, d) stops, shape (m,)."""
-        plain = not (self.n_values.any() or np.isnan(X).any())
-        walk = self._walk_numbers if plain else self._walk
+        needs_routes = self.n_values.any() or np.isnan(X).any()
+        descend = self._descend if needs_routes else self._descend_numeric
         X = np.ascontiguousarray(X)
-        parts = [walk(X[first : first + CHUNK]) for first in range(0, max(X.shape[0], 1), CHUNK)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        m = X.shape[0]
+        if m <= ROWS_PER_CHUNK:
+            return descend(X)
+        starts = range(0, m, ROWS_PER_CHUNK)
+        return np.concatenate([descend(X[start : start + ROWS_PER_CHUNK]) for start in starts])
 
-    def _walk_numbers(self, X: np.ndarray) -> np.ndarray:
-        """All rows take a step at once; at a leaf no cell is >= NaN, whatever is asked, and the child is the leaf."""
+    def _descend_numeric(self, X: np.ndarray) -> np.ndarray:
+        """Descend where all features are numeric and no cell is missing: all rows take each step together."""
+        m, d = X.shape
         leaf = self.is_leaf
-        child = np.where(leaf, np.arange(leaf.size), self.first_child)
-        cells, base = X.ravel(), np.arange(X.shape[0]) * X.shape[1]
-        node = np.zeros(X.shape[0], dtype=np.intp)
-        stop, rows = node, np.arange(X.shape[0])
+        # A leaf is its own child: no cell is >= NaN, whichever feature is compared, so that a row stays there.
+        child = np.where(leaf, np.arange(leaf.size), self.first_child)  # (k,)
+        cells = X.ravel()
+        first_cell = np.arange(m) * d  # (m,), where each row begins
+        rows = np.arange(m)
+        stop = np.zeros(m, dtype=np.intp)
+        node = stop
         for step in range(1, self.max_depth + 1):
-            right = cells.take(base + self.feature.take(node)) >= self.threshold.take(node)
+            goes_right = cells.take(first_cell + self.feature.take(node)) >= self.threshold.take(node)
             node = child.take(node)
-            node += right
-            if rows.size > FEW and step % 4 == 0:  # let go of the rows that have arrived
-                on = np.flatnonzero(~leaf.take(node))
+            node += goes_right
+            if rows.size > MIN_ROWS_TO_COMPACT and step % STEPS_PER_COMPACTION == 0:
+                # Rows that have reached a leaf would only cost time from here on.
                 stop[rows] = node
-                rows, base, node = rows.take(on), base.take(on), node.take(on)
+                moving = np.flatnonzero(~leaf.take(node))
+                rows = rows.take(moving)
+                first_cell = first_cell.take(moving)
+                node = node.take(moving)
         stop[rows] = node
         return stop
 
-    def _walk(self, X: np.ndarray) -> np.ndarray:
-        stop = np.zeros(X.shape[0], dtype=np.intp)
-        rows = np.arange(X.shape[0]) if self.feature[0] >= 0 else np.empty(0, dtype=np.intp)
+    def _descend(self, X: np.ndarray) -> np.ndarray:
+        """Descend with any features: only the rows that still move take each step."""
+        m = X.shape[0]
+        stop = np.zeros(m, dtype=np.intp)
+        rows = np.arange(m) if self.feature[0] >= 0 else np.empty(0, dtype=np.intp)
         while rows.size:
             node = stop[rows]
-            branch = self._branch(node, X[rows, self.feature[node]])
-            on = branch >= 0
-            rows, child = rows[on], (self.first_child[node] + branch)[on]
+            branch = self._find_branch(node, X[rows, self.feature[node]])
+            # A row whose nominal value has no branch stays where it is.
+            has_branch = branch >= 0
+            rows = rows[has_branch]
+            child = (self.first_child[node] + branch)[has_branch]
             stop[rows] = child
             rows = rows[self.feature[child] >= 0]
         return stop
 
-    def _branch(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        missing = np.isnan(cell)
-        branch = np.where(missing, self.missing_branch[node], cell >= self.threshold[node])
+    def _find_branch(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
+        """Return the branch that each cell (r,) takes at its inner node (r,), -1 where there is none: (r,)."""
+        is_missing = np.isnan(cell)
+        branch = np.where(is_missing, self.missing_branch[node], cell >= self.threshold[node])
         nominal = np.flatnonzero(self.route_start[node] >= 0)
         at = node[nominal]
         n_values = self.n_values[self.feature[at]]
-        code = np.where(missing[nominal], n_values, cell[nominal]).astype(np.intp)
-        known = (code >= 0) & (code <= n_values)
-        route = self.route[self.route_start[at] + np.where(known, code, 0)]
-        branch[nominal] = np.where(known, route, -1)
+        # The code of a missing cell is the number of values; values not seen in training have no code.
+        code = np.where(is_missing[nominal], n_values, cell[nominal]).astype(np.intp)
+        is_known = (code >= 0) & (code <= n_values)
+        route = self.route[self.route_start[at] + np.where(is_known, code, 0)]
+        branch[nominal] = np.where(is_known, route, -1)
         return branch
 
     def sum_over_subtrees(self, at_nodes: np.ndarray) -> np.ndarray:
-        """Add to each node what stands at all nodes below it: (k,) or (k, r), same shape."""
+        """Add to the entry of each node those of all nodes below it: (k,) or (k, r), same shape."""
         total = at_nodes.copy()
         parent = self.parent
-        for here in reversed(self.levels()):
-            np.add.at(total, parent[here], total[here])
+        for level in reversed(self.levels()):
+            np.add.at(total, parent[level], total[level])
         return total
+
+    def compute_feature_importances(self) -> np.ndarray:
+        """Return the share of each feature in the weighted decrease of impurity: (d,), sums to 1, or all 0 without.
+
+        The decrease at a node is its weight times its impurity, less the same of its children.
+        """
+        d = self.n_values.size
+        # Impurities relative to the root's: those of targets may be beyond the range of floats when multiplied.
+        scale = self.impurity[0] if self.impurity[0] > 0 else 1.0
+        weighted = self.impurity / scale * self.weighted_n_node_samples  # (k,)
+        parent = np.maximum(self.parent, 0)
+        of_children = np.bincount(parent[1:], weights=weighted[1:], minlength=self.node_count)
+        inner = ~self.is_leaf
+        decrease = (weighted - of_children)[inner]
+        importances = np.bincount(self.feature[inner], weights=decrease, minlength=d)
+        return importances / importances.sum() if importances.sum() > 0 else importances
 
     def cut_at_depth(self, depth: float) -> Tree:
         """Return a copy of the nodes of at most this depth; the arrays of routes and values are shared."""
         k = int(np.searchsorted(self.depth, depth, side="right"))
-        tree = replace(self, **{name: getattr(self, name)[:k].copy() for name in NODE_FIELDS})
+        copies = {name: getattr(self, name)[:k].copy() for name in NODE_FIELDS}
+        tree = replace(self, **copies)
         tree._make_leaves(np.flatnonzero(tree.depth == depth))
         return tree
 
@@ -174,31 +213,38 @@ class Tree:
         return tree
 
     def _make_leaves(self, nodes: np.ndarray) -> None:
-        self.feature[nodes], self.first_child[nodes], self.n_children[nodes] = -1, -1, 0
-        self.threshold[nodes], self.route_start[nodes] = np.nan, -1
-        self.missing_branch[nodes], self.gain[nodes] = 0, 0
+        self.feature[nodes] = -1
+        self.threshold[nodes] = np.nan
+        self.missing_branch[nodes] = 0
+        self.first_child[nodes] = -1
+        self.n_children[nodes] = 0
+        self.route_start[nodes] = -1
+        self.gain[nodes] = 0
 
     def collapse(self, nodes: np.ndarray) -> None:
-        """Make leaves of the given nodes, in place: what is below them goes, and the rest moves together."""
-        gone = np.zeros(self.node_count, dtype=bool)
-        gone[nodes] = True
+        """Make leaves of the given nodes, in place: the nodes below them are removed, and the others renumbered."""
+        is_collapsed = np.zeros(self.node_count, dtype=bool)
+        is_collapsed[nodes] = True
+        is_removed = np.zeros(self.node_count, dtype=bool)
         parent = self.parent
-        removed = np.zeros(self.node_count, dtype=bool)
-        for here in self.levels():
-            removed[here] = gone[parent[here]] | removed[parent[here]]
-        self._make_leaves(gone)
-        kept = ~removed
-        position = np.cumsum(kept) - 1
+        # From the top down: a node goes if its parent is collapsed, or goes.
+        for level in self.levels():
+            above = parent[level]
+            is_removed[level] = is_collapsed[above] | is_removed[above]
+        self._make_leaves(is_collapsed)
+        is_kept = ~is_removed
+        new_number = np.cumsum(is_kept) - 1  # (k,)
         for name in NODE_FIELDS:
-            setattr(self, name, getattr(self, name)[kept])
+            setattr(self, name, getattr(self, name)[is_kept])
         inner = ~self.is_leaf
-        self.first_child[inner] = position[self.first_child[inner]]
+        self.first_child[inner] = new_number[self.first_child[inner]]
 
 
 NODE_FIELDS = [field.name for field in fields(Tree) if field.name not in {"route", "n_values"}]
+"""The attributes of a tree that have an entry for each node."""
 
 
-def _ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+def _concatenate_ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     """Concatenate start_i, start_i + 1, …, start_i + length_i - 1 over all i."""
     offset = np.cumsum(length) - length
     return np.arange(length.sum()) + np.repeat(start - offset, length)

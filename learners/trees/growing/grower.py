@@ -1,12 +1,16 @@
-"""Growing: recursive splitting (Split(R, T) of the lectures), with the recursion turned into levels.
+"""Growing a tree: recursive binary splitting, Split(R, T) of the lectures, with the recursion turned into a loop.
 
-All nodes of a level are split at once: the best cut of each, then the rows of each into its branches, then the next
-level; a node stays a leaf if it is pure, if a limit forbids to split it, or if no cut is left.  A frontier may hold the
-roots of several trees, which then grow side by side.
+Split(R, T) takes a region R and its training rows T, finds the feature and threshold of largest gain, and calls itself
+for both parts. Here each turn of the loop does that for all open nodes of a level at once (R is a node, T its rows):
 
-Best-first growth (``max_leaf_nodes``) needs no other order: a node's split depends on its rows alone, so the best-first
-tree is the level-wise tree cut back to the splits that a heap would have made first.  After each level those that
-could not be among them any more are dropped, so no more is grown than is needed.
+    find the best split of each open node  ->  drop weak ones  ->  partition the rows  ->  add the child nodes
+
+A node stays a leaf if it is pure, if a limit forbids to split it, or if it has no split. A frontier may hold the roots
+of several trees, which then grow side by side.
+
+Best-first growth (``max_leaf_nodes``) needs no other order: the split of a node depends on its rows alone, so that the
+best-first tree is the level-wise tree cut back to the splits that come first in best-first order. Nodes that can no
+longer be among them are not split any further.
 
 Cost: O(n d log n) to sort, then O(n d c) per level.
 """
@@ -19,31 +23,40 @@ import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
-from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.rows.frontier import Frontier, group_by_branch
+from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.splitting.splits import BranchLimits, Splits
-from bakeoff.learners.trees.splitting.splitter import find_best_splits, partition_rows
+from bakeoff.learners.trees.splitting.splitter import Partition, find_best_splits, partition_rows
 from bakeoff.learners.trees.tree import Tree
 
-KEPT = 4_000_000
-"""Bytes. When a block of this size is freed, C's allocator (glibc) begins to keep what is freed for the next array, up
-to twice as much.  Before that it gives larger arrays back to the system, and each of their pages costs a fault when it
-is asked for again: at every step of every level, which could take as long as all that is done with them."""
+KEPT_BYTES = 4_000_000
+"""When a block of this size is freed, C's allocator (glibc) begins to keep freed memory for the next array, up to twice
+as much. Before that it returns larger arrays to the system, and each of their pages costs a fault when it is asked for
+again: at every step of every level, which could take as long as all the computing."""
 
 
 @dataclass
 class GrowthLimits:
-    """When a node may be split, and what it may ask.
+    """The limits that keep a node from being split, and the splits that it may choose from.
 
     Attributes
     ----------
+    criterion : Criterion
+    max_depth : float
+    min_samples_split, min_samples_leaf : int
     min_weight_leaf : float
         In the unit of the sample weights.
+    min_impurity_decrease : float
+        A fraction of the root's weight times a decrease of impurity.
+    max_leaf_nodes : float
     max_features : int
-        Features drawn for each node; all d of them, without drawing, if there is no generator.
+        The number of features that each node draws; without generators a node tries all d features.
     generators : list of Generator
         One for each tree.
     subsets : list of ndarray of shape (max_features,)
-        Instead: the features, ascending, that each tree may ask.
+        Instead of generators: for each tree the features, ascending, that all its nodes try.
+    multiway : bool
+        Whether a nominal split has a branch for each value, rather than two.
     """
 
     criterion: Criterion
@@ -59,13 +72,35 @@ class GrowthLimits:
     multiway: bool = True
 
 
+def grow_tree(X: np.ndarray, target: Target, n_values: np.ndarray, limits: GrowthLimits) -> Tree:
+    """Grow one tree on all rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Nominal cells are codes, missing cells NaN.
+    target : Target
+        Of these rows.
+    n_values : ndarray of shape (d,)
+        The number of values of each nominal feature; 0 for a numeric one.
+    limits : GrowthLimits
+
+    Returns
+    -------
+    Tree
+    """
+    draws_features = len(limits.generators) > 0
+    frontier = Frontier.from_rows(X, n_values > 0, target, draws_features=draws_features)
+    return grow_frontier(frontier, n_values, limits)[0]
+
+
 def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits) -> list[Tree]:
     """Grow a tree from every root of the frontier.
 
     Parameters
     ----------
     frontier : Frontier
-        n rows; its m nodes are the roots.
+        Its m nodes are the roots.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
     limits : GrowthLimits
@@ -74,69 +109,72 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
     -------
     list of m Tree
     """
-    np.empty(KEPT, dtype=np.uint8)  # freed at once
-    rows = frontier.order[0].astype(np.intp)
-    node = frontier.node_of_position
-    roots = np.arange(frontier.n_positions.size)
-    stats, addends = frontier.target.compute_stats(rows, node, frontier.n_positions)
-    frontier.target.store_addends(rows, addends)
-    level = Level(roots, roots, np.zeros_like(roots), stats)
-    builder = TreeBuilder(n_values, frontier.target, level)
-    while to_split := np.count_nonzero(open_nodes := _mark_open_nodes(level, limits, builder.depth)):
-        branch = np.where(open_nodes, level.branch, -1).take(node)
-        if to_split < level.number.size:
-            on = (branch >= 0).nonzero()[0]
-            rows, branch, level = rows.take(on), branch.take(on), level.take(open_nodes.nonzero()[0])
-        frontier = frontier.make_next_level(rows, branch, level.tree, level.stats)
-        splits = _find_best_splits(frontier, level, limits)
-        splits = _drop_weak_splits(splits, frontier, level, limits, builder)
+    np.empty(KEPT_BYTES, dtype=np.uint8)  # freed at once
+    builder = TreeBuilder(n_values, frontier.target)
+    level = builder.add_roots(frontier)
+    while True:
+        level = _keep_open_nodes(level, limits, builder.depth)
+        if level.number.size == 0:
+            break
+        frontier = _gather_rows(frontier, level)
+        splits = _choose_splits(frontier, level, limits)
+        splits = _drop_weak_splits(splits, frontier, level, limits, builder.root_weight)
         partition = partition_rows(frontier, splits)
         builder.add_splits(level, splits, partition)
         if np.isfinite(limits.max_leaf_nodes):
-            partition = partition.keep_splits(
-                builder.mark_best_first(limits.max_leaf_nodes)[level.number], frontier.node_of_position
-            )
+            is_made = builder.mark_best_first(limits.max_leaf_nodes)
+            partition = partition.keep_splits(is_made[level.number], frontier.node_of_position)
         if not partition.n_branches.any():
             break
-        level, rows, node = builder.add_nodes(frontier, level, partition)
+        rows = _group_rows_by_child(frontier, partition)
+        level = builder.add_nodes(level, partition, rows)
     return builder.finish_trees(limits.max_leaf_nodes)
 
 
-def _mark_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> np.ndarray:
+def _keep_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> Level:
+    """Return the nodes of a level that the limits allow to split."""
     if depth >= limits.max_depth:
-        return np.zeros(level.number.size, dtype=bool)
-    enough = level.stats.n_rows >= max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
-    enough &= ~level.stats.pure
-    return enough & (level.stats.weight >= 2 * limits.min_weight_leaf) if limits.min_weight_leaf > 0 else enough
+        return level.select_nodes(np.zeros(level.number.size, dtype=bool))
+    stats = level.stats
+    min_rows = max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
+    is_open = stats.n_rows >= min_rows
+    is_open &= ~stats.pure
+    if limits.min_weight_leaf > 0:
+        is_open &= stats.weight >= 2 * limits.min_weight_leaf
+    return level.select_nodes(is_open)
 
 
-def _branch_limits(frontier: Frontier, limits: GrowthLimits) -> BranchLimits:
-    rows, weight = limits.min_samples_leaf, limits.min_weight_leaf * frontier.target.fixed_point_scale
-    return (
-        BranchLimits(1, max(weight, rows if rows > 1 else 0))
-        if frontier.target.weights_are_counts
-        else BranchLimits(rows, weight)
-    )
+def _gather_rows(frontier: Frontier, level: Level) -> Frontier:
+    """Return the frontier of the rows of a level, given the frontier of the level above."""
+    branch_of_row = level.branch.repeat(level.stats.n_positions)  # (n,)
+    return frontier.make_next_level(level.rows, branch_of_row, level.tree, level.stats)
 
 
-def _find_best_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
-    """Find every node's best split; where none of the drawn features splits a node, draw more."""
-    branch_limits = _branch_limits(frontier, limits)
-    d, m = frontier.table.columns.shape[0], level.number.size
+def _choose_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
+    """Find the best split of every node, over all features, its tree's subset, or features drawn for the node."""
+    if limits.generators:
+        return _split_on_drawn_features(frontier, level, limits)
     if limits.subsets:
-        features = np.stack(limits.subsets)[level.tree].T
-        return find_best_splits(frontier, features, limits.criterion, branch_limits, multiway=limits.multiway)
-    if not limits.generators:
-        return find_best_splits(
-            frontier, np.arange(d)[:, None], limits.criterion, branch_limits, multiway=limits.multiway
-        )
-    drawn = _draw_features(level, limits, d)
+        features = np.stack(limits.subsets)[level.tree].T  # (b, m)
+    else:
+        d = frontier.table.columns.shape[0]
+        features = np.arange(d)[:, None]  # (d, 1)
+    branch_limits = _derive_branch_limits(frontier, limits)
+    return find_best_splits(frontier, features, limits.criterion, branch_limits, multiway=limits.multiway)
+
+
+def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
+    """Find the best split of every node over features drawn for it; where none of them splits a node, draw more."""
+    d = frontier.table.columns.shape[0]
+    m = level.number.size
+    branch_limits = _derive_branch_limits(frontier, limits)
+    draws = _draw_numbers(level, limits, d)
     splits = Splits.none(m)
     pending = np.arange(m)
-    for first in range(0, d, limits.max_features):
-        here = frontier if pending.size == m else frontier.select_nodes(pending)
-        features = _next_features(drawn[pending], first, limits.max_features)
-        found = find_best_splits(here, features, limits.criterion, branch_limits, multiway=limits.multiway)
+    for n_tried in range(0, d, limits.max_features):
+        part = frontier if pending.size == m else frontier.select_nodes(pending)
+        features = draw_features(draws[pending], n_tried, limits.max_features)
+        found = find_best_splits(part, features, limits.criterion, branch_limits, multiway=limits.multiway)
         splits.put(pending, found)
         pending = np.flatnonzero(splits.feature < 0)
         if pending.size == 0:
@@ -144,37 +182,70 @@ def _find_best_splits(frontier: Frontier, level: Level, limits: GrowthLimits) ->
     return splits
 
 
-def _draw_features(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
-    """Draw a number for each node and feature (m, d), every tree with its own generator: the lowest are looked at."""
+def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
+    """Draw a random number for each of m nodes and d features, every tree with its own generator: (m, d)."""
     by_tree = np.argsort(level.tree, kind="stable")
-    nodes = np.bincount(level.tree, minlength=len(limits.generators)).tolist()
-    numbers = [g.random((m, d), np.float32) for g, m in zip(limits.generators, nodes, strict=True)]
-    drawn = np.empty((level.tree.size, d), dtype=np.float32)
-    drawn[by_tree] = np.concatenate(numbers)
-    return drawn
+    n_nodes = np.bincount(level.tree, minlength=len(limits.generators)).tolist()
+    of_trees = zip(limits.generators, n_nodes, strict=True)
+    draws = np.empty((level.tree.size, d), dtype=np.float32)
+    draws[by_tree] = np.concatenate([generator.random((m, d), np.float32) for generator, m in of_trees])
+    return draws
 
 
-def _next_features(drawn: np.ndarray, first: int, count: int) -> np.ndarray:
-    """Return the features of the lowest numbers (m, d) but ``first``, up to ``count`` of them, ascending: (b, m)."""
-    last = min(first + count, drawn.shape[1])
-    if first == 0 and last < drawn.shape[1]:
-        chosen = np.argpartition(drawn, last - 1, axis=1)[:, :last]
+def draw_features(draws: np.ndarray, n_tried: int, count: int) -> np.ndarray:
+    """Return the features of the lowest random numbers of each node.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (m, d)
+    n_tried : int
+        The number of features, those of the very lowest numbers, that have been tried before.
+    count : int
+        How many features to return, at most.
+
+    Returns
+    -------
+    ndarray of shape (b, m), int
+        Ascending for each node.
+    """
+    d = draws.shape[1]
+    end = min(n_tried + count, d)
+    if n_tried == 0 and end < d:
+        chosen = np.argpartition(draws, end - 1, axis=1)[:, :end]  # cheaper than sorting
     else:
-        chosen = np.argsort(drawn, axis=1)[:, first:last]
+        chosen = np.argsort(draws, axis=1)[:, n_tried:end]
     return np.ascontiguousarray(np.sort(chosen, axis=1).T)
 
 
 def _drop_weak_splits(
-    splits: Splits, frontier: Frontier, level: Level, limits: GrowthLimits, builder: TreeBuilder
+    splits: Splits, frontier: Frontier, level: Level, limits: GrowthLimits, root_weight: np.ndarray
 ) -> Splits:
-    """Return splits that gain enough, their gains in the unit of the impurity times the node's weight."""
-    stats = level.stats
-    gain = np.where(splits.feature >= 0, splits.gain, 0.0)
+    """Return the splits that gain enough; their gains become decreases of impurity times the node's weight."""
+    is_kept = splits.feature >= 0  # (m,)
+    gain = np.where(is_kept, splits.gain, 0.0)
     gain *= limits.criterion.gain_unit(frontier.node_weights)
-    gain *= stats.gain_unit
-    gain *= stats.weight
-    kept = splits.feature >= 0
-    if limits.min_impurity_decrease > 0:  # a gain equal to the limit but for rounding is enough
-        fall = gain / builder.root_weight[level.tree] + np.finfo(np.float64).eps
-        kept &= fall >= limits.min_impurity_decrease
-    return splits.with_gain(gain, kept)
+    gain *= level.stats.gain_unit
+    gain *= level.stats.weight
+    if limits.min_impurity_decrease > 0:
+        # A gain that equals the limit but for rounding is enough.
+        decrease = gain / root_weight[level.tree] + np.finfo(np.float64).eps
+        is_kept &= decrease >= limits.min_impurity_decrease
+    return splits.with_gain(gain, is_kept)
+
+
+def _derive_branch_limits(frontier: Frontier, limits: GrowthLimits) -> BranchLimits:
+    """Return what each branch of a split must hold, in the unit of the frontier's sums."""
+    min_rows = limits.min_samples_leaf
+    min_weight = limits.min_weight_leaf * frontier.target.fixed_point_scale
+    if not frontier.target.weights_are_counts:
+        return BranchLimits(min_rows, min_weight)
+    # A weight is a number of rows, so that one limit of weight serves both.
+    least_count = min_rows if min_rows > 1 else 0
+    return BranchLimits(1, max(min_weight, least_count))
+
+
+def _group_rows_by_child(frontier: Frontier, partition: Partition) -> np.ndarray:
+    """Return the rows of all children, by branch and within a branch by parent: shape (n,)."""
+    widest = int(partition.n_branches.max())
+    rows = group_by_branch(frontier.order[:1], partition.branch[None, :], widest)[0]
+    return rows.astype(np.intp, copy=False)

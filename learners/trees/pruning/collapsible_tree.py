@@ -1,8 +1,8 @@
-"""Pruning one node after another: at each step the inner node of smallest cost becomes a leaf.
+"""A tree that loses subtrees one after another, with its loss, leaves and depth kept up to date.
 
-Removing the subtree below a node changes the losses below it and below its ancestors, and nothing else.  So a heap
-holds every inner node under its present cost; when an ancestor's cost changes it is put in again, and the old entry is
-skipped when it comes up.  Cost: O(k log k · depth) for k nodes, in practice O(k log k).
+To collapse a node changes the losses below it and of its ancestors, and no others.  So a heap holds every inner node
+under its present cost; when the cost of an ancestor changes, the ancestor is pushed again, and its old entry is skipped
+when it is popped.  Cost: O(k log k · depth) for k nodes, in practice O(k log k).
 """
 
 from __future__ import annotations
@@ -16,8 +16,23 @@ import numpy as np
 from bakeoff.learners.trees.tree import Tree
 
 
+class NodeLosses(NamedTuple):
+    """The loss on some rows at each of k nodes.
+
+    Attributes
+    ----------
+    as_leaf : ndarray of shape (k,)
+        The loss of the node if it were a leaf.
+    of_subtree : ndarray of shape (k,)
+        The loss of the subtree at the node; at a leaf the same.
+    """
+
+    as_leaf: np.ndarray
+    of_subtree: np.ndarray
+
+
 class PruningStep(NamedTuple):
-    """One removal: the node, its cost, and leaves, depth and loss of the whole tree after it."""
+    """One collapse: the node (-1 for the unpruned tree), its cost, and leaves, depth and loss of the tree after it."""
 
     node: int
     cost: float
@@ -27,75 +42,110 @@ class PruningStep(NamedTuple):
 
 
 class CollapsibleTree:
-    """A tree that loses subtrees, with its loss, leaves and depth kept up to date.
+    """A tree under pruning.
 
     Parameters
     ----------
     tree : Tree
-    as_leaf : ndarray of shape (k,)
-        The loss at each node if it were a leaf.
-    below : ndarray of shape (k,)
-        The loss of the subtree at each node (at a leaf: the same).
+        It is read, not changed.
+    losses : NodeLosses
+
+    Attributes
+    ----------
+    steps : list of PruningStep
+        The unpruned tree, then every collapse so far.
+    is_inner : list of k bool
+        Whether each node still has a subtree.
+    as_leaf, of_subtree : list of k float
+        The losses as in `NodeLosses`, of the tree as it now is.
+    leaves : list of k int
+        The number of leaves of the subtree at each node.
+    depth : int
+        The depth of the whole tree.
     """
 
-    def __init__(self, tree: Tree, as_leaf: np.ndarray, below: np.ndarray) -> None:
-        self.tree = tree
-        self.as_leaf: list[float] = as_leaf.tolist()
-        self.below: list[float] = below.tolist()
+    def __init__(self, tree: Tree, losses: NodeLosses) -> None:
+        # Lists: steps go node by node, where Python's own numbers are faster than NumPy's.
+        self.as_leaf: list[float] = losses.as_leaf.tolist()
+        self.of_subtree: list[float] = losses.of_subtree.tolist()
         self.leaves: list[int] = tree.sum_over_subtrees(tree.is_leaf.astype(np.intp)).tolist()
-        self.inner: list[bool] = (~tree.is_leaf).tolist()
-        self.parent: list[int] = tree.parent.tolist()
-        self._first: list[int] = tree.first_child.tolist()
-        self._count: list[int] = tree.n_children.tolist()
-        self._depth: list[int] = tree.depth.tolist()
-        self._leaves_at = np.bincount(tree.depth[tree.is_leaf], minlength=tree.max_depth + 1).tolist()
+        self.is_inner: list[bool] = (~tree.is_leaf).tolist()
         self.depth = tree.max_depth
+        self._parent: list[int] = tree.parent.tolist()
+        self._first_child: list[int] = tree.first_child.tolist()
+        self._n_children: list[int] = tree.n_children.tolist()
+        self._depth: list[int] = tree.depth.tolist()
+        depth_of_leaves = tree.depth[tree.is_leaf]
+        self._leaves_at_depth: list[int] = np.bincount(depth_of_leaves, minlength=tree.max_depth + 1).tolist()
+        self.steps = [PruningStep(-1, 0.0, self.leaves[0], self.depth, self.of_subtree[0])]
 
-    def collapse(self, node: int, cost: float) -> PruningStep:
-        """Make a leaf of the node."""
-        saved, fewer = self.as_leaf[node] - self.below[node], self.leaves[node] - 1
+    def loss_increase(self, node: int) -> float:
+        """Return by how much the loss of the tree grows if the node becomes a leaf."""
+        return self.as_leaf[node] - self.of_subtree[node]
+
+    def collapse(self, node: int, cost: float) -> None:
+        """Make a leaf of an inner node, and append the step."""
+        increase = self.loss_increase(node)
+        fewer_leaves = self.leaves[node] - 1
+        self._remove_subtree(node)
+        self.of_subtree[node] = self.as_leaf[node]
+        self.leaves[node] = 1
+        for above in self._ancestors(node):
+            self.of_subtree[above] += increase
+            self.leaves[above] -= fewer_leaves
+        self.steps.append(PruningStep(node, cost, self.leaves[0], self.depth, self.of_subtree[0]))
+
+    def _remove_subtree(self, node: int) -> None:
+        """Take the leaves below a node out of the counts by depth, and count the node as a leaf."""
         stack = [node]
-        while stack:  # every node disappears once in all
+        while stack:  # over all collapses, every node is removed at most once
             below = stack.pop()
-            if self.inner[below]:
-                self.inner[below] = False
-                stack.extend(range(self._first[below], self._first[below] + self._count[below]))
+            if self.is_inner[below]:
+                self.is_inner[below] = False
+                first = self._first_child[below]
+                stack.extend(range(first, first + self._n_children[below]))
             else:
-                self._leaves_at[self._depth[below]] -= 1
-            self._count[below] = 0
-        self._leaves_at[self._depth[node]] += 1
-        while self._leaves_at[self.depth] == 0:
+                self._leaves_at_depth[self._depth[below]] -= 1
+            self._n_children[below] = 0
+        self._leaves_at_depth[self._depth[node]] += 1
+        while self._leaves_at_depth[self.depth] == 0:
             self.depth -= 1
-        self.below[node], self.leaves[node] = self.as_leaf[node], 1
-        above = self.parent[node]
+
+    def _ancestors(self, node: int) -> Iterator[int]:
+        above = self._parent[node]
         while above >= 0:
-            self.below[above] += saved
-            self.leaves[above] -= fewer
-            above = self.parent[above]
-        return PruningStep(node, cost, self.leaves[0], self.depth, self.below[0])
+            yield above
+            above = self._parent[above]
+
+    def collapse_cheapest_first(self, cost: Callable[[float, int], float], limit: float) -> None:
+        """Collapse the inner node of smallest cost until all costs exceed the limit.
+
+        Of equal costs the node of lowest number is first, which is nearest to the root and leftmost.
+
+        Parameters
+        ----------
+        cost : callable
+            The cost of a collapse, given the increase of the loss and the number of leaves of the subtree.
+        limit : float
+        """
+
+        def present_cost(node: int) -> float:
+            return cost(self.loss_increase(node), self.leaves[node])
+
+        heap = [(present_cost(node), node) for node in range(len(self.is_inner)) if self.is_inner[node]]
+        heapq.heapify(heap)
+        while heap:
+            cheapest, node = heapq.heappop(heap)
+            # The node is gone, or its cost has changed since, and a later entry holds the present one.
+            if not self.is_inner[node] or cheapest != present_cost(node):
+                continue
+            if cheapest > limit:
+                return
+            self.collapse(node, cheapest)
+            for above in self._ancestors(node):
+                heapq.heappush(heap, (present_cost(above), above))
 
 
-def collapse_cheapest_first(
-    state: CollapsibleTree, cost: Callable[[float, int], float], limit: float
-) -> Iterator[PruningStep]:
-    """Collapse the inner node of smallest cost(growth of loss, leaves of its subtree) until all costs exceed the limit.
-
-    Of equal costs the node of lowest number, which is nearest to the root and leftmost.
-    """
-
-    def present(node: int) -> float:
-        return cost(state.as_leaf[node] - state.below[node], state.leaves[node])
-
-    heap = [(present(node), node) for node in range(len(state.inner)) if state.inner[node]]
-    heapq.heapify(heap)
-    while heap:
-        price, node = heapq.heappop(heap)
-        if not state.inner[node] or price != present(node):
-            continue
-        if price > limit:
-            return
-        yield state.collapse(node, price)
-        above = state.parent[node]
-        while above >= 0:
-            heapq.heappush(heap, (present(above), above))
-            above = state.parent[above]
+def list_collapsed_nodes(steps: list[PruningStep]) -> np.ndarray:
+    """Return the nodes that the steps have collapsed, in their order: shape (s,)."""
+    return np.array([step.node for step in steps if step.node >= 0], dtype=np.intp)

@@ -1,62 +1,75 @@
-"""Trees within trees: what one growth tells of every smaller limit.
+"""Nested trees: the tree of every smaller limit is a part of the tree grown with the widest.
 
-Depth: the nodes down to depth D are the tree that would have been grown with ``max_depth=D``.  Leaves: best-first
-growth makes its splits in an order that does not depend on where it stops.  Cost-complexity: removals for a larger
-alpha begin with those for a smaller one (Breiman et al. 1984, theorem 3.10).  So a tree for every value of one of these
+Depth: the nodes of depth D at most are the tree that would have been grown with ``max_depth=D``. Leaves: best-first
+growth makes its splits in an order that does not depend on where it stops. Cost-complexity: collapses for a larger
+alpha begin with those for a smaller one (Breiman et al. 1984, theorem 3.10). So a tree for every value of one of these
 parameters costs one growth, and O(k) for each value besides.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from bakeoff.learners.trees.best_first import order_best_first
+from bakeoff.learners.trees.pruning.collapsible_tree import list_collapsed_nodes
 from bakeoff.learners.trees.pruning.cost_complexity import collapse_weakest_links
 from bakeoff.learners.trees.tree import Tree
 
 
-def order_best_first(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return the inner nodes in the order in which a heap would split them, largest gain first, and leaves after each.
+def nest_trees(
+    full: Tree, parameter: str, values: Sequence[Any], max_leaf_nodes: int | None = None
+) -> Callable[[Any], Tree]:
+    """Return a function that cuts the tree of each value of a parameter from the tree of the widest value.
 
-    Of equal gains the node of lowest number.
+    Parameters
+    ----------
+    full : Tree
+        Grown with the value that allows most.
+    parameter : {"max_depth", "max_leaf_nodes", "ccp_alpha"}
+    values : sequence
+        The values that will be asked for.
+    max_leaf_nodes : int, optional
+        A limit that holds beside every ``max_depth``; ``full`` was grown without it.
+
+    Returns
+    -------
+    callable
+        From a value to a tree; what the trees have in common is computed once.
     """
-    gain, first, count = tree.gain.tolist(), tree.first_child.tolist(), tree.n_children.tolist()
-    heap = [(-gain[0], 0)] if count[0] else []
-    order: list[int] = []
-    while heap:
-        _, node = heapq.heappop(heap)
-        order.append(node)
-        for child in range(first[node], first[node] + count[node]):
-            if count[child]:
-                heapq.heappush(heap, (-gain[child], child))
-    nodes = np.array(order, dtype=np.intp)
-    return nodes, 1 + np.cumsum(tree.n_children[nodes] - 1)
-
-
-def list_splits_beyond(tree: Tree, max_leaf_nodes: float) -> np.ndarray:
-    """Return the inner nodes that best-first growth would have left as leaves."""
-    nodes, leaves = order_best_first(tree)
-    return nodes[np.searchsorted(leaves, max_leaf_nodes, side="right") :]
-
-
-def nest_trees(full: Tree, parameter: str, values: Sequence[Any]) -> Callable[[Any], Tree]:
-    """Return a function from values of ``"max_leaf_nodes"`` or ``"ccp_alpha"`` to trees; the work is shared by all."""
+    if parameter == "max_depth":
+        return partial(_limit_depth, full, max_leaf_nodes)
     if parameter == "max_leaf_nodes":
-        nodes, leaves = order_best_first(full)
+        return partial(_limit_leaves, full, *_list_best_first(full))
+    steps = collapse_weakest_links(full, max(values))
+    costs = np.maximum.accumulate([step.cost for step in steps[1:]])
+    return partial(_limit_cost, full, list_collapsed_nodes(steps), costs)
 
-        def within_leaves(value: Any) -> Tree:
-            made = nodes.size if value is None else int(np.searchsorted(leaves, value, side="right"))
-            return full.collapsed_at(nodes[made:])
 
-        return within_leaves
-    steps = collapse_weakest_links(full, max(values))[1:]
-    cost = np.maximum.accumulate([step.cost for step in steps])
-    removed = np.array([step.node for step in steps], dtype=np.intp)
+def _list_best_first(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inner nodes in best-first order, and the number of leaves after each is split: both (s,)."""
+    order = list(order_best_first(0, tree.gain, tree.first_child, tree.n_children))
+    nodes = np.array([node for node, _ in order], dtype=np.intp)
+    leaves = np.array([leaves for _, leaves in order], dtype=np.intp)
+    return nodes, leaves
 
-    def pruned(value: Any) -> Tree:
-        return full.collapsed_at(removed[: np.searchsorted(cost, value, side="right") if value > 0 else 0])
 
-    return pruned
+def _limit_depth(full: Tree, max_leaf_nodes: int | None, max_depth: int | None) -> Tree:
+    tree = full.cut_at_depth(np.inf if max_depth is None else max_depth)
+    if max_leaf_nodes is None:
+        return tree
+    return _limit_leaves(tree, *_list_best_first(tree), max_leaf_nodes)
+
+
+def _limit_leaves(full: Tree, nodes: np.ndarray, leaves: np.ndarray, max_leaf_nodes: int | None) -> Tree:
+    limit = np.inf if max_leaf_nodes is None else max_leaf_nodes
+    n_made = np.searchsorted(leaves, limit, side="right")
+    return full.collapsed_at(nodes[n_made:])
+
+
+def _limit_cost(full: Tree, nodes: np.ndarray, costs: np.ndarray, ccp_alpha: float) -> Tree:
+    n_collapsed = np.searchsorted(costs, ccp_alpha, side="right") if ccp_alpha > 0 else 0
+    return full.collapsed_at(nodes[:n_collapsed])

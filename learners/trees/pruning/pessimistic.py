@@ -11,38 +11,57 @@ from statistics import NormalDist
 
 import numpy as np
 
-from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, PruningStep
+from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, NodeLosses, PruningStep
 from bakeoff.learners.trees.tree import Tree
+
+TOLERATED_ERRORS = 0.1
+"""A leaf takes the place of a subtree even if it is expected to make as many errors more (C4.5's constant)."""
 
 
 def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
-    """Collapse bottom-up by C4.5's estimate of errors; ``confidence`` is its CF, smaller prunes more."""
+    """Collapse nodes from the bottom up by C4.5's estimate of their errors.
+
+    Parameters
+    ----------
+    tree : Tree
+        It is read, not changed.
+    confidence : float
+        C4.5's CF, above 0 and at most 0.5; a smaller one prunes more.
+
+    Returns
+    -------
+    list of PruningStep
+        The unpruned tree first.
+    """
     weight = tree.weighted_n_node_samples
-    as_leaf = weight * (1 - tree.value.max(axis=1))
-    as_leaf += estimate_extra_errors(weight, as_leaf, confidence)
-    below = tree.sum_over_subtrees(np.where(tree.is_leaf, as_leaf, 0.0))
-    state = CollapsibleTree(tree, as_leaf, below)
-    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
+    errors = weight * (1 - tree.value.max(axis=1))  # (k,)
+    as_leaf = errors + estimate_extra_errors(weight, errors, confidence)
+    of_subtree = tree.sum_over_subtrees(np.where(tree.is_leaf, as_leaf, 0.0))
+    pruned = CollapsibleTree(tree, NodeLosses(as_leaf, of_subtree))
+    # Children have higher numbers than their parents, so that they have had their turn before them.
     for node in range(tree.node_count - 1, -1, -1):
-        if state.inner[node] and state.as_leaf[node] <= state.below[node] + 0.1:
-            steps.append(state.collapse(node, state.as_leaf[node] - state.below[node]))
-    return steps
+        if pruned.is_inner[node] and pruned.as_leaf[node] <= pruned.of_subtree[node] + TOLERATED_ERRORS:
+            pruned.collapse(node, pruned.loss_increase(node))
+    return pruned.steps
 
 
 def estimate_extra_errors(n: np.ndarray, errors: np.ndarray, confidence: float) -> np.ndarray:
-    """Return how many errors to add to ``errors`` among weights n (k,): the upper confidence limit, as in C4.5.
+    """Return how many errors to add to ``errors`` (k,) among weights n (k,): the upper confidence limit, as in C4.5.
 
     Exact for no error (the limit p solves (1-p)^n = CF), linear from there to one error, and the normal approximation
     with continuity correction beyond.
     """
-    none = n * (1 - np.exp(np.log(confidence) / n))
-    z2 = NormalDist().inv_cdf(1 - confidence) ** 2 if confidence < 0.5 else 0.0
+    for_no_error = n * (1 - np.exp(np.log(confidence) / n))  # (k,)
+    z = NormalDist().inv_cdf(1 - confidence)
+    z2 = z**2 if confidence < 0.5 else 0.0
 
-    def normal(e: np.ndarray) -> np.ndarray:
-        half = e + 0.5
+    def approximate(errors: np.ndarray) -> np.ndarray:
+        half = errors + 0.5
         root = np.sqrt(np.maximum(z2 * (half * (1 - half / n) + z2 / 4), 0.0))
-        limit = n * (half + z2 / 2 + root) / (n + z2) - e
-        return np.where(half >= n, 0.67 * np.maximum(n - e, 0.0), limit)
+        limit = n * (half + z2 / 2 + root) / (n + z2) - errors
+        # Where nearly all rows are errors, C4.5 adds two thirds of the rest.
+        return np.where(half >= n, 0.67 * np.maximum(n - errors, 0.0), limit)
 
-    one = normal(np.minimum(1.0, n))
-    return np.where(errors < 1, none + np.minimum(errors, 1.0) * (one - none), normal(errors))
+    for_one_error = approximate(np.minimum(1.0, n))
+    interpolated = for_no_error + np.minimum(errors, 1.0) * (for_one_error - for_no_error)
+    return np.where(errors < 1, interpolated, approximate(errors))

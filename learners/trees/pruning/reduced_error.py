@@ -6,7 +6,7 @@ Best-first (method B): of all inner nodes, the one whose collapse gives the best
 equal score still prunes; stop when every collapse lowers the score.
 
 One pass of the rows gives the loss of every node as a leaf, and sums from the bottom up give the loss of the subtree at
-every node; each collapse changes only the sums above it.  Cost: O(m depth + k log k) for m rows and k nodes.
+every node; each collapse changes only the sums above it. Cost: O(m depth + k log k) for m rows and k nodes.
 
 Reference: J. R. Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987.
 """
@@ -15,79 +15,105 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, PruningStep, collapse_cheapest_first
+from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, NodeLosses, PruningStep
 from bakeoff.learners.trees.tree import Tree
 
-ROUNDING = 1e-12
-"""Losses that differ by less, relative to the whole loss and weight, are equal."""
+RELATIVE_ROUNDING = 1e-12
+"""Losses are equal if they differ by less than this fraction of the tree's loss and the rows' weight."""
 
 
-def count_errors_at_nodes(
-    tree: Tree, stop: np.ndarray, codes: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> NodeLosses:
     """Count the weight of misclassified rows: with each node as a leaf, and with the subtree at each node.
 
     Parameters
     ----------
-    stop : ndarray of shape (m,)
-        Where each row stops, as from `Tree.apply`.
-    codes : ndarray of shape (m,)
+    tree : Tree
+        k nodes, c classes.
+    stop : ndarray of shape (m,), int
+        The node where each row stops, as from `Tree.apply`.
+    codes : ndarray of shape (m,), int
         Class codes; -1 for a class that the tree does not know.
+    weight : ndarray of shape (m,)
 
     Returns
     -------
-    as_leaf, below : ndarray of shape (k,)
+    NodeLosses
     """
     k, c = tree.value.shape
-    # Column c: rows of an unknown class, always wrong.
-    counts = np.bincount(stop * (c + 1) + codes % (c + 1), weights=weight, minlength=k * (c + 1)).reshape(k, c + 1)
-    label = np.argmax(tree.value, axis=1)[:, None]
+    # The last column counts the rows of unknown classes, which are always wrong: -1 modulo c + 1 is c.
+    column = codes % (c + 1)
+    counts = np.bincount(stop * (c + 1) + column, weights=weight, minlength=k * (c + 1))
+    counts = counts.reshape(k, c + 1)
+    majority = np.argmax(tree.value, axis=1)[:, None]  # (k, 1)
 
-    def wrong(table: np.ndarray) -> np.ndarray:
-        return table.sum(axis=1) - np.take_along_axis(table, label, axis=1)[:, 0]
+    def count_wrong(table: np.ndarray) -> np.ndarray:
+        right = np.take_along_axis(table, majority, axis=1)[:, 0]
+        return table.sum(axis=1) - right
 
-    return wrong(tree.sum_over_subtrees(counts)), tree.sum_over_subtrees(wrong(counts))
+    as_leaf = count_wrong(tree.sum_over_subtrees(counts))
+    return NodeLosses(as_leaf, tree.sum_over_subtrees(count_wrong(counts)))
 
 
-def sum_squares_at_nodes(
-    tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sum weighted squared errors, as `count_errors_at_nodes` does for classes: as_leaf and below, both (k,)."""
+def sum_squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
+    """Sum weighted squared errors for targets y (m,), as `count_errors_at_nodes` counts errors for classes."""
     k = tree.node_count
     prediction = tree.value[:, 0]
-    here = np.bincount(stop, weights=weight * (y - prediction[stop]) ** 2, minlength=k)
+    residual = y - prediction[stop]  # (m,)
+    squares = np.bincount(stop, weights=weight * residual**2, minlength=k)
     mass = tree.sum_over_subtrees(np.bincount(stop, weights=weight, minlength=k))
-    # Squares about the node's own prediction, moved up to its parent's:
+    drift = np.bincount(stop, weights=weight * residual, minlength=k)
+    # From the bottom up, squares about a node's own prediction b become squares about its parent's prediction a:
     # Σw(y-a)² = Σw(y-b)² + 2(b-a)Σw(y-b) + (b-a)²Σw
-    drift = np.bincount(stop, weights=weight * (y - prediction[stop]), minlength=k)
-    as_leaf, parent = here.copy(), tree.parent
+    as_leaf = squares.copy()
+    parent = tree.parent
     for level in reversed(tree.levels()):
         up = parent[level]
         shift = prediction[level] - prediction[up]
         moved = as_leaf[level] + shift * (2 * drift[level] + mass[level] * shift)
         np.add.at(as_leaf, up, np.maximum(moved, 0.0))
         np.add.at(drift, up, drift[level] + mass[level] * shift)
-    return as_leaf, tree.sum_over_subtrees(here)
+    return NodeLosses(as_leaf, tree.sum_over_subtrees(squares))
 
 
-def prune_bottom_up(tree: Tree, as_leaf: np.ndarray, below: np.ndarray, weight: float) -> list[PruningStep]:
-    """Method A: collapse, deepest first, what is strictly better as a leaf; return the steps, the first unpruned."""
-    state = CollapsibleTree(tree, as_leaf, below)
-    slack = ROUNDING * (below[0] + as_leaf[0] + weight)
-    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
-    # Deepest first: when a node's turn comes, its children have had theirs.
+def prune_bottom_up(tree: Tree, losses: NodeLosses, weight: float) -> list[PruningStep]:
+    """Collapse, deepest first, each node above leaves that has a strictly smaller loss as a leaf (method A).
+
+    Parameters
+    ----------
+    tree : Tree
+        It is read, not changed.
+    losses : NodeLosses
+        On the validation rows.
+    weight : float
+        The total weight of the validation rows.
+
+    Returns
+    -------
+    list of PruningStep
+        The unpruned tree first.
+    """
+    pruned = CollapsibleTree(tree, losses)
+    slack = _round_off(losses, weight)
+    # Children have higher numbers than their parents, so that they have had their turn before them.
     for node in range(tree.node_count - 1, -1, -1):
-        only_leaves = state.inner[node] and not any(state.inner[child] for child in tree.children(node))
-        if only_leaves and state.as_leaf[node] < state.below[node] - slack:
-            steps.append(state.collapse(node, state.as_leaf[node] - state.below[node]))
-    return steps
+        if not pruned.is_inner[node]:
+            continue
+        is_above_leaves = not any(pruned.is_inner[child] for child in tree.children(node))
+        if is_above_leaves and pruned.as_leaf[node] < pruned.of_subtree[node] - slack:
+            pruned.collapse(node, pruned.loss_increase(node))
+    return pruned.steps
 
 
-def prune_best_first(tree: Tree, as_leaf: np.ndarray, below: np.ndarray, weight: float) -> list[PruningStep]:
-    """Method B: remove the best of all subtrees until every removal worsens; return the steps, the first unpruned."""
-    state = CollapsibleTree(tree, as_leaf, below)
-    slack = ROUNDING * (below[0] + as_leaf[0] + weight)
-    steps = [PruningStep(-1, 0.0, state.leaves[0], state.depth, state.below[0])]
-    for step in collapse_cheapest_first(state, lambda growth, _: growth, limit=slack):
-        steps.append(step)
-    return steps
+def prune_best_first(tree: Tree, losses: NodeLosses, weight: float) -> list[PruningStep]:
+    """Collapse, again and again, the node that lowers the loss most, until every collapse raises it (method B).
+
+    Parameters and result are those of `prune_bottom_up`.
+    """
+    pruned = CollapsibleTree(tree, losses)
+    pruned.collapse_cheapest_first(lambda increase, _: increase, limit=_round_off(losses, weight))
+    return pruned.steps
+
+
+def _round_off(losses: NodeLosses, weight: float) -> float:
+    """Return the difference of losses up to which they count as equal."""
+    return RELATIVE_ROUNDING * float(losses.of_subtree[0] + losses.as_leaf[0] + weight)
