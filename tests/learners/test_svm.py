@@ -123,7 +123,7 @@ def test_the_hard_margin_of_three_points_is_the_one_drawn_by_hand() -> None:
     np.testing.assert_allclose(machine.dual_coef_, [[-0.25, -0.25, 0.5]], atol=1e-9)
 
 
-def test_the_hard_margin_is_the_soft_one_with_a_price_no_row_pays() -> None:
+def test_the_hard_margin_is_the_soft_margin_with_a_C_above_all_multipliers() -> None:
     X, y = separable()
     hard = SVC(C=INF, kernel="linear").fit(X, y)
     soft = SVC(C=1e6, kernel="linear", tol=1e-9).fit(X, y)
@@ -191,7 +191,7 @@ def test_more_classes_one_against_one_are_as_in_scikit_learn(kernel: str, break_
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
 
 
-def test_one_against_the_rest_is_one_machine_for_each_class() -> None:
+def test_one_against_the_rest_is_one_binary_problem_for_each_class() -> None:
     X, y = load_iris(return_X_y=True)
     machine = SVC(kernel="rbf", multi_class="ovr").fit(X, y)
     decision = machine.decision_function(X)
@@ -213,7 +213,7 @@ def test_the_linear_primal_and_the_dual_find_the_same_hyperplane() -> None:
 
 
 @pytest.mark.parametrize("C", [1e4, 1e6, 1e8])
-def test_dear_slack_between_classes_that_overlap_reaches_the_optimum(C: float) -> None:
+def test_a_large_C_reaches_the_optimum_for_overlapping_classes(C: float) -> None:
     X, y = make_moons(400, noise=0.4, random_state=0)
     gamma = float(1 / (2 * X.var()))
     machine = SVC(C=C).fit(X, y)
@@ -230,7 +230,7 @@ def test_dear_slack_between_classes_that_overlap_reaches_the_optimum(C: float) -
         assert machine.score(X, y) == theirs.score(X, y)
 
 
-def test_a_price_that_no_row_pays_may_be_any_and_one_that_floats_cannot_reckon_with_is_reported() -> None:
+def test_every_C_above_all_multipliers_gives_the_hard_margin_and_a_C_too_large_for_floats_is_reported() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     hard, dear = SVC(C=INF, kernel="linear").fit(X, y), SVC(C=1e20, kernel="linear").fit(X, y)
     np.testing.assert_allclose(dear.margin_, hard.margin_, rtol=1e-6)
@@ -241,7 +241,7 @@ def test_a_price_that_no_row_pays_may_be_any_and_one_that_floats_cannot_reckon_w
 
 @pytest.mark.parametrize("C", [1.0, 1e3, 1e6, 1e8])
 @pytest.mark.parametrize("flipped", [0, 20])  # labels, so that the classes overlap
-def test_dear_slack_and_columns_in_units_far_apart_reach_the_optimum(C: float, flipped: int) -> None:
+def test_a_large_C_reaches_the_optimum_for_columns_in_very_different_units(C: float, flipped: int) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     y[:flipped] = 1 - y[:flipped]
     signs = 2.0 * y - 1
@@ -259,7 +259,7 @@ def test_dear_slack_and_columns_in_units_far_apart_reach_the_optimum(C: float, f
     np.testing.assert_allclose(alpha.sum() - 0.5 * w @ w, primal, rtol=1e-6)
 
 
-def test_an_indefinite_kernel_has_no_rows() -> None:
+def test_an_indefinite_kernel_has_no_feature_map() -> None:
     assert (
         compute_feature_map(make_gram_of_values(np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))) is None
     )
@@ -325,7 +325,7 @@ def test_a_precomputed_kernel_forgets_rows_of_weight_zero() -> None:
         (np.ones((4, 3)), "square"),
     ],
 )
-def test_a_precomputed_kernel_that_is_none_is_refused(kernel: np.ndarray, message: str) -> None:
+def test_an_invalid_precomputed_kernel_is_rejected(kernel: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SVC(kernel="precomputed").fit(kernel, [0, 0, 1, 1])
 
@@ -383,7 +383,7 @@ def test_the_hard_margin_separates_or_says_that_it_cannot(seed: int, n: int, gap
 
 
 def _a_line_separates(X: np.ndarray, y: np.ndarray) -> bool:
-    """Whether some w, b have y (w·x + b) ≥ 1: a linear programme without an objective."""
+    """Whether some w, b have y (w·x + b) ≥ 1: a linear program without an objective."""
     rows = (1 - 2 * y)[:, None] * np.column_stack([X, np.ones(y.size)])
     return linprog(np.zeros(3), A_ub=rows, b_ub=-np.ones(y.size), bounds=(None, None)).status == 0
 
@@ -412,7 +412,7 @@ def test_rows_with_both_labels_have_a_soft_margin(kernel: str) -> None:
     np.testing.assert_allclose(machine.primal_objective_, machine.dual_objective_, rtol=1e-6)
 
 
-def test_one_class_is_refused() -> None:
+def test_one_class_is_rejected() -> None:
     with pytest.raises(ValueError, match="one class only"):
         SVC().fit([[0.0], [1.0]], ["a", "a"])
 
@@ -428,7 +428,7 @@ def test_the_unit_of_the_features_does_not_matter_to_a_scaled_kernel(scale: floa
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_lengths_whose_squares_overflow_are_refused_in_a_sentence(scale: float) -> None:
+def test_lengths_whose_squares_overflow_are_rejected(scale: float) -> None:
     X, y = separable()
     with pytest.raises(ValueError, match="scale the columns"):
         SVC(kernel="linear").fit(X * scale, y)
@@ -453,7 +453,7 @@ def test_weights_near_the_largest_float_overflow_nothing(kernel: str, weight: fl
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_of_weights_beyond_all_measure_the_proportions_still_count(kernel: str) -> None:
+def test_the_proportions_of_enormous_weights_still_count(kernel: str) -> None:
     X, y, weight = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1], np.array([3.0, 1.0, 1.0, 3.0])
     for unit in (1.0, 1e307):
         machine = SVC(kernel=kernel, C=100.0).fit(X, y, sample_weight=weight * unit)
@@ -480,7 +480,7 @@ def test_too_few_steps_are_reported() -> None:
     "parameters",
     [{"C": 0}, {"C": -1}, {"C": float("nan")}, {"kernel": "cubic"}, {"gamma": -1}, {"degree": -1}, {"tol": 0}],
 )
-def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None:
+def test_parameters_out_of_range_are_rejected(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):
         SVC(**parameters).fit([[0.0], [1.0]], [0, 1])
 

@@ -15,7 +15,7 @@ from bakeoff.learners.svm.kernel.functions import Kernel
 from bakeoff.learners.svm.kernel.gram import Gram, StoredGram, make_gram
 
 
-def programme(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraints, np.ndarray]:
+def make_program(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraints, np.ndarray]:
     """Return a Gaussian kernel, the box of a soft margin, and the signs."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 6))
@@ -26,8 +26,8 @@ def programme(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraints, 
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 80), st.sampled_from([0.1, 1.0, 50.0]), st.integers(0, 200))
-def test_it_solves_the_programme_or_changes_nothing(seed: int, n: int, C: float, steps: int) -> None:
-    K, box, signs = programme(seed, n, C)
+def test_pivoting_solves_the_program_or_changes_nothing(seed: int, n: int, C: float, steps: int) -> None:
+    K, box, signs = make_program(seed, n, C)
     beta, gradient = np.zeros(n), -signs
     run_smo(K, box, beta, gradient, 1e-9, steps)
     before = beta.copy(), gradient.copy()
@@ -44,9 +44,9 @@ def test_it_solves_the_programme_or_changes_nothing(seed: int, n: int, C: float,
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_near_the_optimum_it_finds_what_a_thousand_steps_find(seed: int) -> None:
+def test_near_the_optimum_pivoting_finds_the_solution_of_many_smo_steps(seed: int) -> None:
     n = 200
-    K, box, signs = programme(seed, n, 1.0)
+    K, box, signs = make_program(seed, n, 1.0)
     slow, fast = (np.zeros(n), -signs), (np.zeros(n), -signs)
     run_smo(K, box, *slow, 1e-10, 100_000)
     run_smo(K, box, *fast, 1e-10, 100)
@@ -54,8 +54,8 @@ def test_near_the_optimum_it_finds_what_a_thousand_steps_find(seed: int) -> None
     np.testing.assert_allclose(fast[0], slow[0], atol=1e-7)
 
 
-def test_a_kernel_that_bends_down_moves_nothing() -> None:
-    _, box, signs = programme(0, 40, 1.0)
+def test_a_negative_definite_kernel_changes_nothing() -> None:
+    _, box, signs = make_program(0, 40, 1.0)
     beta, gradient = np.zeros(40), -signs
     assert not solve_by_pivoting(
         StoredGram(-np.eye(40), np.zeros(40)), box, beta, gradient, np.ones(40, dtype=bool), 1e-9, 40
@@ -64,7 +64,7 @@ def test_a_kernel_that_bends_down_moves_nothing() -> None:
 
 
 def test_a_pair_of_classes_has_the_kernel_values_of_its_rows() -> None:
-    K, _, _ = programme(3, 60, 1.0)
+    K, _, _ = make_program(3, 60, 1.0)
     whole = StoredGram(K, np.arange(60.0))
     for rows in (np.r_[40:55, 3:20], np.arange(0, 60, 2)):
         part: Gram = whole.restrict_to(rows)
@@ -93,7 +93,7 @@ def test_pairs_of_classes_share_what_lies_within_a_class(name: str) -> None:
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([-1.0, 0.0, 3.0]))
 def test_the_free_rows_have_one_gradient_and_the_sum_asked_for(seed: int, f: int, total: float) -> None:
-    K, _, _ = programme(seed, f, 1.0)
+    K, _, _ = make_program(seed, f, 1.0)
     slope = np.random.default_rng(seed).normal(size=f)
     for kernel in (K, K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()):  # the second one singular by itself
         solved = solve_kkt_system(kernel, [slice(0, f)], slope, [total], 1e-13)
@@ -103,8 +103,8 @@ def test_the_free_rows_have_one_gradient_and_the_sum_asked_for(seed: int, f: int
         assert solved[0].sum() == pytest.approx(total, abs=1e-9 * size)
 
 
-def test_pairs_chosen_by_gain_reach_the_same_optimum() -> None:
-    K, box, signs = programme(1, 150, 5.0)
+def test_second_order_selection_reaches_the_same_optimum_in_fewer_steps() -> None:
+    K, box, signs = make_program(1, 150, 5.0)
     plain, gaining = (np.zeros(150), -signs), (np.zeros(150), -signs)
     by_violation = run_smo(K, box, *plain, 1e-9, 100_000)
     by_gain = run_smo(K, box, *gaining, 1e-9, 100_000, second_order=True)

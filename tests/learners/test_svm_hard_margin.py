@@ -41,7 +41,7 @@ def lower_bound(X: np.ndarray, signs: np.ndarray, alpha: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("standardised", [False, True])
-def test_the_margin_of_columns_in_units_far_apart_is_the_widest(standardised: bool) -> None:
+def test_the_margin_is_the_widest_for_columns_in_very_different_units(standardised: bool) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     signs = 2.0 * y - 1
     X = (X - X.mean(axis=0)) / (X.std(axis=0) if standardised else 1.0)
@@ -60,7 +60,7 @@ def test_the_margin_of_columns_in_units_far_apart_is_the_widest(standardised: bo
         np.testing.assert_allclose(machine.margin_, SVC(C=1e6, kernel="linear").fit(X, y).margin_, rtol=1e-6)
 
 
-def test_the_table_as_it_comes_is_separated_and_with_other_labels_it_is_not() -> None:
+def test_the_unscaled_table_is_separated_and_with_permuted_labels_it_is_not() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     assert SVC(C=INF, kernel="linear").fit(X, y).score(X, y) == 1.0
     other = np.random.default_rng(0).permutation(y)
@@ -69,7 +69,7 @@ def test_the_table_as_it_comes_is_separated_and_with_other_labels_it_is_not() ->
         SVC(C=INF, kernel="linear").fit(X, other)
 
 
-def test_what_it_says_is_what_linear_programming_says() -> None:
+def test_separability_agrees_with_linear_programming() -> None:
     silent = 0
     for seed in range(300):
         X, signs = made(seed)
@@ -92,7 +92,7 @@ def test_a_proof_that_the_hulls_meet_is_a_point_of_both() -> None:
     assert isinstance(found, HullsMeet)
 
 
-def test_fewer_rows_than_columns_in_units_far_apart_are_separated() -> None:
+def test_fewer_rows_than_columns_in_very_different_units_are_separated() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(30, 40)) * 10.0 ** rng.integers(-4, 5, 40), np.arange(30) % 2
     machine = SVC(C=INF, kernel="linear").fit(X, y)
@@ -100,7 +100,7 @@ def test_fewer_rows_than_columns_in_units_far_apart_are_separated() -> None:
     assert machine.fit_status_ == 0
 
 
-def test_a_kernel_that_cannot_tell_says_so_and_no_more() -> None:
+def test_kernel_values_without_enough_digits_are_reported_as_such() -> None:
     X, y = np.arange(8.0)[:, None], np.arange(8) % 2
     with pytest.raises(ValueError, match=r"(no further|not) apart.* as far as kernel values tell.*finite C"):
         SVC(C=INF, kernel="rbf", gamma=1e-6).fit(X, y)  # values so alike that the classes, in truth apart, are not

@@ -86,7 +86,7 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
     C : ndarray of shape (n,)
         Finite and positive.
     """
-    n, d = X.shape
+    d = X.shape[1]
     best: _InteriorPoint | None = None
     best_gap = np.inf
     stalled = 0
@@ -94,9 +94,7 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
         rows = scale_rows(X, signs)
         # Rows in the unit of the largest column have multipliers up to this.
         scaled_C = C * float(rows.scale.max()) ** 2  # (n,)
-        point = _InteriorPoint(
-            u=np.zeros(d + 1), alpha=scaled_C / 2, eta=scaled_C / 2, slack=np.ones(n), xi=np.full(n, 2.0)
-        )
+        point = _start_inside(d, scaled_C)
         for _ in range(MAX_ITERATIONS):
             residuals = Residuals(
                 primal=1.0 - point.u @ rows.Z - point.xi + point.slack,
@@ -122,6 +120,18 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
         intercept=float(best.u[d]),
         alpha=_balance(_snap_to_bounds(best, scaled_C, C), signs, C),
         gap=best_gap,
+    )
+
+
+def _start_inside(d: int, scaled_C: np.ndarray) -> _InteriorPoint:
+    """Return a point in the middle of the box."""
+    n = scaled_C.size
+    return _InteriorPoint(
+        u=np.zeros(d + 1),
+        alpha=scaled_C / 2,
+        eta=scaled_C / 2,
+        slack=np.ones(n),
+        xi=np.full(n, 2.0),
     )
 
 
