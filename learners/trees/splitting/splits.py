@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -105,7 +105,9 @@ class Splits:
         for name in PER_NODE:
             getattr(self, name)[nodes] = getattr(other, name)
         routes = other.routes
-        self._replace_routes(nodes, routes._replace(node=nodes.take(routes.node)))
+        if routes.node.size:
+            routes = routes._replace(node=nodes.take(routes.node))
+        self._replace_routes(nodes, routes)
 
     def improve(self, other: Splits) -> None:
         """Take over the better splits of ``other``: of equal merit that of the lower feature, and then the older."""
@@ -114,15 +116,20 @@ class Splits:
         better = np.flatnonzero(larger | (tied & np.isfinite(other.merit)))
         for name in PER_NODE:
             getattr(self, name)[better] = getattr(other, name)[better]
-        taken = np.zeros(self.feature.size, dtype=bool)
-        taken[better] = True
-        self._replace_routes(better, other.routes.take(taken.take(other.routes.node)))
+        routes = other.routes
+        if routes.node.size:
+            is_better = np.zeros(self.feature.size, dtype=bool)
+            is_better[better] = True
+            routes = routes.take(is_better.take(routes.node))
+        self._replace_routes(better, routes)
 
     def with_gain(self, gain: np.ndarray, kept: np.ndarray) -> Splits:
         """Return splits of these gains (m,), and none for the nodes that are not kept (m,)."""
         feature = np.where(kept, self.feature, -1)
-        routes = self.routes.take(kept.take(self.routes.node))
-        return replace(self, gain=gain, feature=feature, routes=routes)
+        routes = self.routes
+        if routes.node.size:
+            routes = routes.take(kept.take(routes.node))
+        return Splits(self.merit, gain, feature, self.threshold, self.missing_left, routes)
 
     def _replace_routes(self, nodes: np.ndarray, routes: Routes) -> None:
         """Drop the routes of these nodes, and add others."""
