@@ -1,5 +1,6 @@
-"""Multilayer perceptron: the `estimators` on their `base`, the `network`, its `losses`, `solvers`, and `training`."""
+"""Multilayer perceptron: `classifier` and `regressor` on their `base`, `network`, `losses`, `solvers`, `training`."""
 
-from bakeoff.learners.mlp.estimators import MLPClassifier, MLPRegressor
+from bakeoff.learners.mlp.classifier import MLPClassifier
+from bakeoff.learners.mlp.regressor import MLPRegressor
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
