@@ -1,9 +1,11 @@
 """Decision tree for classes: CART, ID3 and C4.5.
 
 A row goes down to a leaf, or as far as its values have a branch, and is predicted the majority class of the training
-rows there (the growing is in ``growing``, what a good split is in ``criteria``):
+rows there:
 
     p(class k | x) = weight of class k in the node / weight of the node
+
+The tree is grown in `bakeoff.learners.trees.growing` by the criteria of `bakeoff.learners.trees.criteria`.
 
 Cost: O(n d log n + n d c depth) to fit, O(m depth) to predict.
 
@@ -35,37 +37,39 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     """A tree of questions, each about one feature, that ends in classes.
 
     A numeric question is ``x < s`` (equality goes right), with s half-way between neighbouring values; a nominal one
-    has a branch for every value, or two groups of values.  Of equally good questions the lowest feature is asked, then
-    the lowest threshold.  A missing numeric cell goes to the side that was better in training, or to the fuller one if
-    no cell was missing at that node; a missing nominal cell is a value of its own.  A row whose nominal value has no
-    branch stops and gets the majority of the node.
+    has a branch for every value, or two groups of values. Of equally good questions the one about the lowest feature
+    is asked, and of these the one with the lowest threshold. A missing numeric cell goes to the side that was better
+    in training, or to the fuller one if no cell was missing at that node; a missing nominal cell is a value of its
+    own. A row whose nominal value has no branch stops at the node and gets its majority class.
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default "gini"
-        Entropy is information gain (ID3); gain ratio (C4.5) cuts each numeric feature where the gain is largest, and
-        lets features compete by ratio.  C4.5's further rule, that the gain be at least average, is not applied: the
+        Entropy is information gain (ID3). Gain ratio (C4.5) cuts each numeric feature where the gain is largest, and
+        chooses among features by ratio. C4.5's further rule, that the gain be at least average, is not applied: the
         ratio alone decides, as in the lectures.
     max_depth : int, optional
     min_samples_split : int or fraction of the rows, default 2
     min_samples_leaf : int or fraction of the rows, default 1
-        Of every branch that training rows take.
+        The least number of training rows in every branch.
     min_weight_fraction_leaf : float, default 0
-        Of the whole weight.
+        The least fraction of the total weight in every branch.
     min_impurity_decrease : float, default 0
-        In the unit of the criterion (bits for gain ratio), weighted by the node's share of the rows.
+        The least decrease of impurity by a split, in the unit of the criterion (bits for gain ratio), weighted by the
+        node's share of the rows.
     max_leaf_nodes : int, optional
-        Grow best-first: the split of largest weighted gain before all others, until one would exceed the number.
+        Grow best-first: the split of largest weighted gain is made before all others, until the next one would exceed
+        this number of leaves.
     max_features : int, fraction, {"sqrt", "log2"}, optional
-        Features drawn for each node; more are drawn where none of them splits it.
+        The number of features drawn for each node; where none of them splits it, more are drawn.
     class_weight : dict, "balanced", optional
     random_state : int, RandomState, optional
         Used only if features are drawn.
     ccp_alpha : float, default 0
-        Cost-complexity pruning after growing.
+        Complexity parameter of cost-complexity pruning, which follows the growing if it is above 0.
     nominal_splits : {"multiway", "binary"}, default "multiway"
     categorical_features : {"from_dtype"}, list, mask, optional
-        Which columns are nominal.
+        The nominal columns.
 
     Attributes
     ----------
@@ -73,8 +77,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     tree_ : Tree
     feature_importances_ : ndarray of shape (d,)
     pruning_path_ : dict
-        After `prune`: ``leaves``, ``depth`` and ``score``, which is validation accuracy (pessimistic: estimated from
-        training), at each step from the unpruned tree on.
+        After `prune`: ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first. The score is the
+        validation accuracy; for ``"pessimistic"`` it is estimated from the training rows.
 
     Examples
     --------

@@ -1,19 +1,20 @@
-"""Showing a fitted tree: as indented text, as if-then rules, and as positions and labels for a drawing."""
+"""A fitted tree as indented text, as if-then rules, or as the positions and labels of a drawing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.decision_tree.base import TreeLearner
+from bakeoff.learners.trees import Tree
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Where to draw each of k nodes, and what to write.
+    """The positions and labels of the k nodes of a tree.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class Drawing:
 
 
 def export_text(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, decimals: int = 2) -> str:
-    """Return the tree as text, one line a branch, indented by depth.
+    """Return the tree as text, one line for each branch, indented by depth.
 
     Parameters
     ----------
@@ -45,104 +46,147 @@ def export_text(estimator: TreeLearner, *, feature_names: Sequence[str] | None =
     feature_names : sequence of d str, optional
         By default the columns' names in training, else x1, x2, ….
     decimals : int
-        Of thresholds and means; small ones are written with three digits.
+        The decimals of thresholds and means; small ones are written with three digits.
+
+    Returns
+    -------
+    str
     """
-    words = _Words(estimator, feature_names, decimals)
+    labels = _NodeLabels(estimator, feature_names, decimals)
     tree = estimator.tree_
     lines: list[str] = []
-    stack = [(0, 0, "")]
-    while stack:
-        node, depth, answer = stack.pop()
-        ending = f" → {words.prediction(node)}" if tree.feature[node] < 0 else ""
-        if node > 0 or ending:
-            lines.append("|   " * max(depth - 1, 0) + (f"|-- {answer}" if answer else "") + ending)
-        children = tree.children(node)
-        stack.extend((child, depth + 1, words.answer(node, child)) for child in reversed(children))
-    return "\n".join(line.strip(" ") if line.startswith(" ") else line for line in lines) + "\n"
+    for node in _walk_depth_first(tree):
+        line = ""
+        if node > 0:
+            indent = "|   " * (tree.depth[node] - 1)
+            line = f"{indent}|-- {labels.describe_answer(node)}"
+        if tree.feature[node] < 0:
+            line = f"{line} → {labels.describe_prediction(node)}".removeprefix(" ")
+        if line:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def export_rules(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, decimals: int = 2) -> list[str]:
     """Return one rule for each leaf, "if … and … then …", from left to right; parameters as of `export_text`."""
-    words = _Words(estimator, feature_names, decimals)
+    labels = _NodeLabels(estimator, feature_names, decimals)
     tree = estimator.tree_
     rules: list[str] = []
-    stack: list[tuple[int, list[str]]] = [(0, [])]
-    while stack:
-        node, answers = stack.pop()
+    answers: list[str] = []  # those on the path to the present node
+    for node in _walk_depth_first(tree):
+        if node > 0:
+            del answers[tree.depth[node] - 1 :]
+            answers.append(labels.describe_answer(node))
         if tree.feature[node] < 0:
-            condition = "if " + " and ".join(answers) + " then " if answers else ""
-            rules.append(condition + words.prediction(node))
-        children = tree.children(node)
-        stack.extend((child, [*answers, words.answer(node, child)]) for child in reversed(children))
+            prediction = labels.describe_prediction(node)
+            rules.append(f"if {' and '.join(answers)} then {prediction}" if answers else prediction)
     return rules
 
 
 def draw(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, decimals: int = 2) -> Drawing:
-    """Return positions, labels and edges of a drawing of the tree; parameters as of `export_text`."""
-    words = _Words(estimator, feature_names, decimals)
+    """Return the positions, labels and edges of a drawing of the tree; parameters as of `export_text`."""
+    labels = _NodeLabels(estimator, feature_names, decimals)
     tree = estimator.tree_
+    parent = tree.parent.tolist()
+    edges = [(parent[node], node, labels.describe_answer(node)) for node in range(1, tree.node_count)]
+    return Drawing(
+        x=_place_nodes(tree),
+        y=-tree.depth.astype(np.float64),
+        labels=[labels.describe_node(node) for node in range(tree.node_count)],
+        edges=edges,
+        value=tree.value,
+    )
+
+
+def _place_nodes(tree: Tree) -> np.ndarray:
+    """Return the horizontal position of each node: (k,)."""
     x = np.zeros(tree.node_count)
-    stack, place = [0], 0
-    while stack:
-        node = stack.pop()
-        if tree.feature[node] < 0:
-            x[node], place = place, place + 1
-        stack.extend(reversed(tree.children(node)))
+    leaves = [node for node in _walk_depth_first(tree) if tree.feature[node] < 0]
+    x[leaves] = np.arange(len(leaves))
+    # Children have higher numbers than their parents, and are placed before them.
     for node in range(tree.node_count - 1, -1, -1):
         if tree.feature[node] >= 0:
             children = tree.children(node)
             x[node] = (x[children[0]] + x[children[-1]]) / 2
-    parent = tree.parent.tolist()
-    edges = [(parent[node], node, words.answer(parent[node], node)) for node in range(1, tree.node_count)]
-    labels = [words.label(node) for node in range(tree.node_count)]
-    return Drawing(x, -tree.depth.astype(np.float64), labels, edges, tree.value)
+    return x
 
 
-class _Words:
-    """The names of features, values and classes of one fitted tree."""
+def _walk_depth_first(tree: Tree) -> Iterator[int]:
+    """Yield the nodes from left to right, each before its children."""
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(tree.children(node)))
+
+
+class _NodeLabels:
+    """Describes the nodes of a fitted tree with the names of its features, values and classes."""
 
     def __init__(self, estimator: TreeLearner, feature_names: Sequence[str] | None, decimals: int) -> None:
         check_is_fitted(estimator)
         d = estimator.n_features_in_
-        default = getattr(estimator, "feature_names_in_", [f"x{j + 1}" for j in range(d)])
-        self.features = [str(name) for name in (default if feature_names is None else feature_names)]
-        if len(self.features) != d:
-            raise ValueError(f"feature_names has {len(self.features)} names, but the tree was fitted on {d} features.")
-        self.tree, self.decimals = estimator.tree_, decimals
-        self.categories = estimator.categories_
-        self.classes = getattr(estimator, "classes_", None)
+        if feature_names is None:
+            feature_names = getattr(estimator, "feature_names_in_", [f"x{j + 1}" for j in range(d)])
+        self._features = [str(name) for name in feature_names]
+        if len(self._features) != d:
+            raise ValueError(f"feature_names has {len(self._features)} names, but the tree was fitted on {d} features.")
+        self._tree = estimator.tree_
+        self._parent: list[int] = estimator.tree_.parent.tolist()
+        self._categories = estimator.categories_
+        self._classes = getattr(estimator, "classes_", None)
+        self._decimals = decimals
 
-    def number(self, value: float) -> str:
-        """Write a number with the wanted decimals; of a small one they would leave nothing, so it has three digits."""
-        small = 0 < abs(value) < 10.0 ** (1 - self.decimals)
-        return f"{value:.3g}" if small else f"{value:.{self.decimals}f}"
-
-    def prediction(self, node: int) -> str:
-        value, rows = self.tree.value[node], self.tree.n_node_samples[node]
-        what = self.number(value[0]) if self.classes is None else str(self.classes[np.argmax(value)])
-        return f"{what} ({rows} {'row' if rows == 1 else 'rows'})"
-
-    def label(self, node: int) -> str:
-        feature = self.tree.feature[node]
+    def describe_node(self, node: int) -> str:
+        """Return the question of an inner node, or the prediction of a leaf."""
+        feature = self._tree.feature[node]
         if feature < 0:
-            return self.prediction(node)
-        if self.tree.route_start[node] >= 0:
-            return f"{self.features[feature]}?"
-        threshold = self.tree.threshold[node]
-        question = "missing" if np.isinf(threshold) else f"< {self.number(threshold)}"
-        return f"{self.features[feature]} {question}?"
+            return self.describe_prediction(node)
+        name = self._features[feature]
+        if self._tree.route_start[node] >= 0:
+            return f"{name}?"
+        threshold = self._tree.threshold[node]
+        if np.isinf(threshold):
+            return f"{name} missing?"
+        return f"{name} < {self._format_number(threshold)}?"
 
-    def answer(self, node: int, child: int) -> str:
-        """The condition under which a row goes from the node to the child."""
-        feature, branch = self.tree.feature[node], child - self.tree.first_child[node]
-        name = self.features[feature]
-        values = self.categories[feature]
-        if self.tree.route_start[node] < 0 or values is None:
-            threshold = self.tree.threshold[node]
-            if np.isinf(threshold):
-                return f"{name} is {'missing' if branch else 'known'}"
-            return f"{name} {'>=' if branch else '<'} {self.number(threshold)}"
-        start = self.tree.route_start[node]
-        route = self.tree.route[start : start + len(values) + 1]
-        names = [str(values[code]) if code < len(values) else "missing" for code in np.flatnonzero(route == branch)]
-        return f"{name} = {names[0]}" if len(names) == 1 else f"{name} in {{{', '.join(names)}}}"
+    def describe_prediction(self, node: int) -> str:
+        """Return the predicted class or mean of a node, and its number of rows."""
+        prediction = self._format_value(self._tree.value[node])
+        n_rows = self._tree.n_node_samples[node]
+        unit = "row" if n_rows == 1 else "rows"
+        return f"{prediction} ({n_rows} {unit})"
+
+    def describe_answer(self, child: int) -> str:
+        """Return the condition under which a row goes from the parent of a node to that node."""
+        parent = self._parent[child]
+        branch = child - self._tree.first_child[parent]
+        feature = self._tree.feature[parent]
+        name = self._features[feature]
+        categories = self._categories[feature]
+        if self._tree.route_start[parent] >= 0 and categories is not None:
+            values = self._list_routed_values(parent, branch, categories)
+            return f"{name} = {values[0]}" if len(values) == 1 else f"{name} in {{{', '.join(values)}}}"
+        threshold = self._tree.threshold[parent]
+        if np.isinf(threshold):
+            return f"{name} is missing" if branch else f"{name} is known"
+        sign = ">=" if branch else "<"
+        return f"{name} {sign} {self._format_number(threshold)}"
+
+    def _list_routed_values(self, node: int, branch: int, categories: np.ndarray) -> list[str]:
+        """Return the values of a nominal feature that take a branch of a node; the missing cell is the last."""
+        start = self._tree.route_start[node]
+        names = [*map(str, categories), "missing"]
+        route = self._tree.route[start : start + len(names)]
+        return [names[code] for code in np.flatnonzero(route == branch)]
+
+    def _format_value(self, value: np.ndarray) -> str:
+        """Return the class of the largest fraction (c,), or the mean (1,)."""
+        if self._classes is None:
+            return self._format_number(value[0])
+        return str(self._classes[np.argmax(value)])
+
+    def _format_number(self, value: float) -> str:
+        """Return a number with the decimals asked for, or with three digits if it is too small for them."""
+        is_small = 0 < abs(value) < 10.0 ** (1 - self._decimals)
+        return f"{value:.3g}" if is_small else f"{value:.{self._decimals}f}"

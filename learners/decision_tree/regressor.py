@@ -1,4 +1,4 @@
-"""Decision tree for targets: the regression tree of CART.
+"""Decision tree for numeric targets: the regression tree of CART.
 
     ŷ(x) = Σ_l ŷ_l I{x in R_l},   ŷ_l = Average{y_i : x_i in R_l}
 
@@ -26,8 +26,8 @@ from bakeoff.learners.trees import REGRESSION, NodeLosses, NumericTarget, Tree, 
 class DecisionTreeRegressor(Regressor, TreeLearner):
     """A tree of questions, each about one feature, that ends in means.
 
-    Questions, ties, missing cells and unseen values are as in `DecisionTreeClassifier`; a row that stops gets the mean
-    of its node.
+    Questions, ties, missing cells and unseen values are as in `DecisionTreeClassifier`; a row is predicted the mean of
+    the node where it stops.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     tree_ : Tree
     feature_importances_ : ndarray of shape (d,)
     pruning_path_ : dict
-        After `prune`: ``leaves``, ``depth`` and ``score``, which is minus the mean squared error on the validation
-        rows, at each step from the unpruned tree on.
+        After `prune`: ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first. The score is minus
+        the mean squared error on the validation rows.
 
     Examples
     --------
