@@ -48,13 +48,13 @@ def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     model = fit_final_model(experiment, folds[-1])
     tracker = MLflowTracker(uri, EXPERIMENT, models=False)
     params = {f"learner.parameter_{number}": str(number) for number in range(20)}
-    tracker.open()
+    tracker.open_store()
     begin.wait()
     for number in range(runs):
         tags = {"config_hash": f"{os.getpid()}-{number}"}
-        with tracker.run(RunDescription(f"knn {number}", params, tags, "seed: 0\n"), experiment) as kept:
+        with tracker.start_run(RunDescription(f"knn {number}", params, tags, "seed: 0\n"), experiment) as kept:
             for fold in folds:
-                kept.fold(fold)
+                kept.record_fold(fold)
             kept.finish(model, [])
     end.wait()
 

@@ -184,9 +184,9 @@ def execute_job(
     experiment, splits, title = prepared.experiment, prepared.splits, prepared.description.name
     folds: list[FoldResult] = []
     try:
-        with tracker.run(prepared.description, experiment) as kept:
+        with tracker.start_run(prepared.description, experiment) as kept:
             for fold in watch(evaluate_splits(experiment, splits, prepared.spec.get("n_jobs", 1)), len(splits), title):
-                kept.fold(fold)
+                kept.record_fold(fold)
                 folds.append(fold)
                 if not judge(experiment, folds) and len(folds) < len(splits):
                     raise RunStopped(f"after {len(folds)} of {len(splits)} folds")

@@ -38,7 +38,7 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     try:
         prepared = prepare_job(spec, invocation, resources)
         tracker = resources.tracker(prepared.spec)
-        tracker.open()
+        tracker.open_store()
         gc.freeze()  # the modules of MLflow
         screen.show_experiment(prepared.description.name, prepared.experiment)
         result = execute_job(prepared, tracker, screen.track_folds)

@@ -162,6 +162,6 @@ class Trials:
         job_hash = trial.user_attrs.get("job", {}).get("config_hash")
         run = found(job_hash) if job_hash else None
         if run is None:
-            self.fail(trial, "its process ended without a word")
+            self.fail(trial, "its process ended without ending the run")
         else:
             self.tell(trial, run[1], run[0])

@@ -99,7 +99,7 @@ class JobRunner:
         job_hash = hash_config(spec, dataset.digest())
         claim_count = UNKNOWN_CLAIM_COUNT
         if has_store_query:
-            store = self.resources.tracker(spec).find()
+            store = self.resources.tracker(spec).find_store()
             claim_count = 0 if store is None else self.claims_of(store).read_count(job_hash)
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
         return Job(number, name, job_hash, spec, invocation, claim_count)
@@ -129,7 +129,7 @@ class JobRunner:
         """
         try:
             tracker = self.resources.tracker(job.spec)
-            tracker.open()
+            tracker.open_store()
         except UserError as error:
             return JobOutcome(job.number, job.name, jobs.REFUSED, str(error))
         store = tracker.store

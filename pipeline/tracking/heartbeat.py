@@ -1,4 +1,4 @@
-"""A heartbeat: while a run lasts, it says from time to time that it is alive."""
+"""The heartbeat of a run: at regular intervals it writes to the store that its process is alive."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from bakeoff.pipeline.tracking.history import HEARTBEAT_SECONDS
 
 
 class Heartbeat:
-    """Calls a function after some seconds, then every so many, until it is stopped; shorter runs never hear it.
+    """Calls a function at regular intervals, in a thread of its own, until it is stopped.
 
     Parameters
     ----------
     beat : callable
-        What it raises is forgotten: a store that cannot be reached for a minute does not end a run.
+        Its exceptions are ignored: a store that cannot be reached for a minute does not end a run.
     seconds : float
+        The interval.
     first : float, optional
-        Until the first call, where that is another time.
+        The time until the first call, if it differs from the interval.
     """
 
     def __init__(
@@ -28,13 +29,13 @@ class Heartbeat:
         self._first = seconds if first is None else first
         self._seconds = seconds
         self._stopped = threading.Event()
-        threading.Thread(target=self._go, name="heartbeat", daemon=True).start()
+        threading.Thread(target=self._run, name="heartbeat", daemon=True).start()
 
     def stop(self) -> None:
-        """End it."""
+        """Make no further calls."""
         self._stopped.set()
 
-    def _go(self) -> None:
+    def _run(self) -> None:
         seconds = self._first
         while not self._stopped.wait(seconds):
             seconds = self._seconds

@@ -1,4 +1,4 @@
-"""What the store knows of earlier runs: which are finished, which died without a word, and how long they took."""
+"""Questions to the store about earlier runs: which are finished, which have lost their process, how long they took."""
 
 from __future__ import annotations
 
@@ -14,61 +14,79 @@ from typing import Any
 from bakeoff.pipeline.tracking.store import Store
 
 HEARTBEAT_SECONDS = 60.0
-"""A run that takes longer says so often, in its tag ``heartbeat``, that it is alive."""
-SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
-"""A run of another machine that was silent for so long is taken for dead."""
+"""The interval at which a run writes to the store, in its tag ``heartbeat``, that it is alive."""
+MAX_SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
+"""The age of the last heartbeat at which a run of another machine counts as dead."""
 STOPPED_TAG = "stopped"
-"""The tag of a run that a study stopped before its last fold; its value says after which."""
+"""The tag of a run that a study stopped before its last fold; its value says after which fold."""
 STOPPED_TAGS = (STOPPED_TAG, "pruned")
-"""The tags by which such a run is recognised: earlier versions called it pruned."""
+"""All tags by which such a run is recognised: version 0.1.0 wrote ``pruned``."""
 MAX_SINGLE_QUERIES = 20
-"""So many jobs are asked for one by one."""
+"""The number of jobs up to which the store is asked for each job by itself."""
+MAX_RUNS_PER_PAGE = 1000
+"""MLflow's limit."""
+MAX_TIMED_RUNS = 500
+"""The number of runs from which durations are estimated."""
+START_TOLERANCE_SECONDS = 1.0
 
 
 def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
     """Return the finished runs of jobs: ``config_hash`` -> run id.
 
-    Many jobs are looked for among the newest runs first, which costs a third of asking for each (on SQLite 2 ms instead
-    of 5); not among all, since a store may hold far more runs than the sweep has jobs.
+    Many jobs are first looked for among the newest runs, in a third of the time that a query for each takes (on SQLite
+    2 ms instead of 5). Not all runs are read, since a store may hold many more than the sweep has jobs.
     """
-    wanted, found = set(hashes), dict[str, str]()
-    most = 2 * len(wanted) if len(wanted) > MAX_SINGLE_QUERIES else 0
-    seen = 0
-    for run in _search(store, "status = 'FINISHED'", most):
-        seen += 1
-        key = run.data.tags.get("config_hash")
-        if key in wanted:
-            found.setdefault(key, str(run.info.run_id))
+    wanted = set(hashes)
+    found: dict[str, str] = {}
+    max_runs = 2 * len(wanted) if len(wanted) > MAX_SINGLE_QUERIES else 0
+    n_read = 0
+    for run in _search_runs(store, "status = 'FINISHED'", max_runs):
+        n_read += 1
+        job_hash = run.data.tags.get("config_hash")
+        if job_hash in wanted:
+            found.setdefault(job_hash, str(run.info.run_id))
         if len(found) == len(wanted):
             break
-    if most and seen < most:  # all of them
+    has_read_all = n_read < max_runs
+    if has_read_all:
         return found
-    queries = ((each, f"status = 'FINISHED' and tags.config_hash = '{each}'") for each in wanted - found.keys())
-    return found | {each: str(run.info.run_id) for each, query in queries for run in _search(store, query, most=1)}
+    for job_hash in wanted - found.keys():
+        query = f"status = 'FINISHED' and tags.config_hash = '{job_hash}'"
+        for run in _search_runs(store, query, max_runs=1):
+            found[job_hash] = str(run.info.run_id)
+    return found
 
 
 def read_metrics(store: Store, run_id: str) -> dict[str, float]:
-    """Return what a run measured: means over folds, by name."""
+    """Return the metrics of a run by name: means over folds."""
     return dict(store.client.get_run(run_id).data.metrics)
 
 
 def is_running(store: Store, job_hash: str) -> bool:
-    """Whether a living process runs the job, as far as the store knows."""
+    """Whether a process that is alive runs the job, as far as the store knows."""
     query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"
-    return any(not _is_dead(run) for run in _search(store, query))
+    return any(not _has_lost_process(run) for run in _search_runs(store, query))
 
 
-def end_orphans(store: Store, reason: str = "its process ended without a word") -> list[str]:
-    """End runs KILLED whose process is gone: of this machine by its number, of others by their heartbeat.
+def end_orphans(store: Store, reason: str = "its process ended without ending the run") -> list[str]:
+    """End as KILLED the runs whose process is gone.
+
+    A process of this machine is looked up by its number; one of another machine is judged by its heartbeat.
+
+    Parameters
+    ----------
+    store : Store
+    reason : str
+        Written into the tag ``error``.
 
     Returns
     -------
     list of str
-        Their ids.
+        The ids of the runs.
     """
     ended = []
-    for run in _search(store, "status = 'RUNNING' and tags.heartbeat != ''"):
-        if _is_dead(run):
+    for run in _search_runs(store, "status = 'RUNNING' and tags.heartbeat != ''"):
+        if _has_lost_process(run):
             store.client.set_tag(run.info.run_id, "error", reason)
             store.client.set_terminated(run.info.run_id, "KILLED")
             ended.append(str(run.info.run_id))
@@ -78,104 +96,123 @@ def end_orphans(store: Store, reason: str = "its process ended without a word") 
 def end_killed_runs(store: Store, reason: str) -> list[str]:
     """End the run of a process that was just killed.
 
-    SQLite's write-ahead log may hold a last commit of that process which nobody sees until the file is opened anew: a
-    run that would come back RUNNING.  The next write takes its place, so one is made first.
+    SQLite's write-ahead log may hold the last commit of that process, which is invisible until the file is opened
+    again: the run would come back as RUNNING. The next write replaces that commit, so one is made first.
     """
     store.client.set_experiment_tag(store.experiment_id, "bakeoff.lost", f"{time.time():.3f}")
     return end_orphans(store, reason)
 
 
 def find_failed_jobs(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
-    """Return the overrides of the jobs that ended FAILED or KILLED, and were never FINISHED, the oldest first.
+    """Return the overrides of the jobs that ended FAILED or KILLED and were never FINISHED, the oldest first.
 
-    A run that a study stopped because further folds were not worth their time is none of them.
+    Runs that a study stopped are not among them.
 
     Parameters
     ----------
     store : Store
     sweep : str, optional
-        Only jobs of this sweep.
+        The name of a sweep; only its jobs are returned.
     """
-    lost: dict[str, tuple[str, ...]] = {}
+    unfinished: dict[str, tuple[str, ...]] = {}
+    sweep_filter = f" and tags.sweep = '{sweep}'" if sweep else ""
     for status in ("FAILED", "KILLED"):
-        for run in _search(store, f"status = '{status}'" + (f" and tags.sweep = '{sweep}'" if sweep else "")):
+        for run in _search_runs(store, f"status = '{status}'{sweep_filter}"):
             tags = run.data.tags
+            is_job = "config_hash" in tags and "overrides" in tags
             was_stopped = any(tag in tags for tag in STOPPED_TAGS)
-            if "config_hash" in tags and "overrides" in tags and not was_stopped:
-                lost[tags["config_hash"]] = tuple(json.loads(tags["overrides"]))
-    done = find_finished_runs(store, lost)
-    return [overrides for key, overrides in lost.items() if key not in done]
+            if is_job and not was_stopped:
+                unfinished[tags["config_hash"]] = tuple(json.loads(tags["overrides"]))
+    finished = find_finished_runs(store, unfinished)
+    return [overrides for job_hash, overrides in unfinished.items() if job_hash not in finished]
 
 
 @dataclass(frozen=True)
 class Durations:
-    """How long finished runs took, in seconds, by what was chosen."""
+    """How long finished runs took.
+
+    Attributes
+    ----------
+    seconds : mapping of tuple of str to float
+        (learner, dataset) or (learner,) -> the mean duration.
+    """
 
     seconds: Mapping[tuple[str, ...], float]
 
     @classmethod
-    def of(cls, store: Store, most: int = 500) -> Durations:
-        """Read the newest finished runs."""
-        sums: dict[tuple[str, ...], list[float]] = {}
-        for run in _search(store, "status = 'FINISHED'", most=most):
-            if run.info.end_time is not None:
-                took = (run.info.end_time - run.info.start_time) / 1000
-                params = run.data.params
-                for key in _keys(params.get("learner", ""), params.get("dataset", "")):
-                    sums.setdefault(key, []).append(took)
-        return cls({key: sum(values) / len(values) for key, values in sums.items()})
+    def of(cls, store: Store, max_runs: int = MAX_TIMED_RUNS) -> Durations:
+        """Read the durations of the newest finished runs."""
+        durations: dict[tuple[str, ...], list[float]] = {}
+        for run in _search_runs(store, "status = 'FINISHED'", max_runs):
+            if run.info.end_time is None:
+                continue
+            seconds = (run.info.end_time - run.info.start_time) / 1000
+            learner = run.data.params.get("learner", "")
+            dataset = run.data.params.get("dataset", "")
+            for key in _duration_keys(learner, dataset):
+                durations.setdefault(key, []).append(seconds)
+        return cls({key: sum(values) / len(values) for key, values in durations.items()})
 
     def estimate(self, learner: str, dataset: str) -> float | None:
-        """Return the mean of the same learner on the same dataset, else of the learner; None if there is neither."""
-        return next((self.seconds[key] for key in _keys(learner, dataset) if key in self.seconds), None)
+        """Return the mean over runs of the learner on the dataset, else of the learner; None if there are neither."""
+        for key in _duration_keys(learner, dataset):
+            if key in self.seconds:
+                return self.seconds[key]
+        return None
 
 
-def _keys(learner: str, dataset: str) -> Iterator[tuple[str, ...]]:
-    yield learner, dataset
-    yield (learner,)
+def _duration_keys(learner: str, dataset: str) -> tuple[tuple[str, ...], ...]:
+    return (learner, dataset), (learner,)
 
 
-def _search(store: Store, query: str, most: int | None = None) -> Iterator[Any]:
-    token, left = None, most
-    while left is None or left > 0:
-        page = store.client.search_runs(
-            [store.experiment_id], query, max_results=1000 if left is None else min(left, 1000), page_token=token
-        )
+def _search_runs(store: Store, query: str, max_runs: int | None = None) -> Iterator[Any]:
+    """Yield the runs that a query selects, the newest first; None sets no limit to their number."""
+    page_token = None
+    n_left = max_runs
+    while n_left is None or n_left > 0:
+        page_size = MAX_RUNS_PER_PAGE if n_left is None else min(n_left, MAX_RUNS_PER_PAGE)
+        page = store.client.search_runs([store.experiment_id], query, max_results=page_size, page_token=page_token)
         yield from page
-        token, left = page.token, None if left is None else left - len(page)
-        if not token:
+        page_token = page.token
+        if not page_token:
             return
+        if n_left is not None:
+            n_left -= len(page)
 
 
-def _is_dead(run: Any) -> bool:
+def _has_lost_process(run: Any) -> bool:
     tags = run.data.tags
-    pid, started, heartbeat = int(tags.get("pid", 0)), run.info.start_time / 1000, float(tags.get("heartbeat", 0))
-    return is_process_gone(tags.get("host"), pid, started, heartbeat)
+    return is_process_gone(
+        host=tags.get("host"),
+        pid=int(tags.get("pid", 0)),
+        since=run.info.start_time / 1000,
+        heartbeat=float(tags.get("heartbeat", 0)),
+    )
 
 
 def is_process_gone(host: str | None, pid: int, since: float, heartbeat: float) -> bool:
-    """Whether a process is gone: of this machine by its number, of another one if it was silent for long.
+    """Whether a process has ended: one of this machine by its number, one of another by its last heartbeat.
 
     Parameters
     ----------
     host : str or None
     pid : int
     since, heartbeat : float
-        When it was seen first and last, in seconds since 1970.
+        When the process was first and last known to be alive, in seconds since 1970.
     """
     if host == socket.gethostname():
         return not is_process_alive(pid, since)
-    return time.time() - heartbeat > SILENT_SECONDS
+    return time.time() - heartbeat > MAX_SILENT_SECONDS
 
 
 def is_process_alive(pid: int, since: float) -> bool:
-    """Whether a process of this machine lives, and is the one that lived at a time (numbers are given again).
+    """Whether a process of this machine is alive, and is not a later one to which its number was given again.
 
     Parameters
     ----------
     pid : int
     since : float
-        Seconds since 1970.
+        When the process was known to be alive, in seconds since 1970.
 
     Examples
     --------
@@ -186,12 +223,17 @@ def is_process_alive(pid: int, since: float) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except PermissionError:  # a process of another user
         pass
     try:
+        # The fields of proc(5) from the third on: the second one, in brackets, may itself contain spaces and brackets.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         uptime = float(Path("/proc/uptime").read_text().split()[0])
-    except OSError:  # no such folder on this system, or the process ended just now
-        return Path("/proc/self").exists() is False
-    started = time.time() - uptime + int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    return fields[0] != "Z" and started <= since + 1
+    except OSError:  # this system has no /proc, or the process has just ended
+        has_proc = Path("/proc/self").exists()
+        return not has_proc
+    state = fields[0]
+    start_ticks = int(fields[19])
+    boot_time = time.time() - uptime
+    start_time = boot_time + start_ticks / os.sysconf("SC_CLK_TCK")
+    return state != "Z" and start_time <= since + START_TOLERANCE_SECONDS

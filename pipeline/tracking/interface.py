@@ -1,11 +1,12 @@
-"""What the loop knows of tracking: a tracker opens runs, a run is told of folds."""
+"""What the rest of the pipeline knows of tracking: a tracker starts runs, and a run records folds and a model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.tracking.store import Store
@@ -19,11 +20,12 @@ class RunDescription:
     ----------
     name : str
     params : mapping of str to str
-        What runs are compared by.
+        The parameters by which runs are compared.
     tags : mapping of str to str
     config : str
         The settled configuration as YAML.
     trust : tuple of str
+        Packages whose types the model may hold.
     """
 
     name: str
@@ -34,41 +36,41 @@ class RunDescription:
 
 
 class RunStopped(Exception):
-    """Somebody saw after a fold that the others are not worth their time; says after which."""
+    """The run was stopped because further folds are not worth their time; the message says after which fold."""
 
 
 class Figure(Protocol):
-    """A picture of a finished run."""
+    """A figure of a finished run."""
 
     def check(self, experiment: Experiment) -> None:
-        """Refuse an experiment of which it cannot be drawn."""
+        """Raise UserError if the figure cannot be drawn for an experiment."""
 
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Draw it into a file of the folder."""
+        """Draw the figure into a file of the folder."""
 
 
 class Run(Protocol):
-    """What the loop tells about."""
+    """A run that is being recorded."""
 
     run_id: str | None
 
-    def fold(self, fold: FoldResult) -> None:
-        """Take note of an evaluated fold."""
+    def record_fold(self, fold: FoldResult) -> None:
+        """Record an evaluated fold."""
 
     def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
-        """Take the run's model and write what is left, pictures included."""
+        """Record the model of the run, the figures, and all that is not written yet."""
 
 
 class Tracker(Protocol):
-    """Where runs are kept."""
+    """Decides where runs are kept."""
 
     store: Store | None
 
-    def find(self) -> Store | None:
-        """Return the store if there is one already; make none."""
+    def find_store(self) -> Store | None:
+        """Return the store if it exists; create none."""
 
-    def open(self) -> None:
-        """Make the store if need be, once; refuse now if runs could not be kept later."""
+    def open_store(self) -> None:
+        """Find or create the store; raise UserError if runs cannot be kept in it."""
 
-    def run(self, description: RunDescription, experiment: Experiment) -> Any:
-        """Return a context manager that gives a `Run`."""
+    def start_run(self, description: RunDescription, experiment: Experiment) -> AbstractContextManager[Run]:
+        """Return a context in which a run is recorded; leaving it ends the run."""

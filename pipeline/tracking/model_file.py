@@ -1,8 +1,8 @@
-"""A run's model as a file: scikit-learn's MLflow flavour in the skops format, which can hold no code.
+"""The model of a run as a file: MLflow's scikit-learn flavor in the skops format, which can hold no code.
 
-skops refuses every type that it does not know; the types below were reviewed: they hold arrays and numbers, and
-building one runs nothing.  Types of ours are trusted through the registry, types of others through the configuration's
-``trust``.
+skops rejects every type that it does not know. The types listed here were reviewed: they hold arrays and numbers, and
+building one runs no other code. The types of bakeoff are trusted through the registry of learners, those of other
+packages through the key ``trust`` of the configuration.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sklearn
 import yaml
 
 from bakeoff import learners
-from bakeoff.pipeline.tracking.provenance import pinned
+from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.stored_names import has_old_names, translate_model, translate_types
 
 if TYPE_CHECKING:
@@ -61,38 +61,42 @@ REVIEWED_TYPES = frozenset({
 
 MODEL_FILE_NAME = "model.skops"
 """The name that MLflow gives to the file of a model."""
+TOOLS = ("pip", "setuptools", "wheel")
+PACKAGES = ("mlflow", "bakeoff", "numpy", "pandas", "scikit-learn", "skops")
+"""The packages that a model needs, in the order in which MLflow lists them."""
 
 
 class UntrustedType(Exception):
-    """A model holds a type that was not reviewed; it is not written."""
+    """The model holds a type that was not reviewed, and is not written."""
 
 
 def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
-    """Return the types in a model that skops does not know by itself, all of them trusted here.
+    """Return the types in a model that skops does not trust by itself, if all of them are trusted here.
 
     Parameters
     ----------
     dumped : bytes
-        A fitted model, as skops writes it.
+        A fitted model in the skops format.
     trust : sequence of str
-        Packages trusted by the configuration.
+        Packages that the configuration trusts.
 
     Raises
     ------
     UntrustedType
-        Names the types, and the cure.
+        Some type is not trusted; the message names it and the cure.
     """
     import skops.io
 
-    found = list(skops.io.get_untrusted_types(data=dumped))
-    packages = {learner.__module__.split(".")[0] for learner in learners.REGISTRY.values()} | {*trust}
-    strange = [name for name in found if name not in REVIEWED_TYPES and name.split(".")[0] not in packages]
-    if strange:
+    types = list(skops.io.get_untrusted_types(data=dumped))
+    own_packages = {_package_of(learner.__module__) for learner in learners.REGISTRY.values()}
+    packages = own_packages | set(trust)
+    untrusted = [name for name in types if name not in REVIEWED_TYPES and _package_of(name) not in packages]
+    if untrusted:
         raise UntrustedType(
-            f"the model holds {', '.join(strange)}, which no one has reviewed for safe loading; "
-            f"if you trust it, add trust=[{strange[0].split('.')[0]}], or keep no model with tracking.models=false."
+            f"the model holds {', '.join(untrusted)}, which was not reviewed for safe loading; "
+            f"if you trust it, add trust=[{_package_of(untrusted[0])}], or keep no model with tracking.models=false."
         )
-    return found
+    return types
 
 
 def save_model(model: Any, folder: Path, record: Model, dataset: Dataset, trust: Sequence[str] = ()) -> None:
@@ -102,12 +106,18 @@ def save_model(model: Any, folder: Path, record: Model, dataset: Dataset, trust:
     ----------
     model : Pipeline
     folder : Path
-        Is there, and empty.
+        An empty folder.
     record : mlflow.models.Model
-        Carries the model's id.
+        Has the id of the model, and is completed here.
     dataset : Dataset
-        Gives the signature.
+        Determines the signature.
     trust : sequence of str
+        Packages that the configuration trusts.
+
+    Raises
+    ------
+    UntrustedType
+        The model holds a type that is not trusted.
     """
     import skops.io
 
@@ -119,7 +129,8 @@ def save_model(model: Any, folder: Path, record: Model, dataset: Dataset, trust:
     add_flavors(record, types)
     record.signature = model_signature(dataset)
     record.model_size_bytes = len(dumped)
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # MLflow would take the one in Python, in ten times as long
+    # MLflow would take PyYAML's dumper in Python, which takes ten times as long as the one in C.
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     (folder / "MLmodel").write_text(yaml.dump(record.to_dict(), Dumper=dumper))
 
 
@@ -129,7 +140,7 @@ def load_model(folder: Path, types: Sequence[str]) -> Any:
     Parameters
     ----------
     folder : Path
-        Of an MLflow model whose format is skops.
+        The folder of an MLflow model in the skops format.
     types : sequence of str
         The types that the model may hold besides those that skops trusts by itself.
 
@@ -148,10 +159,10 @@ def load_model(folder: Path, types: Sequence[str]) -> Any:
 
 
 def add_flavors(record: Model, types: Sequence[str]) -> None:
-    """Say how the file is loaded: as a scikit-learn estimator, and as what MLflow serves, whatever it is.
+    """Record how the file is loaded: as a scikit-learn estimator, and as MLflow's generic Python function.
 
-    This and `environment_files` are what `mlflow.sklearn.save_model` writes, which a test compares; it would also look
-    through all installed packages, to warn of versions that differ from the ones just read: a tenth of a short run.
+    This and `environment_files` are what `mlflow.sklearn.save_model` writes, which a test compares. That function would
+    also read the versions of all installed packages, which takes a tenth of a short run.
     """
     record.add_flavor(
         "python_function",
@@ -173,11 +184,11 @@ def add_flavors(record: Model, types: Sequence[str]) -> None:
 
 @cache
 def environment_files() -> Mapping[str, str]:
-    """Return the files that say which packages a model wants, for pip, conda and virtualenv: name -> text."""
-    python, tools = platform.python_version(), ("pip", "setuptools", "wheel")
-    installed = {name: each for name in tools for each in pinned(name)}
-    packages = list(pinned("mlflow", "bakeoff", "numpy", "pandas", "scikit-learn", "skops"))
-    pip = installed.get("pip", "pip").replace("==", "<=")  # conda's may lag behind
+    """Return the files that list the packages a model needs, for pip, conda and virtualenv: name -> text."""
+    python = platform.python_version()
+    tools = {name: requirement for name in TOOLS for requirement in pin_versions(name)}
+    packages = list(pin_versions(*PACKAGES))
+    pip = tools.get("pip", "pip").replace("==", "<=")  # conda may offer an older one only
     conda = {
         "name": "mlflow-env",
         "channels": ["conda-forge"],
@@ -185,7 +196,7 @@ def environment_files() -> Mapping[str, str]:
     }
     virtualenv = {
         "python": python,
-        "build_dependencies": [installed.get(name, name) for name in tools],
+        "build_dependencies": [tools.get(name, name) for name in TOOLS],
         "dependencies": ["-r requirements.txt"],
     }
     return {
@@ -196,13 +207,18 @@ def environment_files() -> Mapping[str, str]:
 
 
 def model_signature(dataset: Dataset) -> ModelSignature:
-    """Return the columns that the model takes and what it gives: numbers as double, nominal values as string."""
+    """Return the types of the columns that the model takes, double or string, and of its predictions."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema, TensorSpec
 
     nominal = set(dataset.nominal)
-    inputs: list[ColSpec | TensorSpec] = [
-        ColSpec("string" if name in nominal else "double", str(name)) for name in dataset.X.columns
-    ]
-    output = {"f": "double", "i": "long"}.get(dataset.y.dtype.kind, "string")
-    return ModelSignature(inputs=Schema(inputs), outputs=Schema([ColSpec(output)]))
+    inputs: list[ColSpec | TensorSpec] = []
+    for name in dataset.X.columns:
+        column_type = "string" if name in nominal else "double"
+        inputs.append(ColSpec(column_type, str(name)))
+    output_type = {"f": "double", "i": "long"}.get(dataset.y.dtype.kind, "string")
+    return ModelSignature(inputs=Schema(inputs), outputs=Schema([ColSpec(output_type)]))
+
+
+def _package_of(name: str) -> str:
+    return name.split(".")[0]

@@ -1,4 +1,4 @@
-"""Models in MLflow: one for each run, found again by the run's id."""
+"""Models in MLflow: each run has one, which is found by the id of the run."""
 
 from __future__ import annotations
 
@@ -19,33 +19,38 @@ from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.interface import RunDescription
 from bakeoff.pipeline.tracking.store import Store, open_store
 
+LATEST = "latest"
+REJECTED_CHARACTERS = "/:.%\"'"
+"""MLflow does not accept them in the name of a model."""
+PRELOADED_MODULES = ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io")
+
 
 def log_model(store: Store, run_id: str, description: RunDescription, dataset: Dataset, model: FittedModel) -> None:
-    """Save a run's model, as READY, or FAILED if it cannot be written.
+    """Write the model of a run. In MLflow it becomes READY, or FAILED if it cannot be written.
 
     Parameters
     ----------
     store : Store
     run_id : str
     description : RunDescription
-        Of the run: the model has its name.
+        The model gets the name of the run.
     dataset : Dataset
-        Tells which columns the model takes.
+        Determines the columns that the model takes.
     model : FittedModel
     """
     from mlflow.entities import LoggedModelOutput, LoggedModelStatus
-    from mlflow.models import Model as Record
+    from mlflow.models import Model as MLflowModel
 
     client = store.client
     logged = client.create_logged_model(store.experiment_id, name=model_name(description.name), source_run_id=run_id)
-    record = Record(
+    record = MLflowModel(
         artifact_path=logged.artifact_location,
         model_uuid=logged.model_id,
         run_id=run_id,
         model_id=logged.model_id,
     )
+    upload = partial(client.log_model_artifacts, logged.model_id)
     try:
-        upload = partial(client.log_model_artifacts, logged.model_id)
         with artifact_folder(logged.artifact_location, upload) as folder:
             model_file.save_model(model.pipeline, folder, record, dataset, description.trust)
     except BaseException:
@@ -57,7 +62,15 @@ def log_model(store: Store, run_id: str, description: RunDescription, dataset: D
 
 @contextmanager
 def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
-    """Give a folder for artifacts: where they will lie if that is on this machine, else one that is uploaded."""
+    """Yield a folder for artifacts: their final one if that is on this machine, else a temporary one to upload.
+
+    Parameters
+    ----------
+    uri : str
+        Where the artifacts are to be stored.
+    upload : callable
+        Sends the files of a temporary folder there.
+    """
     if uri.startswith("file://"):
         path = Path(url2pathname(urlsplit(uri).path))
         path.mkdir(parents=True, exist_ok=True)
@@ -69,14 +82,14 @@ def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
 
 
 def model_name(run_name: str) -> str:
-    """Return the run's name without the characters that MLflow refuses in a model's.
+    """Return the name of a run with the characters replaced that MLflow does not accept in the name of a model.
 
     Examples
     --------
     >>> model_name("knn p=1.5 a/b:c")
     'knn p=1_5 a_b_c'
     """
-    return "".join("_" if character in "/:.%\"'" else character for character in run_name)
+    return "".join("_" if character in REJECTED_CHARACTERS else character for character in run_name)
 
 
 def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[str, str]]:
@@ -85,7 +98,7 @@ def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[st
     Parameters
     ----------
     run : str
-        The run's id, or ``latest`` for the newest finished run of the experiment.
+        The id of a run, or ``latest`` for the newest finished run of the experiment.
     uri : str or None
         As for `store_uri`.
     experiment : str
@@ -94,39 +107,43 @@ def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[st
     -------
     model : estimator
         Fitted.
-    kinds : dict of str to str
-        The columns that it takes, and their types in MLflow's words.
+    column_types : dict of str to str
+        The columns that the model takes, and their types in MLflow: ``double`` or ``string``.
 
     Raises
     ------
     UserError
-        No such run, or a run without a model.
+        There is no such run, or it has no model.
     """
     store = open_store(uri, experiment, create=False)
     import mlflow
-    from mlflow.exceptions import MlflowException
 
     mlflow.set_tracking_uri(store.uri)
-    run_id = _latest(store) if run == "latest" else run
+    run_id = _find_latest_run(store) if run == LATEST else run
+    model_uri = _find_model_uri(store, run_id)
+    info = mlflow.models.get_model_info(model_uri)
+    column_types = {column.name: column.type.name for column in info.signature.inputs}
+    flavor = info.flavors.get("sklearn", {})
+    if flavor.get("serialization_format") != "skops":  # a model that other code logged
+        return mlflow.sklearn.load_model(model_uri), column_types
+    folder = Path(mlflow.artifacts.download_artifacts(model_uri))
+    trusted_types = flavor.get("skops_trusted_types") or []
+    return model_file.load_model(folder, trusted_types), column_types
+
+
+def _find_model_uri(store: Store, run_id: str) -> str:
+    from mlflow.exceptions import MlflowException
+
     try:
         outputs = store.client.get_run(run_id).outputs
     except MlflowException as error:
-        raise UserError(
-            f"predict: there is no run {run_id!r} in {store.uri}; the pages of `bakeoff ui` list them."
-        ) from error
+        raise UserError(f"predict: there is no run {run_id!r} in {store.uri}; `bakeoff ui` lists the runs.") from error
     if outputs is None or not outputs.model_outputs:
-        raise UserError(f"predict: run {run_id} kept no model; run it again with tracking.models=true.")
-    address = f"models:/{outputs.model_outputs[0].model_id}"
-    inputs = mlflow.models.get_model_info(address).signature.inputs
-    column_types = {column.name: column.type.name for column in inputs}
-    flavor = mlflow.models.get_model_info(address).flavors.get("sklearn", {})
-    if flavor.get("serialization_format") != "skops":  # other code logged it
-        return mlflow.sklearn.load_model(address), column_types
-    folder = Path(mlflow.artifacts.download_artifacts(address))
-    return model_file.load_model(folder, flavor.get("skops_trusted_types") or []), column_types
+        raise UserError(f"predict: run {run_id} has no model; run it again with tracking.models=true.")
+    return f"models:/{outputs.model_outputs[0].model_id}"
 
 
-def _latest(store: Store) -> str:
+def _find_latest_run(store: Store) -> str:
     found = store.client.search_runs(
         [store.experiment_id], filter_string="status = 'FINISHED'", max_results=1, order_by=["start_time DESC"]
     )
@@ -136,6 +153,6 @@ def _latest(store: Store) -> str:
 
 
 def preload_modules() -> None:
-    """Import now what a run needs later."""
-    for module in ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io"):
+    """Import the modules that the first run would import."""
+    for module in PRELOADED_MODULES:
         importlib.import_module(module)

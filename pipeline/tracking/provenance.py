@@ -1,4 +1,4 @@
-"""Where a run comes from: user, machine, versions, and the state of the code."""
+"""Where a run comes from: the user, the machine, the versions of packages, and the state of the code."""
 
 from __future__ import annotations
 
@@ -11,49 +11,55 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+GIT_TIMEOUT_SECONDS = 10
+
 
 @cache
-def git_state() -> tuple[str, bool] | None:
-    """Return the commit of the code and whether files differ from it; None outside a repository.
+def read_git_state() -> tuple[str, bool] | None:
+    """Return the commit of the code, and whether files differ from it; None outside a repository.
 
-    The current folder's repository counts; an installed command outside one looks where its own code lies.
+    This is the repository of the current folder; an installed command outside of one looks where its own code is.
     """
     for folder in (Path.cwd(), Path(__file__).parent):
-        commit = _git(folder, "rev-parse", "HEAD")
+        commit = _run_git(folder, "rev-parse", "HEAD")
         if commit:
-            return commit, bool(_git(folder, "status", "--porcelain"))
+            changes = _run_git(folder, "status", "--porcelain")
+            return commit, bool(changes)
     return None
 
 
 @cache
-def user() -> str:
-    """Return the name of whoever runs this; "unknown" where the machine has none."""
+def find_user() -> str:
+    """Return the name of the user; "unknown" where the machine has none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):
         return "unknown"
 
 
-def machine() -> dict[str, str]:
-    """Return host, process and Python version."""
+def describe_machine() -> dict[str, str]:
+    """Return the host, the number of this process and the Python version."""
     return {"host": socket.gethostname(), "pid": str(os.getpid()), "python": platform.python_version()}
 
 
 @cache
-def pinned(*packages: str) -> tuple[str, ...]:
-    """Return ``name==version`` of each installed package."""
-    found = []
+def pin_versions(*packages: str) -> tuple[str, ...]:
+    """Return ``name==version`` of each package that is installed."""
+    pinned = []
     for name in packages:
         try:
-            found.append(f"{name}=={version(name)}")
-        except PackageNotFoundError:  # run from a checkout that was not installed
+            pinned.append(f"{name}=={version(name)}")
+        except PackageNotFoundError:  # bakeoff itself, in a checkout that is not installed
             continue
-    return tuple(found)
+    return tuple(pinned)
 
 
-def _git(folder: Path, *words: str) -> str:
+def _run_git(folder: Path, *words: str) -> str:
+    """Return what a git command prints; nothing if it fails or there is no git."""
     try:
-        answer = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=10, check=False)
+        result = subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, timeout=GIT_TIMEOUT_SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return answer.stdout.strip() if answer.returncode == 0 else ""
+    return result.stdout.strip() if result.returncode == 0 else ""

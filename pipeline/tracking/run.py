@@ -1,6 +1,6 @@
-"""A run in MLflow: an explicit id, few batched writes, never left RUNNING.
+"""A run in MLflow: it has an explicit id, is written in few batches, and is never left RUNNING.
 
-No active run of MLflow's is ever used: it leaks from one failing job into the next.
+MLflow's own active run is not used: it leaks from one failing job into the next.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from bakeoff.pipeline import report
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
@@ -26,14 +27,18 @@ from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Metric, Param
+    from mlflow.entities import DatasetInput, Metric, Param
 
 FLUSH_SECONDS = 10.0
-"""What takes longer is written as it comes; of shorter runs all is written in one batch at the end."""
+"""A run that lasts longer is written in the course of it; a shorter one in a single batch at its end."""
+MAX_METRICS_PER_BATCH = 900
+"""MLflow takes 1,000 values in a batch, of which 100 may be params."""
+MAX_TAG_LETTERS = 8000
+MAX_PARAM_LETTERS = 6000
 
 
 class MLflowRun:
-    """One run: values are gathered and written in few batches."""
+    """One run, whose values are gathered and written in few batches."""
 
     def __init__(
         self, store: Store, run_id: str, description: RunDescription, experiment: Experiment, keep_model: bool
@@ -46,44 +51,52 @@ class MLflowRun:
         self._experiment = experiment
         self._keep_model = keep_model
         self._folds: list[FoldResult] = []
-        self._artifacts = ""
-        self._written = 0
-        self._flushed = time.monotonic()
-        self._unwritten = _params(description.params)
-        self._writing = Lock()
-        self._heartbeat = Heartbeat(self._beat, first=FLUSH_SECONDS)
+        self._n_folds_written = 0
+        self._artifact_uri = ""
+        self._last_flush = time.monotonic()
+        self._unwritten_params = _to_params(description.params)
+        self._write_lock = Lock()
+        self._heartbeat = Heartbeat(self._write_heartbeat, first=FLUSH_SECONDS)
 
     @classmethod
     def create(cls, store: Store, description: RunDescription, experiment: Experiment, keep_model: bool) -> MLflowRun:
-        """Create the run, with its tags, in one call: from then on somebody must end it."""
-        tags = {**provenance_tags(), "mlflow.note.content": experiment.dataset.describe(), **description.tags}
+        """Create the run with its tags, in one call; the caller must end it."""
+        note = {"mlflow.note.content": experiment.dataset.describe()}
+        tags = {**provenance_tags(), **note, **description.tags}
         created = store.client.create_run(
-            store.experiment_id, run_name=description.name, tags={key: str(value)[:8000] for key, value in tags.items()}
+            store.experiment_id,
+            run_name=description.name,
+            tags={key: str(value)[:MAX_TAG_LETTERS] for key, value in tags.items()},
         )
         run = cls(store, created.info.run_id, description, experiment, keep_model)
-        run._artifacts = created.info.artifact_uri
+        run._artifact_uri = created.info.artifact_uri
         return run
 
-    def begin(self) -> None:
-        """Write what the run learns from; its params go with the first scores, or after some seconds without any."""
-        self._log_dataset()
+    def record_dataset(self) -> None:
+        """Write the dataset as an input of the run.
 
-    def _beat(self) -> None:
-        self._batch([])
-        self._client.set_tag(self._id, "heartbeat", f"{time.time():.0f}")
+        The params wait for the first scores or the first heartbeat: each write is a large part of a small job's cost.
+        """
+        from mlflow.exceptions import MlflowException
 
-    def fold(self, fold: FoldResult) -> None:
-        """Take note of a fold; write what has gathered if the last write was long ago."""
+        inputs = [_to_dataset_input(self._experiment.dataset)]
+        try:
+            self._client.log_inputs(self._id, inputs)
+        except MlflowException:  # another process wrote the same dataset at the same time; now it is found
+            self._client.log_inputs(self._id, inputs)
+
+    def record_fold(self, fold: FoldResult) -> None:
+        """Keep a fold, and write what has gathered if the last write was long ago."""
         self._folds.append(fold)
-        if time.monotonic() - self._flushed > FLUSH_SECONDS:
-            self._batch(self._scores())
+        if time.monotonic() - self._last_flush > FLUSH_SECONDS:
+            self._write_batch(self._take_metrics())
 
     def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
-        """Write the scores, the tables, the pictures and the model."""
-        self._batch(
-            [*self._scores(), *_metrics(report.get_pruning_path(model))], _params(report.get_tuned_params(model))
-        )
-        with artifact_folder(self._artifacts, lambda folder: self._client.log_artifacts(self._id, folder)) as folder:
+        """Write the scores, the tables, the figures and the model."""
+        metrics = self._take_metrics()
+        metrics += _to_metrics(report.get_pruning_path(model))
+        self._write_batch(metrics, _to_params(report.get_tuned_params(model)))
+        with artifact_folder(self._artifact_uri, self._upload) as folder:
             report.write_tables(folder, self._experiment, self._folds, model)
             (folder / "config.yaml").write_text(self._description.config)
             for figure in figures:
@@ -92,104 +105,120 @@ class MLflowRun:
             log_model(self._store, self._id, self._description, self._experiment.dataset, model)
 
     def fail(self, error: BaseException) -> None:
-        """Keep what there is, say why, and end the run FAILED, or KILLED if a signal ended it."""
-        killed = isinstance(error, KeyboardInterrupt)
-        text = "".join(traceback.format_exception(error))
+        """Write the error and what was measured; end the run FAILED, or KILLED if a signal ended it."""
+        was_killed = isinstance(error, KeyboardInterrupt)
+        error_type = type(error).__name__
         try:
-            self._client.set_tag(self._id, "error", f"{type(error).__name__}: {error}"[:8000])
-            self._client.set_tag(self._id, "error_type", type(error).__name__)
+            self._client.set_tag(self._id, "error", f"{error_type}: {error}"[:MAX_TAG_LETTERS])
+            self._client.set_tag(self._id, "error_type", error_type)
         finally:
-            self.end("KILLED" if killed else "FAILED")
-        with suppress(Exception):  # a full disk made it fail, perhaps; what it said first is what counts
-            self._batch(self._scores())
-            self._client.log_text(self._id, text, "traceback.txt")
+            self.end("KILLED" if was_killed else "FAILED")
+        # The cause may be a full disk, where these writes fail as well: the first error is the one to report.
+        with suppress(Exception):
+            self._write_batch(self._take_metrics())
+            self._client.log_text(self._id, "".join(traceback.format_exception(error)), "traceback.txt")
             self._client.log_text(self._id, self._description.config, "config.yaml")
 
-    def stop(self, where: str) -> None:
-        """Keep the folds so far and end the run KILLED: it is not the whole evaluation, and must not pass for it."""
+    def stop(self, reason: str) -> None:
+        """Write the folds so far and end the run KILLED: FINISHED would mean that all folds were evaluated."""
         try:
-            self._client.set_tag(self._id, STOPPED_TAG, where)
-            self._batch(self._scores())
+            self._client.set_tag(self._id, STOPPED_TAG, reason)
+            self._write_batch(self._take_metrics())
             self._client.log_text(self._id, self._description.config, "config.yaml")
         finally:
             self.end("KILLED")
 
     def end(self, status: str) -> None:
-        """Set the final status."""
+        """Stop the heartbeat and set the final status."""
         self._heartbeat.stop()
         self._client.set_terminated(self._id, status)
 
-    def _scores(self) -> list[Metric]:
-        """Return the means so far, the headline first, then the folds that are new, as steps."""
+    def _write_heartbeat(self) -> None:
+        self._write_batch([])
+        self._client.set_tag(self._id, "heartbeat", f"{time.time():.0f}")
+
+    def _upload(self, folder: str) -> None:
+        self._client.log_artifacts(self._id, folder)
+
+    def _take_metrics(self) -> list[Metric]:
+        """Return the means so far, the headline first, and then the folds that are not written yet, as steps."""
         if not self._folds:
             return []
-        self._flushed = time.monotonic()
-        means = {name: [value] for name, value in report.summarize_folds(self._experiment, self._folds).items()}
-        if len(self._folds) == 1:  # it is the mean; if others follow, it goes with them
-            return _metrics(means)
+        self._last_flush = time.monotonic()
+        means = report.summarize_folds(self._experiment, self._folds)
+        metrics = _to_metrics({name: [value] for name, value in means.items()})
+        if len(self._folds) == 1:  # it equals the mean, and is written with the second fold if there is one
+            return metrics
+        new_folds = self._folds[self._n_folds_written :]
         series: dict[str, list[float]] = {}
-        for fold in self._folds[self._written :]:
+        for fold in new_folds:
             for name, value in report.measure_fold(fold).items():
                 series.setdefault(f"fold/{name}", []).append(value)
-        folds = _metrics(series, first_step=self._written)
-        self._written = len(self._folds)
-        return [*_metrics(means), *folds]
+        metrics += _to_metrics(series, first_step=self._n_folds_written)
+        self._n_folds_written = len(self._folds)
+        return metrics
 
-    def _batch(self, metrics: Sequence[Metric], params: Sequence[Param] = ()) -> None:
-        """Write in as few calls as may be: a batch holds 1,000 values.  The heartbeat may write at the same time."""
-        most = 900  # with 100 params
-        with self._writing:
-            params, self._unwritten = [*self._unwritten, *params], []
-            for start in range(0, max(len(metrics), 1), most):
-                batch = metrics[start : start + most]
+    def _write_batch(self, metrics: Sequence[Metric], params: Sequence[Param] = ()) -> None:
+        """Write values in as few calls as possible; the thread of the heartbeat may write at the same time."""
+        with self._write_lock:
+            params = [*self._unwritten_params, *params]
+            self._unwritten_params = []
+            for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
+                batch = metrics[start : start + MAX_METRICS_PER_BATCH]
                 if batch or params:
                     self._client.log_batch(self._id, metrics=batch, params=params)
                 params = []
 
-    def _log_dataset(self) -> None:
-        from mlflow.entities import Dataset, DatasetInput, InputTag
-        from mlflow.exceptions import MlflowException
 
-        data = self._experiment.dataset
-        entity = Dataset(
-            name=data.name,
-            digest=data.digest(),
-            source_type="local",
-            source=json.dumps({"uri": data.source}),
-            profile=json.dumps({"num_rows": data.X.shape[0], "num_elements": int(data.X.size)}),
-        )
-        inputs = [DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])]
-        try:
-            self._client.log_inputs(self._id, inputs)
-        except MlflowException:  # another process wrote the same dataset in between: now it is there to be found
-            self._client.log_inputs(self._id, inputs)
+def _to_dataset_input(dataset: Dataset) -> DatasetInput:
+    from mlflow.entities import Dataset as MLflowDataset
+    from mlflow.entities import DatasetInput, InputTag
+
+    entity = MLflowDataset(
+        name=dataset.name,
+        digest=dataset.digest(),
+        source_type="local",
+        source=json.dumps({"uri": dataset.source}),
+        profile=json.dumps({"num_rows": dataset.X.shape[0], "num_elements": int(dataset.X.size)}),
+    )
+    return DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])
 
 
-def _metrics(series: Mapping[str, Sequence[float]], first_step: int = 0) -> list[Metric]:
-    """Return values as MLflow's, the place in the series as step; infinite ones are left out: it would keep 1.8e308."""
+def _to_metrics(series: Mapping[str, Sequence[float]], first_step: int = 0) -> list[Metric]:
+    """Return values as MLflow's metrics, with their positions as steps.
+
+    Infinite values are left out, because MLflow would store them as 1.8e308.
+    """
     from mlflow.entities import Metric
 
-    now = int(time.time() * 1000)
+    milliseconds = int(time.time() * 1000)
     return [
-        Metric(name, float(value), now, first_step + place)
+        Metric(name, float(value), milliseconds, step)
         for name, values in series.items()
-        for place, value in enumerate(values)
+        for step, value in enumerate(values, first_step)
         if not np.isinf(value)
     ]
 
 
-def _params(params: Mapping[str, str]) -> list[Param]:
-    """Return params as MLflow's; longer ones would be cut with a warning."""
+def _to_params(params: Mapping[str, str]) -> list[Param]:
+    """Return values as MLflow's params, cut to the length that it stores without a warning."""
     from mlflow.entities import Param
 
-    return [Param(key, value[:6000]) for key, value in params.items()]
+    return [Param(key, value[:MAX_PARAM_LETTERS]) for key, value in params.items()]
 
 
 def provenance_tags() -> dict[str, str]:
-    """Return user, command, machine and state of the code as MLflow's tags."""
-    tags = {"mlflow.user": provenance.user(), "mlflow.source.name": "bakeoff", "mlflow.source.type": "LOCAL"}
-    tags |= provenance.machine() | {"heartbeat": f"{time.time():.0f}"}
-    state = provenance.git_state()
-    if state is not None:
-        tags |= {"mlflow.source.git.commit": state[0], "git_dirty": str(state[1]).lower()}
+    """Return the user, the command, the machine and the state of the code as tags."""
+    tags = {
+        "mlflow.user": provenance.find_user(),
+        "mlflow.source.name": "bakeoff",
+        "mlflow.source.type": "LOCAL",
+        "heartbeat": f"{time.time():.0f}",
+        **provenance.describe_machine(),
+    }
+    git_state = provenance.read_git_state()
+    if git_state is not None:
+        commit, is_dirty = git_state
+        tags["mlflow.source.git.commit"] = commit
+        tags["git_dirty"] = str(is_dirty).lower()
     return tags

@@ -1,4 +1,4 @@
-"""The store that runs are kept in: found, created once under a lock, or refused."""
+"""The store of runs: found, created once under a lock, or rejected."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 DEFAULT_URI = "outputs/mlflow.db"
 SQLITE_PREFIX = "sqlite:///"
+MLFLOW_SETTINGS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "ERROR",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+"""Environment variables that keep MLflow's usage data, log and addresses of runs off the network and the screen."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class Store:
     uri : str
         Absolute for a SQLite file.
     experiment_id : str
+        The id of MLflow's experiment, which groups the runs.
     client : MlflowClient
     """
 
@@ -36,7 +43,7 @@ class Store:
 
 
 def store_uri(given: str | None) -> str:
-    """Return the absolute URI of the store.
+    """Return the absolute URI of a store.
 
     Parameters
     ----------
@@ -46,7 +53,7 @@ def store_uri(given: str | None) -> str:
     Raises
     ------
     UserError
-        A folder or ``file://``, which MLflow no longer keeps runs in.
+        It is a folder or begins with ``file:``; MLflow no longer keeps runs in folders.
 
     Examples
     --------
@@ -54,8 +61,9 @@ def store_uri(given: str | None) -> str:
     'http://127.0.0.1:5000'
     """
     uri = str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
-    if uri.startswith(SQLITE_PREFIX) or "://" not in uri:
-        path = Path(uri.removeprefix(SQLITE_PREFIX)).expanduser().absolute()
+    is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
+    if is_file:
+        path = _sqlite_path(uri).expanduser().absolute()
         if path.is_dir():
             raise UserError(
                 f"tracking.uri={uri!r} is a folder; name a SQLite file in it, such as {path / 'mlflow.db'}."
@@ -69,21 +77,21 @@ def store_uri(given: str | None) -> str:
 
 
 def store_exists(uri: str) -> bool:
-    """Whether there is a store at a URI, as from `store_uri`; of a server that is taken for granted."""
-    return not uri.startswith(SQLITE_PREFIX) or Path(uri.removeprefix(SQLITE_PREFIX)).is_file()
+    """Whether there is a store at a URI from `store_uri`; a server is assumed to exist."""
+    return not uri.startswith(SQLITE_PREFIX) or _sqlite_path(uri).is_file()
 
 
 def open_store(given: str | None, experiment: str, create: bool = True) -> Store:
-    """Open the store, creating what is missing.
+    """Open a store, and create what is missing.
 
     Parameters
     ----------
     given : str or None
         As for `store_uri`.
     experiment : str
-        Found by name, or created; for a SQLite file its artifacts lie beside that file.
+        Found by name, or created; the artifacts of a SQLite file are kept beside that file.
     create : bool
-        False refuses a SQLite file that is not there.
+        Whether to create a SQLite file that does not exist.
 
     Raises
     ------
@@ -92,34 +100,30 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     """
     uri = store_uri(given)
     quiet_mlflow()
+    if not create and not store_exists(uri):
+        raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     if uri.startswith(SQLITE_PREFIX):
-        path = Path(uri.removeprefix(SQLITE_PREFIX))
-        if not create and not path.is_file():
-            raise UserError(
-                f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI."
-            )
-        create_sqlite(path)
+        create_sqlite(_sqlite_path(uri))
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
     try:
         client = MlflowClient(tracking_uri=uri)
-        return Store(uri, _experiment_id(client, uri, experiment), client)
+        return Store(uri, _open_experiment(client, uri, experiment), client)
     except (MlflowException, OSError) as error:
         raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
 
 
 def create_sqlite(path: Path) -> None:
-    """Create the database if it is not there: whole or not at all, by one process though many start at once.
+    """Create the database if it does not exist: as a whole or not at all, and by one process only.
 
-    MLflow creates its tables in many steps, and processes that do so together break each other.  So the first, holding
-    a lock, makes the database aside and puts it in place when it is complete; write-ahead logging lets later writers
-    wait for each other.
+    MLflow creates its tables in many steps, and processes that do so at the same time disturb each other. So the first
+    process takes a lock, creates the database under another name, and moves it into place when it is complete.
 
     Raises
     ------
     UserError
-        The folder or the file cannot be written.
+        The folder or the file cannot be written, or the file is not a SQLite database.
     """
     import filelock
 
@@ -128,7 +132,7 @@ def create_sqlite(path: Path) -> None:
         if not path.exists():
             with filelock.FileLock(f"{path}.lock"):
                 if not path.exists():
-                    _create_aside(path)
+                    _create_and_move(path)
     except OSError as error:
         raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
@@ -136,55 +140,62 @@ def create_sqlite(path: Path) -> None:
     _require_sqlite(path)
 
 
-def _create_aside(path: Path) -> None:
-    with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
-        draft = Path(folder) / path.name
-        from mlflow import MlflowClient
+def _create_and_move(path: Path) -> None:
+    from mlflow import MlflowClient
 
-        MlflowClient(tracking_uri=f"{SQLITE_PREFIX}{draft}").search_experiments(max_results=1)
-        with sqlite3.connect(draft) as database:
+    with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
+        temporary = Path(folder) / path.name
+        # The first query makes MLflow create its tables.
+        MlflowClient(tracking_uri=f"{SQLITE_PREFIX}{temporary}").search_experiments(max_results=1)
+        # With write-ahead logging, processes that write at the same time wait for each other.
+        with sqlite3.connect(temporary) as database:
             database.execute("PRAGMA journal_mode=WAL")
         database.close()
-        os.replace(draft, path)
+        os.replace(temporary, path)
 
 
 def _require_sqlite(path: Path) -> None:
-    """Refuse a file that is no database.
+    """Reject a file that is not a database.
 
-    SQLite itself looks at it.  If we opened and closed the file, that would take away the locks that this process holds
-    on it through SQLite (so POSIX has it), and the next process to finish would remove the log that we still write to.
+    The file is read through SQLite. Opening and closing it directly would release the locks that this process holds on
+    it through SQLite (a rule of POSIX), and the next process to end would then remove the log that is still in use.
     """
     database = sqlite3.connect(path)
     try:
-        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    except sqlite3.OperationalError:  # busy: it is one
+        n_tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    except sqlite3.OperationalError:  # it is locked, and so it is a database
         return
     except sqlite3.DatabaseError:
-        tables = 0
+        n_tables = 0
     finally:
         database.close()
-    if not tables:
+    if not n_tables:
         raise UserError(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.")
 
 
-def _experiment_id(client: MlflowClient, uri: str, name: str) -> str:
+def _open_experiment(client: MlflowClient, uri: str, name: str) -> str:
+    """Find or create MLflow's experiment of a name, and return its id."""
     from mlflow.exceptions import MlflowException
 
     found = client.get_experiment_by_name(name)
     if found is None:
-        beside = uri.startswith(SQLITE_PREFIX)
-        location = (Path(uri.removeprefix(SQLITE_PREFIX)).parent / "artifacts" / name).as_uri() if beside else None
+        location = None  # a server decides by itself
+        if uri.startswith(SQLITE_PREFIX):
+            location = (_sqlite_path(uri).parent / "artifacts" / name).as_uri()
         try:
             return str(client.create_experiment(name, artifact_location=location))
-        except MlflowException:  # another process created it in between
+        except MlflowException:  # another process has created it in the meantime
             found = client.get_experiment_by_name(name)
     if found is None or found.lifecycle_stage == "deleted":
         raise UserError(f"tracking.experiment={name!r} was deleted in this store; restore it, or choose another name.")
     return str(found.experiment_id)
 
 
+def _sqlite_path(uri: str) -> Path:
+    return Path(uri.removeprefix(SQLITE_PREFIX))
+
+
 def quiet_mlflow() -> None:
-    """Send no usage data, and keep MLflow's informational log and the addresses of runs off the screen."""
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
-    os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
+    """Disable MLflow's usage data, its informational log and the printing of addresses, unless the user has set them."""
+    for variable, value in MLFLOW_SETTINGS.items():
+        os.environ.setdefault(variable, value)

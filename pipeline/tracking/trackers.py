@@ -18,11 +18,11 @@ class NoRun:
 
     run_id: str | None = None
 
-    def fold(self, fold: FoldResult) -> None:
-        """Forget it."""
+    def record_fold(self, fold: FoldResult) -> None:
+        """Do nothing."""
 
     def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
-        """Forget it."""
+        """Do nothing."""
 
 
 @dataclass
@@ -31,16 +31,16 @@ class NoTracker:
 
     store: Store | None = None
 
-    def find(self) -> Store | None:
+    def find_store(self) -> Store | None:
         """Return None."""
         return None
 
-    def open(self) -> None:
+    def open_store(self) -> None:
         """Do nothing."""
 
     @contextmanager
-    def run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
-        """Give a run of which nothing is kept."""
+    def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
+        """Yield a run of which nothing is kept."""
         yield NoRun()
 
 
@@ -51,11 +51,11 @@ class MLflowTracker:
     Parameters
     ----------
     uri : str or None
-        A server, a SQLite file, or None for ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
+        A server or a SQLite file; None takes ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
     experiment : str
         The name under which MLflow groups the runs.
     models : bool
-        Whether to keep each run's model.
+        Whether to keep the model of each run.
     """
 
     uri: str | None = None
@@ -63,25 +63,28 @@ class MLflowTracker:
     models: bool = True
     store: Store | None = field(default=None, init=False)
 
-    def find(self) -> Store | None:
-        """Return the store if there is one already; make none."""
+    def find_store(self) -> Store | None:
+        """Return the store if it exists; create none."""
         if self.store is None and store_exists(store_uri(self.uri)):
-            self.open()
+            self.open_store()
         return self.store
 
-    def open(self) -> None:
-        """Find or create the store; raises UserError if it cannot be written."""
+    def open_store(self) -> None:
+        """Find or create the store; raise UserError if it cannot be written."""
         if self.store is None:
             self.store = open_store(self.uri, str(self.experiment))
 
     @contextmanager
-    def run(self, description: RunDescription, experiment: Experiment) -> Iterator[MLflowRun]:
-        """Start a run; it ends FINISHED, FAILED with its traceback, or KILLED by a signal or a judge."""
-        self.open()
+    def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[MLflowRun]:
+        """Start a run, yield it, and end it.
+
+        It ends FINISHED; or FAILED, with the traceback; or KILLED, if a signal ended it or a study stopped it.
+        """
+        self.open_store()
         assert self.store is not None
         run = MLflowRun.create(self.store, description, experiment, keep_model=self.models)
         try:
-            run.begin()
+            run.record_dataset()
             yield run
         except RunStopped as stopped:
             run.stop(str(stopped))

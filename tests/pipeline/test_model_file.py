@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 
 from bakeoff.pipeline.stages.dataset import bundled
 from bakeoff.pipeline.tracking import model_file
-from bakeoff.pipeline.tracking.provenance import pinned
+from bakeoff.pipeline.tracking.provenance import pin_versions
 
 TYPES = ["bakeoff.learners.knn.classifier.KNeighborsClassifier"]
 
@@ -24,7 +24,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mlflow.sklearn.save_model(
         DummyClassifier().fit([[0.0]], [0]),
         str(folder),
-        pip_requirements=list(pinned("bakeoff", "numpy", "pandas", "scikit-learn", "skops")),
+        pip_requirements=list(pin_versions("bakeoff", "numpy", "pandas", "scikit-learn", "skops")),
         serialization_format="skops",
         skops_trusted_types=TYPES,
     )

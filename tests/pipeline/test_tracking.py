@@ -209,7 +209,7 @@ def test_params_of_a_run_that_lasts_are_there_before_its_first_scores(
     monkeypatch.setattr("bakeoff.pipeline.tracking.run.FLUSH_SECONDS", 0.01)
     experiment = SimpleNamespace(dataset=bundled("iris"))
     tracker = MLflowTracker(f"sqlite:///{bakeoff.folder}/outputs/mlflow.db", models=False)
-    with tracker.run(RunDescription("lasting", {"learner": "knn"}, {}, ""), cast(Any, experiment)) as run:
+    with tracker.start_run(RunDescription("lasting", {"learner": "knn"}, {}, ""), cast(Any, experiment)) as run:
         until = time.monotonic() + 60
         while not (found := bakeoff.client().get_run(run.run_id)).data.params and time.monotonic() < until:
             time.sleep(0.02)
