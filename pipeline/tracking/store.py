@@ -21,7 +21,7 @@ MLFLOW_SETTINGS = {
     "MLFLOW_LOGGING_LEVEL": "ERROR",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
-"""Environment variables that keep MLflow's usage data, log and addresses of runs off the network and the screen."""
+"""Environment variables that disable MLflow's usage data, its informational log and the printing of addresses."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +196,6 @@ def _sqlite_path(uri: str) -> Path:
 
 
 def quiet_mlflow() -> None:
-    """Disable MLflow's usage data, its informational log and the printing of addresses, unless the user has set them."""
+    """Disable MLflow's usage data, informational log and printing of addresses, unless the user has set them."""
     for variable, value in MLFLOW_SETTINGS.items():
         os.environ.setdefault(variable, value)
