@@ -397,7 +397,7 @@ def test_a_class_missing_from_a_folds_training_is_only_never_predicted(name: str
     folds = list(evaluate_splits(job, preflight.check(job)))
     without = [fold for fold in folds if "rare" in fold.predictions.truth]
     assert len(without) == 1
-    assert "rare" not in without[0].outcome.predicted
+    assert "rare" not in without[0].predictions.predicted
     for fold in folds:
         assert np.isfinite(fold.scores["test_accuracy"])
         if fold.predictions.probabilities is not None:
