@@ -245,7 +245,8 @@ class KNeighborsBase(Learner):
         unit = self._fitted_metric.unit
         step = self._search.choose_block_size(whole_ties=whole_ties)
         for start in range(0, Q.shape[1], step):
-            rows, distance = self._search.find_nearest(Q[:, start : start + step], k, whole_ties=whole_ties)
+            block = Q[:, start : start + step]
+            rows, distance = self._search.find_nearest(block, k, whole_ties=whole_ties)
             if unit != 1.0:
                 with np.errstate(over="ignore"):  # a distance above 1.8e308 becomes infinite
                     distance = distance * unit
@@ -279,12 +280,12 @@ class KNeighborsBase(Learner):
         if not self._accepts_missing():
             raise ValueError(
                 f"X contains NaN in nominal columns, which {type(self).__name__} with missing={self.missing!r}, "
-                f"metric={self.metric!r} and algorithm={self.algorithm!r} does not take; impute those cells."
+                f"metric={self.metric!r} and algorithm={self.algorithm!r} does not accept; impute those cells."
             )
         empty = np.flatnonzero(np.isnan(X).all(axis=1))
         if empty.size:
             raise ValueError(
-                f"X has rows without a single value (the first: {empty[0]}); nothing is near them: drop them."
+                f"X has rows without a single value (the first: {empty[0]}), which have no neighbours; drop them."
             )
 
     def _accepts_missing(self) -> bool:

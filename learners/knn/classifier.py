@@ -114,9 +114,10 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         scores = np.empty((X.shape[0], c))  # (m, c)
         for start, rows, share in self._iterate_votes(X):
             block = rows.shape[0]
-            candidate = self._codes.take(rows)  # (block, K), the class of each vote
-            candidate += np.arange(0, block * c, c)[:, None]  # numbered apart for each query
-            votes = np.bincount(candidate.ravel(), weights=share.ravel(), minlength=block * c)
+            # Pairs of query and class are numbered through, so that one bincount adds up all votes.
+            query_and_class = self._codes.take(rows)  # (block, K)
+            query_and_class += np.arange(0, block * c, c)[:, None]
+            votes = np.bincount(query_and_class.ravel(), weights=share.ravel(), minlength=block * c)
             scores[start : start + block] = votes.reshape(block, c)
         return scores
 

@@ -79,7 +79,7 @@ def describe_too_few_rows(k: int, n: int, most: int) -> str:
     samples = "sample" if n == 1 else "samples"
     others = "" if most == n else ", and none is its own neighbour"
     return (
-        f"n_neighbors={k} is more than there is: training has {n} {samples}{others}. "
+        f"n_neighbors={k} is too large: training has {n} {samples}{others}. "
         f"Take n_neighbors of at most {most}, or more rows."
     )
 
@@ -90,6 +90,6 @@ def describe_too_little_weight(k: int, n: int, weight: float) -> str:
     most = int(weight * (1 + SUM_MARGIN))
     fewer = f"Take n_neighbors of at most {most}, or multiply" if most else "Multiply"
     return (
-        f"n_neighbors={k} is more than there is: training has {n} {samples} that weigh {weight:.3g} together. "
+        f"n_neighbors={k} is too large: training has {n} {samples} that weigh {weight:.3g} together. "
         f"{fewer} sample_weight so that it sums to {k} or more: n_neighbors counts weight, and 1 is one row."
     )

@@ -179,9 +179,10 @@ class NaiveBayesClassifier(Classifier):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return ln P(class | x), of shape (m, c), exact even where the probability is too small for a float."""
         scores = self._class_scores(self._check_query(X))  # (m, c)
+        # Relative to the largest, at least one exponential is 1, and so the sum never vanishes.
         scores -= scores.max(axis=1, keepdims=True)
-        normaliser = np.log(np.exp(scores).sum(axis=1, keepdims=True))  # (m, 1)
-        return scores - normaliser
+        total = np.exp(scores).sum(axis=1, keepdims=True)  # (m, 1)
+        return scores - np.log(total)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return P(class | x), of shape (m, c); columns in the order of ``classes_``, rows sum to 1."""
@@ -197,7 +198,9 @@ class NaiveBayesClassifier(Classifier):
 
     def _compute_joint_log(self, X: np.ndarray) -> np.ndarray:
         """Return ln P(class) + Σ_j ln p(x_j | class) for checked rows: shape (m, c)."""
-        joint = np.empty((X.shape[0], self.classes_.shape[0]))  # (m, c)
+        m = X.shape[0]
+        c = self.classes_.shape[0]
+        joint = np.empty((m, c))
         joint[:] = compute_log(self.class_prior_)
         nominal = {j: log_prob for j, log_prob in enumerate(self.feature_log_prob_) if log_prob is not None}
         if nominal:
@@ -253,7 +256,8 @@ class NaiveBayesClassifier(Classifier):
             return normalize_counts(self.class_count_ + pseudo_count)
         c = self.class_count_.shape[0]
         prior = np.array(self.class_prior, dtype=np.float64)
-        if prior.shape != (c,) or not (prior >= 0).all() or not np.isclose(prior.sum(), 1.0):
+        valid = prior.shape == (c,) and (prior >= 0).all()
+        if not valid or not np.isclose(prior.sum(), 1.0):
             raise ValueError(
                 f"class_prior is {prior.tolist()}, but must be {c} probabilities that sum to 1, one for each of "
                 f"the classes {self.classes_.tolist()}."
@@ -299,7 +303,10 @@ class NaiveBayesClassifier(Classifier):
             )
 
     def _name_column(self, j: int) -> str:
-        return repr(str(self.feature_names_in_[j])) if hasattr(self, "feature_names_in_") else str(j)
+        if not hasattr(self, "feature_names_in_"):
+            return str(j)
+        name = str(self.feature_names_in_[j])
+        return repr(name)
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=self.handle_missing == "ignore", categorical=True)

@@ -63,7 +63,8 @@ def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: i
     with np.errstate(over="ignore", invalid="ignore"):
         for code in range(c):
             rows = np.flatnonzero(codes == code)
-            mean[code], var[code], mass[code] = _compute_moments(table.take(rows, axis=0), share[rows])
+            moments = _compute_moments(table.take(rows, axis=0), share[rows])
+            mean[code], var[code], mass[code] = moments
         overall_mean, overall_var = _pool_moments(mean, var, mass)
     if not np.isfinite(overall_var).all():
         raise ValueError("X holds values so large that their variance overflows; divide the column by a constant.")
@@ -104,8 +105,9 @@ def add_gaussian_log_likelihood(table: np.ndarray, mean: np.ndarray, var: np.nda
             distance = _sum_squared_deviations(tile, mean, scale, log_norm, missing)  # (c, tile)
             if distance.max() == np.inf:
                 raise ValueError("X holds a row so far from the training data that its density is no float; scale X.")
+            log_likelihood = level[:, np.newaxis] - distance  # (c, tile)
             part = joint[rows]
-            part += (level[:, np.newaxis] - distance).T[: part.shape[0]]
+            part += log_likelihood.T[: part.shape[0]]  # a single row is there twice
 
 
 def _sum_squared_deviations(
@@ -158,7 +160,9 @@ def _find_first_cells(rows: np.ndarray, missing: np.ndarray) -> np.ndarray:
 def _pool_moments(mean: np.ndarray, var: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance over all classes, each of shape (q,), from those within the classes (c, q)."""
     fraction = _divide_or_zero(mass, mass.sum(axis=0))  # (c, q)
-    origin = mean[mass.argmax(axis=0), np.arange(mean.shape[1])]  # (q,)
+    # Relative to the mean of the heaviest class, so that equal means in all classes stay equal exactly.
+    heaviest = mass.argmax(axis=0)  # (q,)
+    origin = mean[heaviest, np.arange(heaviest.size)]  # (q,)
     overall = origin + (fraction * (mean - origin)).sum(axis=0)
     between = (mean - overall) ** 2  # (c, q)
     return overall, (fraction * (var + between)).sum(axis=0)

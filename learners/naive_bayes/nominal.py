@@ -42,13 +42,15 @@ def count_values(
     total = np.zeros(places * c)
     unit_weights = bool((weight == 1.0).all())  # counting rows is faster than adding up weights
     for rows in cut_tiles(n, q):
+        # Pairs of place and class are numbered through, so that one bincount counts them all.
         place_and_class = _locate_values(table[rows], silent)  # (tile, q)
         place_and_class *= c
         place_and_class += codes[rows, np.newaxis]
         cell_weight = None if unit_weights else np.repeat(weight[rows], q)
         total += np.bincount(place_and_class.ravel(), weights=cell_weight, minlength=total.size)
     counts = total.reshape(places, c).T  # (c, places)
-    return [counts[:, start + 1 : start + 1 + k].copy() for start, k in zip(silent, sizes, strict=True)]
+    first = silent + 1  # the places behind the silent ones
+    return [counts[:, start : start + k].copy() for start, k in zip(first, sizes, strict=True)]
 
 
 def smooth_log_probabilities(count: np.ndarray, pseudo_count: np.ndarray) -> np.ndarray:
@@ -83,7 +85,7 @@ def add_nominal_log_likelihood(table: np.ndarray, log_prob: list[np.ndarray], jo
         places = transpose_tile(_locate_values(table[rows], silent))  # (q, tile)
         log_likelihood = lookup.take(places, axis=0).sum(axis=0)  # (tile, c)
         part = joint[rows]
-        part += log_likelihood[: part.shape[0]]
+        part += log_likelihood[: part.shape[0]]  # a single row is there twice
 
 
 def _build_lookup(log_prob: list[np.ndarray], sizes: np.ndarray) -> np.ndarray:
@@ -91,8 +93,12 @@ def _build_lookup(log_prob: list[np.ndarray], sizes: np.ndarray) -> np.ndarray:
     q = sizes.size
     values = int(sizes.sum())
     silent_places_before = np.repeat(np.arange(q) + 1, sizes)  # (values,), each value's column has its own
-    lookup = np.zeros((values + q, log_prob[0].shape[0]))
-    lookup[np.arange(values) + silent_places_before] = np.concatenate(log_prob, axis=1).T
+    place = np.arange(values) + silent_places_before
+    c = log_prob[0].shape[0]
+    lookup = np.zeros((values + q, c))
+    lookup[place] = np.concatenate(log_prob, axis=1).T
+
+    # A value that is impossible in every class would make all classes impossible, and so says nothing.
     impossible = np.isneginf(lookup).all(axis=1)
     lookup[impossible] = 0.0
     return lookup
@@ -121,6 +127,7 @@ def compute_log(probability: np.ndarray) -> np.ndarray:
 
 def normalize_counts(counts: np.ndarray) -> np.ndarray:
     """Divide by the sum along the last axis, and by the largest before that, so that no sum overflows."""
-    largest = counts.max(axis=-1, keepdims=True, initial=np.finfo(float).tiny)
+    smallest_float = np.finfo(float).tiny  # no division by zero where all counts are 0
+    largest = counts.max(axis=-1, keepdims=True, initial=smallest_float)
     scaled = counts / largest
     return scaled / scaled.sum(axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""k nearest neighbours as the lectures tell it: votes, ties, weights, regression, and what is refused."""
+"""k nearest neighbours as in the lectures: votes, ties, weights, regression, and invalid input."""
 
 from typing import Any
 
@@ -21,36 +21,36 @@ SPEED = np.array([[4.0], [8.0], [12.0], [16.0], [20.0], [24.0]])
 STOPPING = np.array([7.0, 16.0, 24.0, 36.0, 50.0, 80.0])
 
 
-def colours(k: int, **parameters: Any) -> KNeighborsClassifier:
+def fit_colours(k: int, **parameters: Any) -> KNeighborsClassifier:
     return KNeighborsClassifier(k, **parameters).fit(POINTS, COLOURS)
 
 
-def votes(k: int, **parameters: Any) -> float:
-    """Red votes for one Blue vote."""
-    blue, red = colours(k, **parameters).predict_proba(QUERY)[0]
+def compute_red_odds(k: int, **parameters: Any) -> float:
+    """Return the red votes for one blue vote."""
+    blue, red = fit_colours(k, **parameters).predict_proba(QUERY)[0]
     return float(red / blue)
 
 
-def grid(rng: np.random.Generator, n: int, d: int = 2) -> np.ndarray:
-    """Rows with many equal distances."""
+def draw_grid(rng: np.random.Generator, n: int, d: int = 2) -> np.ndarray:
+    """Draw rows with many equal distances."""
     return rng.integers(0, 4, (n, d)).astype(float)
 
 
 def test_colours_distances_are_the_lectures() -> None:
-    distance, index = colours(6).kneighbors(QUERY)
+    distance, index = fit_colours(6).kneighbors(QUERY)
     assert (index[0] + 1).tolist() == [6, 2, 4, 1, 5, 3]
     np.testing.assert_allclose(distance[0] ** 2, [1, 2, 4, 5, 8, 9], rtol=1e-15)
 
 
 @pytest.mark.parametrize(("k", "colour"), [(1, "Red"), (3, "Blue"), (5, "Blue")])
 def test_colours_majority(k: int, colour: str) -> None:
-    assert colours(k).predict(QUERY) == [colour]
+    assert fit_colours(k).predict(QUERY) == [colour]
 
 
 @pytest.mark.parametrize("k", [2, 4, 6])
 def test_equal_votes_go_to_the_smallest_class(k: int) -> None:
-    np.testing.assert_array_equal(colours(k).predict_proba(QUERY), [[0.5, 0.5]])
-    assert colours(k).predict(QUERY) == ["Blue"]
+    np.testing.assert_array_equal(fit_colours(k).predict_proba(QUERY), [[0.5, 0.5]])
+    assert fit_colours(k).predict(QUERY) == ["Blue"]
 
 
 @pytest.mark.parametrize(
@@ -58,29 +58,29 @@ def test_equal_votes_go_to_the_smallest_class(k: int) -> None:
     [(2, 1.0, 0.7071), (3, 1.0, 1.2071), (4, 1.4472, 1.2071), (5, 1.4472, 1.5607), (6, 1.7805, 1.5607)],
 )
 def test_inverse_distance_votes(k: int, red: float, blue: float) -> None:
-    assert votes(k, weights="distance") == pytest.approx(red / blue, abs=1e-4)
+    assert compute_red_odds(k, weights="distance") == pytest.approx(red / blue, abs=1e-4)
 
 
 @pytest.mark.parametrize(("k", "red", "blue"), [(3, 0.2420, 0.2008), (5, 0.2747, 0.2081)])
 def test_gaussian_votes(k: int, red: float, blue: float) -> None:
-    assert votes(k, weights="gaussian") == pytest.approx(red / blue, abs=1e-3)
-    assert colours(k, weights="gaussian").predict(QUERY) == ["Red"]
+    assert compute_red_odds(k, weights="gaussian") == pytest.approx(red / blue, abs=1e-3)
+    assert fit_colours(k, weights="gaussian").predict(QUERY) == ["Red"]
 
 
 def test_gaussian_bandwidth_is_a_unit_of_distance() -> None:
     wide = KNeighborsClassifier(5, weights="gaussian", bandwidth=3.0).fit(POINTS * 3, COLOURS)
-    np.testing.assert_allclose(wide.predict_proba(QUERY * 3), colours(5, weights="gaussian").predict_proba(QUERY))
+    np.testing.assert_allclose(wide.predict_proba(QUERY * 3), fit_colours(5, weights="gaussian").predict_proba(QUERY))
 
 
 def test_gaussian_votes_do_not_vanish_far_away() -> None:
-    assert colours(3, weights="gaussian").predict([[1000, 1]]) == ["Blue"]  # point 2 is nearest
+    assert fit_colours(3, weights="gaussian").predict([[1000, 1]]) == ["Blue"]  # point 2 is nearest
 
 
 def test_callable_votes() -> None:
     def inverse(distance: np.ndarray) -> np.ndarray:
         return 1 / distance
 
-    assert votes(5, weights=inverse) == pytest.approx(votes(5, weights="distance"))
+    assert compute_red_odds(5, weights=inverse) == pytest.approx(compute_red_odds(5, weights="distance"))
     ties = KNeighborsClassifier(2, weights=inverse, ties="all").fit(POINTS, COLOURS)
     assert np.isfinite(ties.predict_proba([[1, 2], [0.5, 2]])).all()
 
@@ -88,13 +88,13 @@ def test_callable_votes() -> None:
 @pytest.mark.parametrize("function", [lambda d: -d, lambda d: d[:, :1], lambda d: d * np.inf])
 def test_callable_votes_must_be_finite_and_positive(function: Any) -> None:
     with pytest.raises(ValueError, match="weights: the callable must"):
-        colours(3, weights=function).predict(QUERY)
+        fit_colours(3, weights=function).predict(QUERY)
     with pytest.raises(ValueError, match="weights: the callable gave every neighbour"):
-        colours(3, weights=lambda d: 0 * d).predict(QUERY)
+        fit_colours(3, weights=lambda d: 0 * d).predict(QUERY)
 
 
 def test_an_exact_match_decides_alone() -> None:
-    model = colours(5, weights="distance")
+    model = fit_colours(5, weights="distance")
     np.testing.assert_array_equal(model.predict(POINTS), COLOURS)
     np.testing.assert_array_equal(model.predict_proba(POINTS).max(axis=1), 1)
 
@@ -119,12 +119,12 @@ def test_scaled_colours(scaler: Any) -> None:
 
 def test_tied_rows_first_takes_the_lowest_row() -> None:
     chebyshev = {"metric": "chebyshev"}  # points 6 (Red) and 2 (Blue) are both at distance 1
-    assert colours(1, **chebyshev).kneighbors(QUERY, return_distance=False) == [[1]]
-    assert colours(1, **chebyshev).predict(QUERY) == ["Blue"]
+    assert fit_colours(1, **chebyshev).kneighbors(QUERY, return_distance=False) == [[1]]
+    assert fit_colours(1, **chebyshev).predict(QUERY) == ["Blue"]
 
 
 def test_tied_rows_all_vote() -> None:
-    np.testing.assert_array_equal(colours(1, metric="chebyshev", ties="all").predict_proba(QUERY), [[0.5, 0.5]])
+    np.testing.assert_array_equal(fit_colours(1, metric="chebyshev", ties="all").predict_proba(QUERY), [[0.5, 0.5]])
     X, y = [[0], [1], [-1], [1], [5]], [0, 1, 1, 2, 2]
     np.testing.assert_allclose(
         KNeighborsClassifier(2, ties="all").fit(X, y).predict_proba([[0]]), [[1 / 4, 2 / 4, 1 / 4]]
@@ -133,7 +133,7 @@ def test_tied_rows_all_vote() -> None:
 
 def test_tied_rows_random_are_drawn_and_seeded() -> None:
     def nearest(seed: int) -> int:
-        model = colours(1, metric="chebyshev", ties="random", random_state=seed)
+        model = fit_colours(1, metric="chebyshev", ties="random", random_state=seed)
         assert model.predict(QUERY) == COLOURS[model.kneighbors(QUERY, return_distance=False)[0]]
         return int(model.kneighbors(QUERY, return_distance=False)[0, 0])
 
@@ -146,7 +146,7 @@ def test_tied_rows_random_are_drawn_and_seeded() -> None:
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 9), algorithm=st.sampled_from(["auto", "brute", "kd_tree"]))
 def test_row_order_does_not_matter_when_all_ties_vote(seed: int, k: int, algorithm: str) -> None:
     rng = np.random.default_rng(seed)
-    X, y, Q = grid(rng, 40), rng.integers(0, 3, 40), grid(rng, 15)
+    X, y, Q = draw_grid(rng, 40), rng.integers(0, 3, 40), draw_grid(rng, 15)
     shuffled = rng.permutation(40)
     model = KNeighborsClassifier(k, ties="all", algorithm=algorithm, leaf_size=4)
     before = model.fit(X, y).predict_proba(Q)
@@ -163,7 +163,7 @@ def test_row_order_does_not_matter_when_all_ties_vote(seed: int, k: int, algorit
 )
 def test_weight_two_is_the_row_twice(seed: int, k: int, ties: str, weights: str, learner: Any) -> None:
     rng = np.random.default_rng(seed)
-    X, y, Q = grid(rng, 30), rng.integers(0, 3, 30), grid(rng, 10)
+    X, y, Q = draw_grid(rng, 30), rng.integers(0, 3, 30), draw_grid(rng, 10)
     weight = rng.integers(0, 4, 30)
     model = learner(k, ties=ties, weights=weights)
     predict = "predict_proba" if learner is KNeighborsClassifier else "predict"
@@ -187,10 +187,10 @@ def test_neighbours_of_weighted_rows_bear_their_position_in_the_table() -> None:
 
 
 def test_parameters_of_voting_may_change_after_fit() -> None:
-    model = colours(1)
+    model = fit_colours(1)
     np.testing.assert_array_equal(
         model.set_params(n_neighbors=5, weights="distance").predict_proba(QUERY),
-        colours(5, weights="distance").predict_proba(QUERY),
+        fit_colours(5, weights="distance").predict_proba(QUERY),
     )
 
 
@@ -255,7 +255,7 @@ def test_local_plane_refuses_nominal_columns_and_missing_cells() -> None:
 
 @pytest.mark.parametrize("learner", [KNeighborsClassifier, KNeighborsRegressor])
 def test_too_many_neighbours_are_refused_with_the_cure(learner: Any) -> None:
-    sentence = r"n_neighbors=7 is more than there is: training has 6 samples. Take n_neighbors of at most 6, or more"
+    sentence = r"n_neighbors=7 is too large: training has 6 samples. Take n_neighbors of at most 6, or more"
     with pytest.raises(ValueError, match=sentence):
         learner(7).fit(SPEED, STOPPING.astype(int))
     model = learner(6).fit(SPEED, STOPPING.astype(int))
@@ -273,9 +273,7 @@ def test_too_many_neighbours_are_refused_with_the_cure(learner: Any) -> None:
 def test_rows_that_weigh_too_little_are_refused_with_a_cure_that_works(weight: float, cure: str) -> None:
     X, y = np.arange(40.0)[:, None], np.arange(40) % 2
     light, k = np.full(40, weight), 30
-    with pytest.raises(
-        ValueError, match=rf"n_neighbors=30 is more than there is.* {40 * weight:g} together.*{cure}"
-    ) as said:
+    with pytest.raises(ValueError, match=rf"n_neighbors=30 is too large.* {40 * weight:g} together.*{cure}") as said:
         KNeighborsClassifier(k).fit(X, y, sample_weight=light)
     assert "sums to 30 or more" in str(said.value)
     KNeighborsClassifier(k).fit(X, y, sample_weight=light * (k / light.sum()))
@@ -286,9 +284,9 @@ def test_rows_that_weigh_too_little_are_refused_with_a_cure_that_works(weight: f
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "two"])
 def test_neighbours_wanted_must_be_a_positive_integer(wrong: Any) -> None:
     with pytest.raises(ValueError, match="n_neighbors"):
-        colours(1).kneighbors(QUERY, wrong)
+        fit_colours(1).kneighbors(QUERY, wrong)
     with pytest.raises(ValueError, match="n_neighbors"):
-        colours(wrong)
+        fit_colours(wrong)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +302,7 @@ def test_neighbours_wanted_must_be_a_positive_integer(wrong: Any) -> None:
 )
 def test_wrong_parameters_are_refused_before_fitting(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):
-        colours(1, **parameters)
+        fit_colours(1, **parameters)
 
 
 def test_one_row_and_one_class() -> None:
@@ -314,7 +312,7 @@ def test_one_row_and_one_class() -> None:
 
 def test_no_query_rows_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match="0 sample"):
-        colours(1).predict(np.empty((0, 2)))
+        fit_colours(1).predict(np.empty((0, 2)))
 
 
 def test_equal_rows_of_different_classes_share_the_vote() -> None:
@@ -341,7 +339,7 @@ def test_huge_targets_do_not_overflow() -> None:
 
 def test_a_query_beyond_all_measure_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no distance can be computed"):
-        colours(1).predict([[1e200, 0]])
+        fit_colours(1).predict([[1e200, 0]])
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.float32, bool, np.uint8])

@@ -18,7 +18,7 @@ SEARCHES: list[dict[str, Any]] = [
 ]
 
 
-def spread(n: int = 600, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
+def draw_rows(n: int = 600, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """Return rows without equal distances."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(n, d)), rng.integers(0, 2, n)
@@ -28,8 +28,8 @@ def spread(n: int = 600, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("parameters", SEARCHES)
 @pytest.mark.parametrize("themselves", [True, False])
 def test_the_graph_is_scikit_learns(mode: str, parameters: dict[str, Any], themselves: bool) -> None:
-    X, y = spread()
-    queries = None if themselves else spread(70)[0] + 0.1
+    X, y = draw_rows()
+    queries = None if themselves else draw_rows(70)[0] + 0.1
     ours = KNeighborsClassifier(4, **parameters).fit(X, y).kneighbors_graph(queries, mode=mode)
     theirs = SklearnClassifier(4, metric=parameters.get("metric", "minkowski")).fit(X, y)
     expected = theirs.kneighbors_graph(queries, mode=mode)
@@ -70,5 +70,5 @@ def test_a_mode_that_is_none_and_more_neighbours_than_others_are_refused() -> No
     model = KNeighborsClassifier(3).fit(X, y)
     with pytest.raises(ValueError, match="mode is 'weights'; it must be 'connectivity' or 'distance'"):
         model.kneighbors_graph(X, mode="weights")
-    with pytest.raises(ValueError, match=r"n_neighbors=150 is more than there is.*at most 149"):
+    with pytest.raises(ValueError, match=r"n_neighbors=150 is too large.*at most 149"):
         model.kneighbors(n_neighbors=150)

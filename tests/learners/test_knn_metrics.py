@@ -27,8 +27,8 @@ PEOPLE = pd.DataFrame(
 )
 
 
-def distances(X: Any, Q: Any, metric: Any, **parameters: Any) -> np.ndarray:
-    """From each query to each row, in the order of the rows: shape (m, n)."""
+def measure_distances(X: Any, Q: Any, metric: Any, **parameters: Any) -> np.ndarray:
+    """Return the distance from each query to each row, in the order of the rows: shape (m, n)."""
     n = len(X)
     model = KNeighborsRegressor(n, metric=metric, **parameters).fit(X, np.zeros(n))
     distance, index = model.kneighbors(Q)
@@ -37,7 +37,7 @@ def distances(X: Any, Q: Any, metric: Any, **parameters: Any) -> np.ndarray:
     return table
 
 
-def absolute(x: np.ndarray, z: np.ndarray, power: float = 1.0) -> float:
+def sum_absolute_powers(x: np.ndarray, z: np.ndarray, power: float = 1.0) -> float:
     return float((np.abs(x - z) ** power).sum())
 
 
@@ -56,18 +56,18 @@ def absolute(x: np.ndarray, z: np.ndarray, power: float = 1.0) -> float:
     ],
 )
 def test_colours_in_other_metrics(metric: str, p: float, expected: Any) -> None:
-    np.testing.assert_allclose(distances(POINTS, QUERY, metric, p=p)[0], expected, atol=5e-5)
+    np.testing.assert_allclose(measure_distances(POINTS, QUERY, metric, p=p)[0], expected, atol=5e-5)
 
 
 def test_mahalanobis_learns_the_covariance_or_takes_it() -> None:
-    learnt = distances(POINTS, QUERY, "mahalanobis")
+    learnt = measure_distances(POINTS, QUERY, "mahalanobis")
     V = np.cov(POINTS, rowvar=False)
     np.testing.assert_allclose(V, BY_HAND, atol=5e-5)
-    np.testing.assert_allclose(distances(POINTS, QUERY, "mahalanobis", metric_params={"V": V}), learnt)
+    np.testing.assert_allclose(measure_distances(POINTS, QUERY, "mahalanobis", metric_params={"V": V}), learnt)
     np.testing.assert_allclose(
-        distances(POINTS, QUERY, "mahalanobis", metric_params={"VI": np.linalg.inv(V)}), learnt, rtol=1e-12
+        measure_distances(POINTS, QUERY, "mahalanobis", metric_params={"VI": np.linalg.inv(V)}), learnt, rtol=1e-12
     )
-    biased = distances(POINTS, QUERY, "mahalanobis", metric_params={"V": np.cov(POINTS, rowvar=False, ddof=0)})
+    biased = measure_distances(POINTS, QUERY, "mahalanobis", metric_params={"V": np.cov(POINTS, rowvar=False, ddof=0)})
     np.testing.assert_allclose(biased[0], [1.5492, 1.1040, 2.3598, 1.5732, 3.2055, 1.1292], atol=5e-5)
 
 
@@ -78,8 +78,8 @@ def test_mahalanobis_turns_red_to_blue() -> None:
 
 @pytest.mark.parametrize("scale", [[1, 1], [1e150, 1e-150], [1e-100, 1e100]])
 def test_mahalanobis_does_not_see_units(scale: list[float]) -> None:
-    moved = distances(POINTS * scale, QUERY * scale, "mahalanobis")
-    np.testing.assert_allclose(moved, distances(POINTS, QUERY, "mahalanobis"), rtol=1e-9)
+    moved = measure_distances(POINTS * scale, QUERY * scale, "mahalanobis")
+    np.testing.assert_allclose(moved, measure_distances(POINTS, QUERY, "mahalanobis"), rtol=1e-9)
 
 
 @pytest.mark.parametrize("X", [[[0, 1], [1, 1], [2, 1]], [[0, 0], [1, 2], [3, 6]], [[0, 1], [1, 0]]])
@@ -107,9 +107,11 @@ def test_metrics_that_do_not_fit_are_refused(parameters: dict[str, Any], sentenc
 
 
 def test_callable_metric_gets_rows_and_its_parameters() -> None:
-    np.testing.assert_allclose(distances(POINTS, QUERY, absolute), distances(POINTS, QUERY, "l1"))
-    squared = distances(POINTS, QUERY, absolute, metric_params={"power": 2.0})
-    np.testing.assert_allclose(squared, distances(POINTS, QUERY, "l2") ** 2)
+    np.testing.assert_allclose(
+        measure_distances(POINTS, QUERY, sum_absolute_powers), measure_distances(POINTS, QUERY, "l1")
+    )
+    squared = measure_distances(POINTS, QUERY, sum_absolute_powers, metric_params={"power": 2.0})
+    np.testing.assert_allclose(squared, measure_distances(POINTS, QUERY, "l2") ** 2)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])
@@ -117,35 +119,35 @@ def test_feature_weights_multiply_the_terms(p: float) -> None:
     rng = np.random.default_rng(0)
     X, Q, w = rng.normal(size=(300, 3)), rng.normal(size=(20, 3)), [0.5, 0.0, 3.0]
     np.testing.assert_allclose(
-        distances(X, Q, "minkowski", p=p, feature_weights=w), cdist(Q, X, "minkowski", p=p, w=w), rtol=1e-12
+        measure_distances(X, Q, "minkowski", p=p, feature_weights=w), cdist(Q, X, "minkowski", p=p, w=w), rtol=1e-12
     )
 
 
 def test_feature_weights_of_chebyshev_gower_and_hamming() -> None:
     X, Q = POINTS.astype(float), QUERY.astype(float)
     terms = np.abs(Q[:, None] - X[None])
-    np.testing.assert_allclose(distances(X, Q, "linf", feature_weights=[1, 4]), (terms * [1, 4]).max(axis=2))
+    np.testing.assert_allclose(measure_distances(X, Q, "linf", feature_weights=[1, 4]), (terms * [1, 4]).max(axis=2))
     by_range = terms / [4, 3] * [1, 4]
-    np.testing.assert_allclose(distances(X, Q, "gower", feature_weights=[1, 4]), by_range.sum(axis=2) / 5)
-    np.testing.assert_allclose(distances(X, Q, "hamming", feature_weights=[1, 4]), ((terms != 0) @ [1, 4]) / 5)
+    np.testing.assert_allclose(measure_distances(X, Q, "gower", feature_weights=[1, 4]), by_range.sum(axis=2) / 5)
+    np.testing.assert_allclose(measure_distances(X, Q, "hamming", feature_weights=[1, 4]), ((terms != 0) @ [1, 4]) / 5)
 
 
 def test_hamming_is_the_fraction_of_columns_that_differ() -> None:
     rng = np.random.default_rng(0)
     X, Q = rng.integers(0, 3, (200, 7)), rng.integers(0, 3, (30, 7))
-    np.testing.assert_allclose(distances(X, Q, "hamming"), cdist(Q, X, "hamming"))
+    np.testing.assert_allclose(measure_distances(X, Q, "hamming"), cdist(Q, X, "hamming"))
 
 
 def test_gower_of_mixed_columns() -> None:
     query = pd.DataFrame({"age": [30.0], "job": pd.Categorical(["smith"]), "town": pd.Categorical(["Bonn"])})
     expected = [[(0.25 + 0 + 1) / 3, (0 + 1 + 1) / 3, (0.25 + 0 + 1) / 3, (0.75 + 1 + 1) / 3]]
-    np.testing.assert_allclose(distances(PEOPLE, query, "gower"), expected)
+    np.testing.assert_allclose(measure_distances(PEOPLE, query, "gower"), expected)
 
 
 def test_nominal_columns_differ_by_one_in_any_norm() -> None:
-    np.testing.assert_allclose(distances(PEOPLE, PEOPLE, "l1")[0], [0, 11, 21, 41])
-    np.testing.assert_allclose(distances(PEOPLE, PEOPLE, "l2")[0], np.sqrt([0, 101, 401, 1601]))
-    np.testing.assert_allclose(distances(PEOPLE, PEOPLE, "hamming")[0], np.array([0, 2, 2, 2]) / 3)
+    np.testing.assert_allclose(measure_distances(PEOPLE, PEOPLE, "l1")[0], [0, 11, 21, 41])
+    np.testing.assert_allclose(measure_distances(PEOPLE, PEOPLE, "l2")[0], np.sqrt([0, 101, 401, 1601]))
+    np.testing.assert_allclose(measure_distances(PEOPLE, PEOPLE, "hamming")[0], np.array([0, 2, 2, 2]) / 3)
     with pytest.raises(ValueError, match="mahalanobis' takes numbers only"):
         KNeighborsClassifier(1, metric="mahalanobis").fit(PEOPLE, [0, 1, 0, 1])
 
@@ -159,9 +161,9 @@ def test_strings_named_as_nominal() -> None:
 def test_a_constant_column_tells_nothing() -> None:
     X, Q = np.array([[0.0, 7.0], [1.0, 7.0]]), np.array([[0.9, 7.0], [0.1, 9.0]])
     for metric in ("gower", "euclidean", "manhattan", "hamming"):
-        assert np.isfinite(distances(X, Q, metric)).all()
-    np.testing.assert_allclose(distances(X, Q, "gower"), [[0.45, 0.05], [0.05, 0.45]])
-    np.testing.assert_array_equal(distances(np.ones((3, 2)), np.ones((1, 2)), "gower"), [[0, 0, 0]])
+        assert np.isfinite(measure_distances(X, Q, metric)).all()
+    np.testing.assert_allclose(measure_distances(X, Q, "gower"), [[0.45, 0.05], [0.05, 0.45]])
+    np.testing.assert_array_equal(measure_distances(np.ones((3, 2)), np.ones((1, 2)), "gower"), [[0, 0, 0]])
 
 
 @settings(deadline=None, max_examples=60)
@@ -171,7 +173,7 @@ def test_a_constant_column_tells_nothing() -> None:
     metric=st.sampled_from(["minkowski", "gower", "hamming"]),
 )
 def test_distances_are_metrics(X: np.ndarray, p: float, metric: str) -> None:
-    D = distances(X, X, metric, p=p)
+    D = measure_distances(X, X, metric, p=p)
     np.testing.assert_array_equal(np.diag(D), 0)
     np.testing.assert_array_equal(D, D.T)
     assert (D >= 0).all()
@@ -180,7 +182,7 @@ def test_distances_are_metrics(X: np.ndarray, p: float, metric: str) -> None:
 
 def test_mahalanobis_is_a_metric() -> None:
     X = np.random.default_rng(0).normal(size=(30, 3)) @ np.array([[1, 2, 0], [0, 1, 5], [0, 0, 3.0]])
-    D = distances(X, X, "mahalanobis")
+    D = measure_distances(X, X, "mahalanobis")
     np.testing.assert_array_equal(D, D.T)
     assert (D[:, :, None] + D[None, :, :] >= D[:, None, :] * (1 - 1e-12)).all()
     np.testing.assert_allclose(D, cdist(X, X, "mahalanobis", VI=np.linalg.inv(np.cov(X.T))), rtol=1e-9, atol=1e-12)
@@ -191,13 +193,13 @@ def test_missing_cells_leave_their_column_out_and_scale_up() -> None:
     X, Q = rng.normal(size=(200, 4)), rng.normal(size=(30, 4))
     X[:, 1:][rng.random((200, 3)) < 0.3] = np.nan
     Q[:, 1:][rng.random((30, 3)) < 0.3] = np.nan
-    np.testing.assert_allclose(distances(X, Q, "euclidean"), nan_euclidean_distances(Q, X), rtol=1e-9)
+    np.testing.assert_allclose(measure_distances(X, Q, "euclidean"), nan_euclidean_distances(Q, X), rtol=1e-9)
     terms = np.abs(Q[:, None] - X[None])
-    np.testing.assert_allclose(distances(X, Q, "l1"), np.nanmean(terms, axis=2) * 4)
-    np.testing.assert_allclose(distances(X, Q, "minkowski", p=3), np.cbrt(np.nanmean(terms**3, axis=2) * 4))
-    np.testing.assert_allclose(distances(X, Q, "chebyshev"), np.nanmax(terms, axis=2))
+    np.testing.assert_allclose(measure_distances(X, Q, "l1"), np.nanmean(terms, axis=2) * 4)
+    np.testing.assert_allclose(measure_distances(X, Q, "minkowski", p=3), np.cbrt(np.nanmean(terms**3, axis=2) * 4))
+    np.testing.assert_allclose(measure_distances(X, Q, "chebyshev"), np.nanmax(terms, axis=2))
     width = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
-    np.testing.assert_allclose(distances(X, Q, "gower"), np.nanmean(terms / width, axis=2))
+    np.testing.assert_allclose(measure_distances(X, Q, "gower"), np.nanmean(terms / width, axis=2))
 
 
 def test_a_missing_cell_in_the_query_does_not_change_the_other_queries() -> None:
@@ -213,7 +215,7 @@ def test_a_missing_cell_in_the_query_does_not_change_the_other_queries() -> None
 
 def test_rows_that_share_no_column_are_infinitely_far_apart() -> None:
     X = [[1.0, np.nan], [2.0, np.nan], [np.nan, 5.0]]
-    np.testing.assert_array_equal(distances(X, [[1.0, np.nan]], "l2"), [[0, np.sqrt(2), np.inf]])
+    np.testing.assert_array_equal(measure_distances(X, [[1.0, np.nan]], "l2"), [[0, np.sqrt(2), np.inf]])
     for weights in ("uniform", "distance", "gaussian"):
         model = KNeighborsRegressor(2, weights=weights).fit(X, [1.0, 2.0, 9.0])
         assert np.isfinite(model.predict([[np.nan, 7.0], [1.5, np.nan]])).all()
@@ -221,12 +223,19 @@ def test_rows_that_share_no_column_are_infinitely_far_apart() -> None:
 
 def test_missing_nominal_cells() -> None:
     table = PEOPLE.astype({"job": object}).assign(job=["smith", None, "smith", "baker"]).astype({"job": "category"})
-    np.testing.assert_allclose(distances(table, table, "gower")[0], [0, (0.25 + 0) / 2, (0.5 + 0 + 1) / 3, (1 + 1) / 3])
+    np.testing.assert_allclose(
+        measure_distances(table, table, "gower")[0], [0, (0.25 + 0) / 2, (0.5 + 0 + 1) / 3, (1 + 1) / 3]
+    )
 
 
 def test_missing_cells_are_refused_where_they_have_no_meaning() -> None:
     X = [[1.0, np.nan], [2.0, 0.0], [0.0, 5.0]]
-    for parameters in ({"missing": "error"}, {"metric": "mahalanobis"}, {"metric": absolute}, {"algorithm": "kd_tree"}):
+    for parameters in (
+        {"missing": "error"},
+        {"metric": "mahalanobis"},
+        {"metric": sum_absolute_powers},
+        {"algorithm": "kd_tree"},
+    ):
         with pytest.raises(ValueError, match="NaN"):
             KNeighborsClassifier(1, **parameters).fit(X, [0, 1, 1])
     with pytest.raises(ValueError, match=r"rows without a single value \(the first: 1\)"):
@@ -235,4 +244,4 @@ def test_missing_cells_are_refused_where_they_have_no_meaning() -> None:
 
 def test_columns_of_very_different_scale_still_count() -> None:
     X = np.array([[1e200, 0.0], [1e200, 1.0], [1e200, 2.0]])
-    np.testing.assert_array_equal(distances(X, [[1e200, 2.5]], "l2"), [[2.5, 1.5, 0.5]])
+    np.testing.assert_array_equal(measure_distances(X, [[1e200, 2.5]], "l2"), [[2.5, 1.5, 0.5]])

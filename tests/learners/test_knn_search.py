@@ -1,4 +1,4 @@
-"""The searches of k nearest neighbours: all give what brute force gives, and what scikit-learn gives."""
+"""The searches of k nearest neighbours: all of them agree with brute force and with scikit-learn."""
 
 import pickle
 from typing import Any
@@ -26,20 +26,20 @@ from bakeoff.learners.knn.search.simple_matching import SimpleMatchingSearch
 LOADERS = [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
 
 
-def p_metric(p: float, e: int) -> MinkowskiMetric:
+def build_p_norm(p: float, e: int) -> MinkowskiMetric:
     return MinkowskiMetric(p, np.arange(e), np.zeros(e, dtype=bool), np.ones(e), np.ones(e))
 
 
-def by_definition(Q: np.ndarray, T: np.ndarray, p: float, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each query the rows as near as the k-th, by distance and row: coordinates as columns."""
-    table = p_metric(p, T.shape[0]).measure_all_pairs(Q, T, missing=False)
+def rank_by_definition(Q: np.ndarray, T: np.ndarray, p: float, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return, for each query, the rows as near as the k-th and their distances, in order; coordinates are columns."""
+    table = build_p_norm(p, T.shape[0]).measure_all_pairs(Q, T, missing=False)
     order = np.argsort(table, axis=1, kind="stable")
     ranked = np.take_along_axis(table, order, axis=1)
     return [(o[d <= d[k - 1]], d[d <= d[k - 1]]) for o, d in zip(order, ranked, strict=True)]
 
 
-def untied(distance: np.ndarray) -> np.ndarray:
-    """Of which queries no two neighbours, nor the last and the next, are at one distance up to rounding."""
+def find_untied(distance: np.ndarray) -> np.ndarray:
+    """Return the mask of queries whose neighbours, and the next row, are all at clearly different distances."""
     return (np.diff(distance, axis=1) > 1e-12 * distance[:, 1:]).all(axis=1)
 
 
@@ -62,8 +62,8 @@ def test_every_search_finds_what_the_definition_says(
     def rows(m: int) -> np.ndarray:
         return rng.normal(size=(e, m)) if levels == 0 else rng.integers(0, levels, (e, m)).astype(float)
 
-    T, Q, metric = rows(n), rows(7), p_metric(p, e)
-    expected = by_definition(Q, T, p, k)
+    T, Q, metric = rows(n), rows(7), build_p_norm(p, e)
+    expected = rank_by_definition(Q, T, p, k)
     for search in (BruteForce(metric, T), KDTree(metric, T, 5), SciPyKDTree(metric, T, 5)):
         found, distance = search.find_nearest(Q, k, whole_ties=whole_ties)
         for i, (row, near) in enumerate(expected):
@@ -114,7 +114,7 @@ def test_neighbours_are_scikit_learns(loader: Any, metric: str, algorithm: str) 
         NearestNeighbors(n_neighbors=k + 1, metric=metric, algorithm="kd_tree").fit(train).kneighbors(query)
     )
     np.testing.assert_allclose(distance, theirs[:, :k], rtol=1e-13)
-    clear = untied(theirs)
+    clear = find_untied(theirs)
     np.testing.assert_array_equal(index[clear], their_index[clear, :k])
     assert clear.mean() > 0.5 or loader is load_iris or metric != "euclidean"  # iris is all tenths
 
@@ -125,7 +125,7 @@ def test_minkowski_neighbours_are_scikit_learns(p: float) -> None:
     distance, index = KNeighborsClassifier(6, p=p).fit(X, y).kneighbors(X + 0.1)
     theirs, their_index = NearestNeighbors(n_neighbors=7, p=p).fit(X).kneighbors(X + 0.1)
     np.testing.assert_allclose(distance, theirs[:, :6], rtol=1e-9)
-    np.testing.assert_array_equal(index[untied(theirs)], their_index[untied(theirs), :6])
+    np.testing.assert_array_equal(index[find_untied(theirs)], their_index[find_untied(theirs), :6])
 
 
 @pytest.mark.parametrize(("n", "d", "far"), [(3000, 2, 0.0), (3000, 30, 0.0), (3000, 30, 1e9), (2000, 8, 1e-9)])
@@ -153,7 +153,7 @@ def test_wholly_tied_votes_agree_between_searches(loader: Any) -> None:
 
 def test_tree_nodes_hold_their_rows_in_their_boxes() -> None:
     T = np.random.default_rng(0).normal(size=(3, 500))
-    tree = KDTree(p_metric(2.0, 3), T, leaf_size=10)
+    tree = KDTree(build_p_norm(2.0, 3), T, leaf_size=10)
     assert sorted(tree.order.tolist()) == list(range(500))
     for start, stop, child, low, high in zip(tree.start, tree.stop, tree.child, tree.low.T, tree.high.T, strict=True):
         points = T[:, tree.order[start:stop]]
@@ -247,7 +247,7 @@ def test_a_pair_has_the_same_distance_however_many_are_asked_for(size: int, monk
     rng = np.random.default_rng(size)
     T, Q = rng.normal(size=(7, 400)), rng.normal(size=(7, 30))
     query, row = rng.integers(30, size=size), rng.integers(400, size=size)
-    metric = p_metric(2.0, 7)
+    metric = build_p_norm(2.0, 7)
     expected = metric.measure_all_pairs(Q, T, missing=False)[query, row]
     np.testing.assert_array_equal(metric.measure_pairs(Q, query, T, row, missing=False), expected)
     monkeypatch.setattr(metrics, "CELLS_PER_PAIR_BLOCK", 70)  # ten pairs at once

@@ -81,6 +81,7 @@ class SciPyKDTree(Search):
             if certain.all():
                 return rows, distances
             unresolved = np.flatnonzero(~certain)
+            # Ties at the last candidate: other rows may be as near, so more of them are ranked.
             found = self._rank_candidates(Q[:, unresolved], k, candidates, whole_ties=False)
             rows[unresolved], distances[unresolved], certain[unresolved] = found
         unresolved = np.flatnonzero(~certain)
@@ -147,7 +148,8 @@ class SciPyKDTree(Search):
         rows = []
         distances = []
         for start in range(0, Q.shape[1], step):
-            found = self._brute_force.find_nearest(Q[:, start : start + step], k, whole_ties=False)
+            block = Q[:, start : start + step]
+            found = self._brute_force.find_nearest(block, k, whole_ties=False)
             rows.append(found[0])
             distances.append(found[1])
         return np.concatenate(rows), np.concatenate(distances)

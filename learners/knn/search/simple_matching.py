@@ -100,10 +100,14 @@ class SimpleMatchingSearch(BruteForce):
         """Return the key of each query of Q (e, m) and each row: shape (m, n), float32."""
         e, n = self.T.shape
         if self._key_matrix is None:
+            vectors = self._encode_one_hot(self.T, 1.0)
             no_matches = np.arange(e * n, (e + 1) * n, dtype=np.float32)  # the keys of rows that agree in no column
-            self._key_matrix = np.vstack([self._encode_one_hot(self.T, 1.0), no_matches])
+            self._key_matrix = np.vstack([vectors, no_matches])
+
+        # Each match takes n from the key.
+        vectors = self._encode_one_hot(Q, -float(n))
         ones = np.ones(Q.shape[1], dtype=np.float32)
-        queries = np.vstack([self._encode_one_hot(Q, -float(n)), ones])  # each match takes n from the key
+        queries = np.vstack([vectors, ones])  # (v + 1, m)
         keys: np.ndarray = queries.T @ self._key_matrix
         return keys
 
