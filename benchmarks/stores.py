@@ -44,8 +44,8 @@ def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     dataset, learner = bundled("iris"), KNeighborsClassifier()
     metrics = scoring.choose_metrics(None, dataset.task, learner)
     experiment = Experiment(dataset, None, learner, NoTuning(), NoPruning(), KFold(), metrics, seed=0)
-    folds = list(evaluate_splits(experiment, experiment.splits()))
-    model = fit_final_model(experiment, folds[-1])
+    folds = list(evaluate_splits(experiment, experiment.make_splits().folds))
+    model = fit_final_model(experiment, experiment.make_splits(), folds[-1])
     tracker = MLflowTracker(uri, EXPERIMENT, models=False)
     params = {f"learner.parameter_{number}": str(number) for number in range(20)}
     tracker.open_store()

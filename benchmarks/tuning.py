@@ -105,7 +105,7 @@ def measure(task: Task, sweep: Sweep, repeats: int) -> list[float]:
         fit_model(experiment(GridTuning({sweep.parameter: values}, folds=FOLDS)), everything)
 
     single = experiment(NoTuning())
-    splits = single.splits()
+    splits = single.make_splits().folds
     cut = StratifiedKFold(FOLDS, shuffle=True, random_state=derive_seed(0, "tuning"))
     grid = GridSearchCV(sweep.theirs, {sweep.parameter: sweep.values}, cv=cut, scoring="accuracy", refit=False)
     return _in_turn(

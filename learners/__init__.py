@@ -6,6 +6,7 @@ learners reads it from here.
 
 from sklearn.base import BaseEstimator
 
+from bakeoff.learners.base.row_bounds import get_row_bounded_parameters
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.knn import KNeighborsClassifier, KNeighborsRegressor
 from bakeoff.learners.linear.linear_regression import LinearRegression, Ridge
@@ -54,4 +55,5 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "Ridge",
+    "get_row_bounded_parameters",
 ]

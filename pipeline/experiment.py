@@ -1,7 +1,7 @@
-"""The one loop: for each split fit, tune, prune and score; each part of the data is read by one stage.
+"""The one loop: for each split preprocess, tune, fit, prune and score; one stage reads each part of the data.
 
-Holdout, k-fold and all others run through the same lines; what is not wanted is a null object, so there is no mode.
-The loop yields folds; whoever wants them (a tracker, a screen, a test) consumes them.
+Holdout, k-fold and all others run through the same lines.  A stage that is not wanted is a null object, so there is no
+mode.  The loop yields the result of each fold to its caller: a tracker, a progress display or a test.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning, PruningPath
 from bakeoff.pipeline.stages.scoring import Metric, Predictions, compute_scores, encode_labels, predict_rows
-from bakeoff.pipeline.stages.splitting import Split, SplitInput, Splitter
+from bakeoff.pipeline.stages.splitting import Split, SplitInput, Splits, Splitter
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning, TuningData
 
 
@@ -60,38 +60,49 @@ class Experiment:
         return next(iter(self.metrics))
 
     @property
-    def split_input(self) -> SplitInput:
-        """What the splitter may know of the rows."""
-        return SplitInput(self.dataset.y, self.dataset.task == "classification", self.dataset.groups)
+    def headline_metric(self) -> Metric:
+        """The first metric."""
+        return self.metrics[self.headline]
 
-    def splits(self) -> list[Split]:
-        """Return all splits; the seed of the splits is not the learner's."""
-        return list(self.splitter.splits(self.split_input, derive_seed(self.seed, "split")))
+    def make_splits(self) -> Splits:
+        """Return all splits; their seed is derived from the experiment's, and is not the learner's.
+
+        Raises
+        ------
+        UserError
+            The dataset has too few rows for the parts, or the parts would separate rows of a group.
+        """
+        dataset = self.dataset
+        split_input = SplitInput(dataset.y, dataset.is_classification, dataset.groups)
+        return self.splitter.make_splits(split_input, derive_seed(self.seed, "split"))
 
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A fitted pipeline of preprocessing and learner, and how it came to be.
+    """A fitted pipeline of preprocessing and learner, and how it was fitted.
 
     Attributes
     ----------
     pipeline : Pipeline
         Takes the dataset's columns as they are.
+    split : Split
+        The rows that it was fitted, tuned and pruned on.
     path : PruningPath or None
     candidates : DataFrame or None
-        What tuning tried.
-    unpruned : mapping of str to float
-        The headline score on validation and test rows before pruning.
+        The candidates that tuning tried, one a row.
+    scores_before_pruning : mapping of str to float
+        The headline score on validation and test rows.
     seconds : mapping of str to float
         Wall time of ``tune``, ``fit`` (preprocessing and learner) and ``prune``.
     warnings : tuple of str
-        What the learner had to say.
+        Each warning of the learner once.
     """
 
     pipeline: Pipeline
+    split: Split
     path: PruningPath | None = None
     candidates: pd.DataFrame | None = None
-    unpruned: Mapping[str, float] = field(default_factory=dict)
+    scores_before_pruning: Mapping[str, float] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -107,7 +118,7 @@ class FoldResult:
     split : Split
     model : FittedModel
     scores : mapping of str to float
-        ``train_accuracy``, ``validation_accuracy``, ``test_accuracy`` … for each part that has rows.
+        ``test_accuracy``, ``validation_accuracy``, ``train_accuracy`` … for each part that has rows.
     predictions : Predictions
         Of the test rows.
     """
@@ -120,7 +131,7 @@ class FoldResult:
 
 
 def derive_seed(seed: int, axis: str) -> int:
-    """Derive one axis's seed (``split``, ``tuning``) from the one seed, so that no axis disturbs another.
+    """Derive the seed of one axis (``split``, ``tuning``) from the experiment's, so that no axis disturbs another.
 
     Examples
     --------
@@ -128,18 +139,18 @@ def derive_seed(seed: int, axis: str) -> int:
     True
     """
     entropy = np.random.SeedSequence([seed, zlib.crc32(axis.encode())])
-    return int(entropy.generate_state(1)[0] >> 1)  # room below 2**32 for seed + repeat
+    return int(entropy.generate_state(1)[0] >> 1)  # seed + repeat must stay below 2**32
 
 
-def evaluate_splits(experiment: Experiment, splits: list[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
+def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
     """Evaluate each split.
 
     Parameters
     ----------
     experiment : Experiment
-    splits : list of Split
+    splits : sequence of Split
     n_jobs : int
-        Processes that share the splits, with one BLAS thread each; -1 for as many as there are cores.
+        The number of processes that share the splits, with one BLAS thread each; -1 for as many as there are cores.
 
     Yields
     ------
@@ -147,116 +158,142 @@ def evaluate_splits(experiment: Experiment, splits: list[Split], n_jobs: int = 1
         In order.
     """
     if n_jobs == 1 or len(splits) == 1:
-        yield from (evaluate_split(experiment, number, split) for number, split in enumerate(splits))
+        for number, split in enumerate(splits):
+            yield evaluate_split(experiment, number, split)
         return
     with parallel_config("loky", inner_max_num_threads=1):
-        shared = Parallel(n_jobs=n_jobs, return_as="generator")
-        yield from shared(delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        calls = (delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
+        yield from parallel(calls)
 
 
 def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldResult:
     """Fit on one split and score every part of it that has rows."""
     model = fit_model(experiment, split)
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
-    with warnings.catch_warnings(record=True) as said:
+    predictions: dict[str, Predictions] = {}
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        predictions = {
-            part: _predict_part(experiment, model.pipeline, rows) for part, rows in parts.items() if len(rows)
-        }
-    model = replace(model, warnings=_once((*model.warnings, *(str(warning.message) for warning in said))))
-    scores = {
-        f"{part}_{name}": value
-        for part in ("test", "validation", "train")
-        if part in predictions
-        for name, value in compute_scores(experiment.metrics, predictions[part]).items()
-    }
+        for part, rows in parts.items():
+            if len(rows):
+                predictions[part] = _predict_part(experiment, model.pipeline, rows)
+    # The scores of the test part come first wherever they are listed, and the headline first among them.
+    scores: dict[str, float] = {}
+    for part in ("test", "validation", "train"):
+        if part in predictions:
+            by_name = compute_scores(experiment.metrics, predictions[part])
+            scores |= {f"{part}_{name}": value for name, value in by_name.items()}
+    model = replace(model, warnings=_unique_messages([*model.warnings, *_messages(caught)]))
     return FoldResult(number, split, model, scores, predictions["test"])
 
 
-def fit_final_model(experiment: Experiment, last: FoldResult) -> FittedModel:
+def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) -> FittedModel:
     """Return the run's model: under holdout the one that was scored, else the whole procedure once more on all rows."""
-    split = experiment.splitter.all_rows(experiment.split_input, derive_seed(experiment.seed, "split"))
-    return last.model if split is None else fit_model(experiment, split)
+    if splits.refit is None:
+        return last.model
+    return fit_model(experiment, splits.refit)
 
 
 def fit_model(experiment: Experiment, split: Split) -> FittedModel:
-    """Tune, fit and prune on the parts of one split; the test part is only scored, before and after pruning."""
-    X, y = experiment.dataset.X, experiment.dataset.y
-    clock = _Clock()
-    with warnings.catch_warnings(record=True) as said:
+    """Tune, fit and prune on the parts of one split; the test part is only scored, before pruning."""
+    X = experiment.dataset.X  # (n, d)
+    y = experiment.dataset.y  # (n,)
+    stopwatch = _Stopwatch()
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = Pipeline([
-            ("preprocessing", "passthrough" if experiment.preprocessing is None else experiment.preprocessing),
-            ("learner", experiment.learner),
-        ])  # fmt: skip
-        model, candidates = experiment.tuning.tune(clone(model), _make_tuning_data(experiment, split))
-        clock.lap("tune")
-        model.fit(X.iloc[split.train], y[split.train])
-        clock.lap("fit")
-        unpruned = _unpruned_scores(experiment, model, split)
-        clock.lap("unpruned")
-        prepared = model[:-1].transform(X.iloc[split.validation]) if experiment.pruning.needs_rows else None
-        path = experiment.pruning.prune(model[-1], prepared, y[split.validation])
-        clock.lap("prune")
-    seconds = {"fit": clock.laps["fit"]}
-    seconds |= {"tune": clock.laps["tune"]} if candidates is not None else {}
-    seconds |= {"prune": clock.laps["prune"]} if path is not None else {}
-    return FittedModel(model, path, candidates, unpruned, seconds, _once(str(warning.message) for warning in said))
+        pipeline, candidates = experiment.tuning.tune(_make_pipeline(experiment), _make_tuning_data(experiment, split))
+        stopwatch.lap("tune")
+        pipeline.fit(X.iloc[split.train], y[split.train])
+        stopwatch.lap("fit")
+        scores_before_pruning = _score_before_pruning(experiment, pipeline, split)
+        stopwatch.lap("score")
+        needs_rows = experiment.pruning.needs_rows
+        prepared = pipeline[:-1].transform(X.iloc[split.validation]) if needs_rows else None
+        path = experiment.pruning.prune(pipeline[-1], prepared, y[split.validation])
+        stopwatch.lap("prune")
+    seconds = {"fit": stopwatch.seconds["fit"]}
+    if candidates is not None:
+        seconds["tune"] = stopwatch.seconds["tune"]
+    if path is not None:
+        seconds["prune"] = stopwatch.seconds["prune"]
+    return FittedModel(
+        pipeline,
+        split,
+        path=path,
+        candidates=candidates,
+        scores_before_pruning=scores_before_pruning,
+        seconds=seconds,
+        warnings=_unique_messages(_messages(caught)),
+    )
 
 
 def score_headline(experiment: Experiment, model: Any, X: Any, y: np.ndarray) -> float:
     """Return the headline score of a fitted model on rows X (m, d) with y (m,), in the metric's natural sign."""
-    dataset, metric = experiment.dataset, experiment.metrics[experiment.headline]
-    classes = dataset.classes if dataset.task == "classification" else None
+    dataset = experiment.dataset
+    metric = experiment.headline_metric
+    classes = dataset.classes if dataset.is_classification else None
     predictions = predict_rows(model, X, y, classes, dataset.positive, labels_only=not metric.needs)
     return metric.formula(encode_labels(predictions))
 
 
-def _once(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
+def _make_pipeline(experiment: Experiment) -> Pipeline:
+    """Return an unfitted copy of preprocessing and learner."""
+    preprocessing = "passthrough" if experiment.preprocessing is None else experiment.preprocessing
+    pipeline: Pipeline = clone(Pipeline([("preprocessing", preprocessing), ("learner", experiment.learner)]))
+    return pipeline
 
 
 def _make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
-    """One validation row serves one choice: tuning sees the validation part only where it is tuning's."""
-    dataset, metric = experiment.dataset, experiment.metrics[experiment.headline]
+    dataset = experiment.dataset
+    # A validation row serves one choice: tuning sees the validation part only if pruning does not need it.
     rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
     return TuningData(
         X=dataset.X.iloc[rows],
         y=dataset.y[rows],
         n_train=len(split.train),
         score=partial(score_headline, experiment),
-        greater_is_better=metric.greater_is_better,
-        is_classification=dataset.task == "classification",
+        greater_is_better=experiment.headline_metric.greater_is_better,
+        is_classification=dataset.is_classification,
         seed=derive_seed(experiment.seed, "tuning"),
     )
 
 
-def _unpruned_scores(experiment: Experiment, model: Pipeline, split: Split) -> dict[str, float]:
+def _score_before_pruning(experiment: Experiment, pipeline: Pipeline, split: Split) -> dict[str, float]:
+    """Return the headline score on validation and test rows; nothing if the run does not prune."""
     if isinstance(experiment.pruning, NoPruning):
         return {}
-    headline = {experiment.headline: experiment.metrics[experiment.headline]}
-    parts = {"validation": split.validation, "test": split.test}
-    return {
-        part: compute_scores(headline, _predict_part(experiment, model, rows))[experiment.headline]
-        for part, rows in parts.items()
-        if len(rows)
-    }
+    headline = experiment.headline
+    scores = {}
+    for part, rows in {"validation": split.validation, "test": split.test}.items():
+        if len(rows):
+            predictions = _predict_part(experiment, pipeline, rows)
+            scores[part] = compute_scores({headline: experiment.headline_metric}, predictions)[headline]
+    return scores
 
 
-def _predict_part(experiment: Experiment, model: Pipeline, rows: np.ndarray) -> Predictions:
+def _predict_part(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray) -> Predictions:
     dataset = experiment.dataset
-    classes = dataset.classes if dataset.task == "classification" else None
-    return predict_rows(model, dataset.X.iloc[rows], dataset.y[rows], classes, dataset.positive)
+    classes = dataset.classes if dataset.is_classification else None
+    return predict_rows(pipeline, dataset.X.iloc[rows], dataset.y[rows], classes, dataset.positive)
 
 
-class _Clock:
-    """Wall time of consecutive stages."""
+def _messages(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    return [str(warning.message) for warning in caught]
+
+
+def _unique_messages(messages: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(messages))
+
+
+class _Stopwatch:
+    """Wall time of consecutive stages, in seconds."""
 
     def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
+        self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def lap(self, stage: str) -> None:
+        """Note the time since the lap before under the name of a stage."""
         now = time.perf_counter()
-        self.laps[stage] = now - self._last
+        self.seconds[stage] = now - self._last
         self._last = now

@@ -1,10 +1,12 @@
-"""Preflight: everything that can be refused before the first fit is refused here, with the cure.
+"""Preflight: everything that can be rejected before the first fit is rejected here, with the remedy.
 
-Each check is a function of the experiment that raises a `UserError` or returns; `check` runs them in order.
+Each check is a function that raises a `UserError` or returns.  `check_experiment` runs those that need no splits, and
+`check_splits` the others.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,15 +20,16 @@ from bakeoff import learners
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
-from bakeoff.pipeline.stages.splitting import Split, TimeSeries
+from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 
-PROBE = 100
-"""Rows on which preprocessing is tried where every column is numeric and full: its steps work, or they do not."""
+MAX_TRIAL_ROWS = 100
+"""Rows on which preprocessing is tried if every column is numeric and full: its steps then work on all rows or none."""
+NOMINAL_DTYPES = ("category", "object", "str")
 
 
-def check(experiment: Experiment) -> list[Split]:
-    """Refuse what cannot work; return the splits, which had to be made to see that.
+def check_experiment(experiment: Experiment) -> None:
+    """Reject an experiment that cannot work, whatever its splits are.
 
     Raises
     ------
@@ -34,53 +37,63 @@ def check(experiment: Experiment) -> list[Split]:
     """
     check_seed(experiment)
     check_target(experiment)
-    check_kind(experiment)
+    check_learner_type(experiment)
     check_parameters(experiment.learner, "learner")
     check_pruning(experiment)
     check_space(experiment)
-    check_choices_have_rows(experiment)
-    splits = experiment.splits()
+    check_validation_rows(experiment)
+
+
+def check_splits(experiment: Experiment, splits: Splits) -> None:
+    """Reject an experiment that cannot work on its splits.
+
+    Raises
+    ------
+    UserError
+    """
     check_inner_folds(experiment, splits)
-    check_n_neighbors(experiment, splits)
-    check_cells(experiment, splits[0])
-    return splits
+    check_row_bounds(experiment, splits)
+    check_cells(experiment, splits.folds[0])
 
 
 def check_seed(experiment: Experiment) -> None:
-    """A seed is a whole number that NumPy takes."""
+    """Require a seed that NumPy accepts."""
     if not 0 <= experiment.seed < 2**32:
         raise UserError(f"seed={experiment.seed} must be a whole number from 0 to 4294967295.")
 
 
 def check_target(experiment: Experiment) -> None:
-    """At least two classes to tell apart; finite targets."""
+    """Require at least two classes, or finite targets."""
     dataset = experiment.dataset
-    if dataset.task == "classification" and len(dataset.classes) < 2:
-        raise UserError(
-            f"dataset.target={dataset.target!r} has one class only, {str(dataset.classes[0])!r}; "
-            "there is nothing to tell apart."
-        )
-    if dataset.task == "regression" and not np.isfinite(dataset.y).all():
+    if dataset.is_classification:
+        if len(dataset.classes) < 2:
+            raise UserError(
+                f"dataset.target={dataset.target!r} has one class only, {str(dataset.classes[0])!r}; "
+                "there is nothing to tell apart."
+            )
+    elif not np.isfinite(dataset.y).all():
         raise UserError(f"dataset.target={dataset.target!r} holds infinite values; remove those rows.")
 
 
-def check_kind(experiment: Experiment) -> None:
-    """Classes want a classifier, numbers a regressor."""
-    if not isinstance(experiment.learner, BaseEstimator):
-        raise UserError(f"learner: {type(experiment.learner).__name__} is not an estimator in scikit-learn's sense.")
-    wanted = is_classifier if experiment.dataset.task == "classification" else is_regressor
-    if wanted(experiment.learner):
+def check_learner_type(experiment: Experiment) -> None:
+    """Require a classifier for classes and a regressor for numbers."""
+    learner = experiment.learner
+    learner_name = type(learner).__name__
+    if not isinstance(learner, BaseEstimator):
+        raise UserError(f"learner: {learner_name} is not an estimator in scikit-learn's sense.")
+    is_suitable = is_classifier if experiment.dataset.is_classification else is_regressor
+    if is_suitable(learner):
         return
-    kind = "classifier" if wanted is is_classifier else "regressor"
-    names = [name for name, learner in learners.REGISTRY.items() if wanted(learner())]
+    wanted = "classifier" if experiment.dataset.is_classification else "regressor"
+    options = [name for name, registered in learners.REGISTRY.items() if is_suitable(registered())]
     raise UserError(
         f"dataset={experiment.dataset.name} is {experiment.dataset.task}, but learner "
-        f"{type(experiment.learner).__name__} is no {kind}; choose one of learner={','.join(names)}."
+        f"{learner_name} is no {wanted}; choose one of learner={','.join(options)}."
     )
 
 
 def check_parameters(learner: BaseEstimator, key: str) -> None:
-    """Each parameter is of a type and in a range that the learner declares, if it does."""
+    """Require parameters of the types and ranges that the learner declares, if it declares them."""
     if not hasattr(learner, "_parameter_constraints"):
         return
     try:
@@ -90,17 +103,17 @@ def check_parameters(learner: BaseEstimator, key: str) -> None:
 
 
 def check_pruning(experiment: Experiment) -> None:
-    """The learner can be pruned, by a method that exists."""
+    """Require a learner that can be pruned, and a method that exists and fits the task."""
     if isinstance(experiment.pruning, NoPruning):
         return
     method = experiment.pruning.method
     if method not in METHODS:
         raise UserError(f"pruning.method={method!r} is not a method. {did_you_mean(str(method), METHODS)}")
     if not hasattr(experiment.learner, "prune"):
-        names = [name for name, learner in learners.REGISTRY.items() if hasattr(learner, "prune")]
+        options = [name for name, registered in learners.REGISTRY.items() if hasattr(registered, "prune")]
         raise UserError(
             f"pruning={method}, but {type(experiment.learner).__name__} cannot be pruned; "
-            f"use pruning=none, or one of learner={','.join(names)}."
+            f"use pruning=none, or one of learner={','.join(options)}."
         )
     if method == "pessimistic" and not is_classifier(experiment.learner):
         raise UserError(
@@ -109,7 +122,7 @@ def check_pruning(experiment: Experiment) -> None:
 
 
 def check_space(experiment: Experiment) -> None:
-    """Each candidate of the space is a parameter of the learner with a value that it takes."""
+    """Require that each candidate sets parameters that the learner has, to values that it accepts."""
     if not isinstance(experiment.tuning, GridTuning):
         return
     known = experiment.learner.get_params()
@@ -120,91 +133,117 @@ def check_space(experiment: Experiment) -> None:
                     f"space.{name} is not a parameter of {type(experiment.learner).__name__}. "
                     f"{did_you_mean(str(name), known)}"
                 )
-    for candidate in _candidates(experiment):
+    for candidate in _iter_candidates(experiment):
         check_parameters(clone(experiment.learner).set_params(**candidate), "space")
 
 
-def check_choices_have_rows(experiment: Experiment) -> None:
-    """Whatever chooses on validation rows has some, and has them for itself."""
-    pruning, tuning = experiment.pruning, experiment.tuning
+def check_validation_rows(experiment: Experiment) -> None:
+    """Require validation rows for each stage that chooses on them, and no row for two stages."""
+    pruning = experiment.pruning
+    tuning = experiment.tuning
     if pruning.needs_rows and tuning.needs_rows:
         raise UserError(
             f"pruning={pruning.method} and tuning with tuning.folds=0 would choose on the same validation rows; "
             "set tuning.folds to 2 or more, so that tuning uses inner folds of the training rows."
         )
-    for wants, key in ((pruning.needs_rows, f"pruning={pruning.method}"), (tuning.needs_rows, "tuning.folds=0")):
-        if wants and experiment.splitter.validation == 0:
+    if experiment.splitter.validation > 0:
+        return
+    for key, stage in {f"pruning={pruning.method}": pruning, "tuning.folds=0": tuning}.items():
+        if stage.needs_rows:
             raise UserError(
                 f"{key} needs a validation part, but evaluation.validation=0; set evaluation.validation=0.2."
             )
 
 
-def check_inner_folds(experiment: Experiment, splits: list[Split]) -> None:
-    """No more inner folds than the smallest training part has rows, and none where rows belong together."""
-    bound = experiment.dataset.groups is not None or isinstance(experiment.splitter, TimeSeries)
-    if experiment.tuning.folds and bound:
+def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
+    """Require no more inner folds than the smallest training part has rows, and none where rows belong together."""
+    inner_folds = experiment.tuning.folds
+    rows_belong_together = experiment.dataset.groups is not None or experiment.splitter.keeps_order
+    if inner_folds and rows_belong_together:
         raise UserError(
-            f"tuning.folds={experiment.tuning.folds} would mix groups, or past and future, in its inner folds; "
+            f"tuning.folds={inner_folds} would mix groups, or past and future, in its inner folds; "
             "set tuning.folds=0 to tune on a validation part, which keeps them apart."
         )
-    rows = min(len(split.train) for split in splits)
-    if experiment.tuning.folds > rows:
+    n_rows = splits.min_train_rows
+    if inner_folds > n_rows:
         raise UserError(
-            f"tuning.folds={experiment.tuning.folds}, but the smallest training part has {rows} rows; use fewer folds."
+            f"tuning.folds={inner_folds}, but the smallest training part has {n_rows} rows; use fewer folds."
         )
 
 
-def check_n_neighbors(experiment: Experiment, splits: list[Split]) -> None:
-    """No more neighbours than the smallest training part has rows."""
-    rows = min(len(split.train) for split in splits)
-    inner = experiment.tuning.folds
-    tuned = rows if inner == 0 else rows - -(-rows // inner)
-    own = experiment.learner.get_params().get("n_neighbors")
-    asked = [
-        (candidate.get("n_neighbors", own), tuned, "space" if "n_neighbors" in candidate else "learner")
-        for candidate in _candidates(experiment)
-    ] or [(own, rows, "learner")]
-    for k, available, key in asked:
-        if isinstance(k, int) and k > available:
-            raise UserError(
-                f"{key}.n_neighbors={k}, but the smallest training part has {available} rows; "
-                f"use at most {available}, or more rows for training."
-            )
+def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
+    """Require no more neighbors, and whatever else a learner bounds by its training rows, than there are such rows."""
+    own_params = experiment.learner.get_params()
+    inner_folds = experiment.tuning.folds
+    n_rows = splits.min_train_rows
+    n_inner_rows = n_rows - math.ceil(n_rows / inner_folds) if inner_folds else n_rows
+    candidates = list(_iter_candidates(experiment))
+    for name in learners.get_row_bounded_parameters(experiment.learner):
+        # Tuning replaces the learner's own value only in the candidates that set it.
+        for candidate in candidates:
+            key = "space" if name in candidate else "learner"
+            _require_rows(f"{key}.{name}", candidate.get(name, own_params[name]), n_inner_rows)
+        if not candidates:
+            _require_rows(f"learner.{name}", own_params[name], n_rows)
+
+
+def _require_rows(key: str, value: Any, n_rows: int) -> None:
+    if isinstance(value, int) and value > n_rows:
+        raise UserError(
+            f"{key}={value}, but the smallest training part has {n_rows} rows; "
+            f"use at most {n_rows}, or more rows for training."
+        )
 
 
 def check_cells(experiment: Experiment, split: Split) -> None:
-    """After preprocessing, the learner can take every column and every missing cell."""
-    X = experiment.dataset.X
-    infinite = [name for name, column in X.select_dtypes("number").items() if np.isinf(column.to_numpy()).any()]
-    if infinite:
-        raise UserError(
-            f"dataset: column {infinite[0]!r} holds infinite values; make them missing, or drop the column."
-        )
-    nominal = experiment.dataset.nominal
-    plain = not nominal and not X.isna().to_numpy().any()
-    if experiment.preprocessing is not None:
-        train = split.train[:PROBE] if plain else split.train
-        X = _try_preprocessing(experiment, train, X.iloc[train] if plain else X)
-    if plain:
+    """Require columns that the learner can take, after preprocessing, with their missing cells."""
+    dataset = experiment.dataset
+    _require_finite(dataset.X)
+    if not dataset.nominal and not dataset.X.isna().to_numpy().any():
+        # Numeric and full columns stay so, whatever the steps are.
+        if experiment.preprocessing is not None:
+            trial_rows = split.train[:MAX_TRIAL_ROWS]
+            _try_preprocessing(experiment, trial_rows, dataset.X.iloc[trial_rows])
         return
-    tags = get_tags(experiment.learner).input_tags
-    name = type(experiment.learner).__name__
-    left = [str(column) for column in X.columns if str(X[column].dtype) in ("category", "object", "str")]
-    if left and not reads_nominal_columns(experiment.learner):
-        raise UserError(
-            f"column {left[0]!r} is nominal, and {name} takes numbers only; add preprocessing=one_hot "
-            "(with missing cells too: preprocessing=full)."
-        )
-    missing = [str(column) for column in X.columns if X[column].isna().any()]
-    if missing and not tags.allow_nan:
-        cure = "full" if nominal and not reads_nominal_columns(experiment.learner) else "impute"
-        raise UserError(
-            f"column {missing[0]!r} has missing cells, and {name} does not take them; add preprocessing={cure}."
-        )
+    prepared = dataset.X
+    if experiment.preprocessing is not None:
+        prepared = _try_preprocessing(experiment, split.train, dataset.X)
+    _require_numeric(experiment, prepared)
+    _require_no_missing(experiment, prepared)
+
+
+def _require_finite(X: pd.DataFrame) -> None:
+    for name, column in X.select_dtypes("number").items():
+        if np.isinf(column.to_numpy()).any():
+            raise UserError(f"dataset: column {name!r} holds infinite values; make them missing, or drop the column.")
+
+
+def _require_numeric(experiment: Experiment, prepared: pd.DataFrame) -> None:
+    if reads_nominal_columns(experiment.learner):
+        return
+    for name in prepared.columns:
+        if str(prepared[name].dtype) in NOMINAL_DTYPES:
+            raise UserError(
+                f"column {str(name)!r} is nominal, and {type(experiment.learner).__name__} takes numbers only; "
+                "add preprocessing=one_hot (with missing cells too: preprocessing=full)."
+            )
+
+
+def _require_no_missing(experiment: Experiment, prepared: pd.DataFrame) -> None:
+    if get_tags(experiment.learner).input_tags.allow_nan:
+        return
+    needs_encoding = experiment.dataset.nominal and not reads_nominal_columns(experiment.learner)
+    remedy = "full" if needs_encoding else "impute"
+    for name in prepared.columns:
+        if prepared[name].isna().any():
+            raise UserError(
+                f"column {str(name)!r} has missing cells, and {type(experiment.learner).__name__} does not take them; "
+                f"add preprocessing={remedy}."
+            )
 
 
 def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
-    """Try the preprocessing on training rows, for what it makes of the columns, or for its error."""
+    """Fit the preprocessing on training rows and return X transformed, or raise its error as a UserError."""
     dataset = experiment.dataset
     steps = clone(experiment.preprocessing)
     try:
@@ -214,10 +253,10 @@ def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFram
 
 
 def reads_nominal_columns(learner: Any) -> bool:
-    """Whether the learner reads categorical columns of a table by itself."""
+    """Return whether the learner reads categorical columns of a table by itself."""
     return learner.get_params().get("categorical_features") is not None
 
 
-def _candidates(experiment: Experiment) -> Iterator[dict[str, Any]]:
+def _iter_candidates(experiment: Experiment) -> Iterator[dict[str, Any]]:
     if isinstance(experiment.tuning, GridTuning):
         yield from ParameterGrid([dict(grid) for grid in experiment.tuning.grids])

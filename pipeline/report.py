@@ -73,7 +73,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     """Write the tables of a run as CSV files: predictions, confusion matrix, candidates, pruning paths."""
     predictions = pd.concat([_predictions(fold) for fold in folds], ignore_index=True)
     predictions.to_csv(folder / "predictions.csv", index=False)
-    if experiment.dataset.task == "classification":
+    if experiment.dataset.is_classification:
         classes = experiment.dataset.classes
         counts = sum(count_confusions(fold.predictions.truth, fold.predictions.predicted, classes) for fold in folds)
         table = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
@@ -96,7 +96,7 @@ def _before_and_after(fold: FoldResult, path: PruningPath) -> dict[str, float]:
     for name, series in (("leaves", path.leaves), ("depth", path.depth)):
         values |= {f"pruning/{name}_before": float(series[0]), f"pruning/{name}_after": float(series[-1])}
     headline = next(iter(fold.scores)).removeprefix("test_")
-    for part, before in fold.model.unpruned.items():
+    for part, before in fold.model.scores_before_pruning.items():
         values |= {
             f"pruning/{part}_{headline}_before": before,
             f"pruning/{part}_{headline}_after": fold.scores[f"{part}_{headline}"],

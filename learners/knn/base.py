@@ -49,6 +49,7 @@ class KNeighborsBase(Learner):
     }
 
     path_parameters: ClassVar[tuple[str, ...]] = ("n_neighbors",)
+    row_bounded_parameters: ClassVar[tuple[str, ...]] = ("n_neighbors",)
 
     def __init__(
         self,

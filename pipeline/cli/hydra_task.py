@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.cli.run import MULTIRUN_FLAGS
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import discard_output_folder, read_invocation
-from bakeoff.pipeline.config.settle import resolve_config
+from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
@@ -52,7 +52,10 @@ class HydraTask:
         from bakeoff.pipeline.cli.single_run import run_single_job
 
         try:
-            outcome = run_single_job(resolve_config(composed), read_invocation(), self.tracebacks)
+            spec = resolve_config(composed)
+            invocation = read_invocation()
+            settled = settle_config(spec, invocation.choices)
+            outcome = run_single_job(settled, invocation, self.tracebacks)
         except UserError:
             discard_output_folder()
             raise

@@ -20,7 +20,7 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     Parameters
     ----------
     spec : mapping
-        The composed configuration, resolved.
+        The settled configuration.
     invocation : Invocation
     tracebacks : bool
         Whether to print the traceback of a learner that fails.
@@ -37,7 +37,7 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     gc.freeze()
     try:
         prepared = prepare_job(spec, invocation, resources)
-        tracker = resources.tracker(prepared.spec)
+        tracker = resources.get_tracker(prepared.spec)
         tracker.open_store()
         gc.freeze()  # the modules of MLflow
         screen.show_experiment(prepared.description.name, prepared.experiment)

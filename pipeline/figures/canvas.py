@@ -16,6 +16,7 @@ import numpy as np
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters
+from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ class Picture(ABC):
     task: ClassVar[str | None] = None
     """The only task of which it can be drawn, if there is one."""
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse an experiment of which it cannot be drawn."""
         if self.task not in (None, experiment.dataset.task):
             raise UserError(

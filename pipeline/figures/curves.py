@@ -13,6 +13,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, Picture, head, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,10 +45,10 @@ class ValidationCurve(Picture):
     file: str = "validation_curve.png"
     labels: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse a parameter that the learner has not, and values that it does not take."""
-        super().check(experiment)
-        check_changes(experiment, [{f"learner__{self.parameter}": value} for value in self.values])
+        super().check(experiment, splits)
+        check_changes(experiment, splits, [{f"learner__{self.parameter}": value} for value in self.values])
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw means over the folds, and their standard deviation as a band."""
@@ -102,16 +103,16 @@ class RegressionCurves(Picture):
 
     task: ClassVar[str | None] = "regression"
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse what is not regression on one numeric column."""
-        super().check(experiment)
+        super().check(experiment, splits)
         d = experiment.dataset.X.shape[1]
         if d != 1 or experiment.dataset.nominal:
             raise UserError(
                 f"figures: RegressionCurves are drawn over one numeric column; {experiment.dataset.name} has {d} "
                 f"columns, {len(experiment.dataset.nominal)} of them nominal."
             )
-        check_changes(experiment, self.variants.values())
+        check_changes(experiment, splits, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw the rows that the model saw, and the curve, for each variant."""

@@ -15,18 +15,17 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, derive_seed, score_headline
-from bakeoff.pipeline.stages.splitting import Split
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, score_headline
+from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 
 Parameters = Mapping[str, Any]
 """Of the run's pipeline, as its ``set_params`` takes them: ``learner__max_depth``, ``learner``, ``preprocessing``."""
 
 
-def check_changes(experiment: Experiment, changes: Iterable[Parameters]) -> None:
+def check_changes(experiment: Experiment, splits: Splits, changes: Iterable[Parameters]) -> None:
     """Refuse a parameter that the pipeline has not, a value that the learner does not take, and too many neighbours."""
     whole = Pipeline([("preprocessing", experiment.preprocessing or "passthrough"), ("learner", experiment.learner)])
-    splits = experiment.splits()
     for parameters in changes:
         known = whole.get_params()
         for name in parameters:
@@ -35,7 +34,7 @@ def check_changes(experiment: Experiment, changes: Iterable[Parameters]) -> None
         learner = change(whole, parameters)[-1]
         try:
             preflight.check_parameters(learner, "learner")
-            preflight.check_n_neighbors(replace(experiment, learner=learner, tuning=NoTuning()), splits)
+            preflight.check_row_bounds(replace(experiment, learner=learner, tuning=NoTuning()), splits)
         except UserError as refusal:
             raise UserError(f"figures: {refusal}") from None
 
@@ -67,8 +66,7 @@ class FinishedRun:
     @property
     def split(self) -> Split:
         """The rows that the run's own model was fitted and pruned on; the test part is empty if it saw all rows."""
-        split_input, seed = self.experiment.split_input, derive_seed(self.experiment.seed, "split")
-        return self.experiment.splitter.all_rows(split_input, seed) or self.folds[-1].split
+        return self.model.split
 
     def rows(self, part: np.ndarray, columns: Sequence[str] = ()) -> tuple[pd.DataFrame, np.ndarray]:
         """Return the table and the target of some rows; of all columns unless some are named."""

@@ -12,6 +12,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, INK, Picture, head, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun
 from bakeoff.pipeline.figures.trees import check_tree
+from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,9 +28,9 @@ class InformationGains(Picture):
 
     task: ClassVar[str | None] = "classification"
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse what is no tree."""
-        super().check(experiment)
+        super().check(experiment, splits)
         check_tree("InformationGains", experiment)
 
     def gains(self, run: FinishedRun) -> dict[str, tuple[float, float]]:

@@ -12,6 +12,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun
+from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,9 +80,9 @@ class Reliability(Picture):
 
     task: ClassVar[str | None] = "classification"
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse more than two classes, and a learner without probabilities."""
-        super().check(experiment)
+        super().check(experiment, splits)
         if experiment.dataset.positive is None or not hasattr(experiment.learner, "predict_proba"):
             raise UserError(
                 "figures: Reliability is about the probability of one of two classes; "

@@ -14,6 +14,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import INK, STYLE, Picture, head, inches, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,9 +56,9 @@ class ProbabilityTables(Picture):
 
     task: ClassVar[str | None] = "classification"
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse what naive Bayes does not count."""
-        super().check(experiment)
+        super().check(experiment, splits)
         numeric = experiment.dataset.X.shape[1] - len(experiment.dataset.nominal)
         if "smooth_prior" not in experiment.learner.get_params() or numeric:
             raise UserError(
@@ -65,7 +66,7 @@ class ProbabilityTables(Picture):
                 f"{experiment.dataset.name} has {numeric} numeric columns, and the learner is "
                 f"{type(experiment.learner).__name__}."
             )
-        check_changes(experiment, self.variants.values())
+        check_changes(experiment, splits, self.variants.values())
         for query in self.queries:
             for name in experiment.dataset.X.columns:
                 if name not in query:

@@ -14,6 +14,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, Picture, check_colours, head, key, scatter, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,11 +83,11 @@ class DecisionRegions(Picture):
 
     task: ClassVar[str | None] = "classification"
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse what is no classification in a plane."""
-        super().check(experiment)
+        super().check(experiment, splits)
         check_plane("DecisionRegions", experiment, self.columns)
-        check_changes(experiment, self.variants.values())
+        check_changes(experiment, splits, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""
@@ -134,13 +135,15 @@ class Margins(Picture):
 
     task: ClassVar[str | None] = "classification"
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse what is not two classes in a plane."""
-        super().check(experiment)
+        super().check(experiment, splits)
         check_plane("Margins", experiment, ())
         if len(experiment.dataset.classes) != 2:
             raise UserError(f"figures: Margins are between two classes; {experiment.dataset.name} has more.")
-        check_changes(experiment, [parameters for given in self.variants.values() for parameters in _several(given)])
+        check_changes(
+            experiment, splits, [parameters for given in self.variants.values() for parameters in _several(given)]
+        )
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""

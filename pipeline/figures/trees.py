@@ -19,6 +19,7 @@ from bakeoff.pipeline.figures.canvas import COLOURS, Picture, check_colours, hea
 from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
 from bakeoff.pipeline.figures.sketch import Sketch
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import fit_candidates
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ class Trees(Picture):
 
     task: ClassVar[str | None] = "classification"
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Refuse what is no tree, and pruning that has no rows."""
-        super().check(experiment)
+        super().check(experiment, splits)
         check_tree("Trees", experiment)
         check_colours("Trees", experiment)
         if set(self.pruning.values()) - {"pessimistic"} and not experiment.splitter.validation:
             raise UserError("figures: Trees shows pruning on a validation part; set evaluation.validation=0.2.")
-        check_changes(experiment, self.variants.values())
+        check_changes(experiment, splits, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""

@@ -102,12 +102,12 @@ class Jobs:
 
     def _measured(self, outcome: JobOutcome) -> dict[str, float]:
         """Return what the store knows of a job that did not run now."""
-        store = self.runner.resources.tracker(self.spec).find_store()
+        store = self.runner.resources.get_tracker(self.spec).find_store()
         return {} if store is None or outcome.run_id is None else history.read_metrics(store, outcome.run_id)
 
     def _found(self, job_hash: str) -> Found | None:
         """Return the finished run of a job, unless all are to run again."""
-        store = self.runner.resources.tracker(self.spec).find_store() if self.runner.resume else None
+        store = self.runner.resources.get_tracker(self.spec).find_store() if self.runner.resume else None
         run_id = None if store is None else history.find_finished_runs(store, [job_hash]).get(job_hash)
         return None if store is None or run_id is None else (run_id, history.read_metrics(store, run_id))
 

@@ -75,7 +75,7 @@ class Question:
             Objectives that are none, or no rows to choose by.
         """
         spec = jobs[0].spec
-        dataset = runner.resources.dataset(spec)
+        dataset = runner.resources.get_dataset(spec)
         objectives = choose_objectives(
             settings.objectives, settings.direction, dataset.task, spec["evaluation"].get("metrics")
         )

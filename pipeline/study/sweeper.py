@@ -121,7 +121,7 @@ def _plan_of_edges(space: Space, command: SweepCommand, runner: JobRunner) -> Pl
 
 def _open_store(runner: JobRunner, question: Question) -> None:
     """Open the store, which is refused now if it cannot be written, and end there what died."""
-    tracker = runner.resources.tracker(question.spec)
+    tracker = runner.resources.get_tracker(question.spec)
     tracker.open_store()
     if tracker.store is not None:
         history.end_orphans(tracker.store)

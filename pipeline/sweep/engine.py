@@ -63,7 +63,7 @@ def run_sweep(
             return refused
         # A store that cannot be written must be refused before the first job runs.
         for job in plan.jobs:
-            runner.resources.tracker(job.spec).open_store()
+            runner.resources.get_tracker(job.spec).open_store()
         folder.mkdir(parents=True, exist_ok=True)
         display.show_start(plan)
         skipped = [

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.description import name_run
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity import hash_config
@@ -20,7 +21,6 @@ from bakeoff.pipeline.job import (
     PreparedJob,
     always_continue,
     execute_job,
-    name_run,
     prepare_job,
 )
 from bakeoff.pipeline.report import format_mean, summarize_folds
@@ -95,11 +95,11 @@ class JobRunner:
         UserError
             The data or the store cannot be read.
         """
-        dataset = self.resources.dataset(spec)
+        dataset = self.resources.get_dataset(spec)
         job_hash = hash_config(spec, dataset.digest())
         claim_count = UNKNOWN_CLAIM_COUNT
         if has_store_query:
-            store = self.resources.tracker(spec).find_store()
+            store = self.resources.get_tracker(spec).find_store()
             claim_count = 0 if store is None else self.claims_of(store).read_count(job_hash)
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
         return Job(number, name, job_hash, spec, invocation, claim_count)
@@ -113,8 +113,7 @@ class JobRunner:
             The job cannot run.
         """
         prepared = prepare_job(job.spec, job.invocation, self.resources)
-        parts = [part for split in prepared.splits for part in (split.train, split.validation, split.test)]
-        n_bytes = sum(part.nbytes for part in parts)
+        n_bytes = prepared.splits.n_bytes
         if n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes
             self._prepared[job.number] = job, prepared
@@ -128,7 +127,7 @@ class JobRunner:
             Ctrl-C or SIGTERM; the run has ended KILLED.
         """
         try:
-            tracker = self.resources.tracker(job.spec)
+            tracker = self.resources.get_tracker(job.spec)
             tracker.open_store()
         except UserError as error:
             return JobOutcome(job.number, job.name, jobs.REFUSED, str(error))
@@ -159,7 +158,7 @@ class JobRunner:
         try:
             with _limit_time(self.timeout):
                 prepared = self._take_prepared(job)
-                tracker = self.resources.tracker(job.spec)
+                tracker = self.resources.get_tracker(job.spec)
                 result = execute_job(prepared, tracker, _show_nothing, self._continue_rule(job))
         except UserError as error:
             return JobOutcome(job.number, job.name, jobs.REFUSED, str(error))

@@ -141,7 +141,7 @@ class Planner:
 
     def _find_store(self, job: Job) -> Store | None:
         """Return the store of a job if it exists; planning creates none."""
-        return self.runner.resources.tracker(job.spec).find_store()
+        return self.runner.resources.get_tracker(job.spec).find_store()
 
 
 def _mark_duplicates(entries: Sequence[PlanEntry]) -> list[PlanEntry]:

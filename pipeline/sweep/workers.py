@@ -131,7 +131,7 @@ class Workers:
         # A worker may have been ended just after it created its run, before it could end it.
         unfinished = [worker.job for worker in self._workers if worker.job is not None]
         for job in unfinished:
-            store = self._runner.resources.tracker(job.spec).find_store()
+            store = self._runner.resources.get_tracker(job.spec).find_store()
             if store is not None:
                 history.end_killed_runs(store, "the sweep was stopped")
 
@@ -207,7 +207,7 @@ class Workers:
         worker.process.join()
         worker.connection.close()
         self._workers[position] = self._start_worker()
-        store = self._runner.resources.tracker(job.spec).find_store()
+        store = self._runner.resources.get_tracker(job.spec).find_store()
         if store is not None:
             history.end_killed_runs(store, reason)
             run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking.store import Store
 
 
@@ -42,7 +43,7 @@ class RunStopped(Exception):
 class Figure(Protocol):
     """A figure of a finished run."""
 
-    def check(self, experiment: Experiment) -> None:
+    def check(self, experiment: Experiment, splits: Splits) -> None:
         """Raise UserError if the figure cannot be drawn for an experiment."""
 
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:

@@ -25,7 +25,7 @@ def folds(name: str, learner: Any) -> list[FoldResult]:
     data = bundled(name)
     metrics = choose_metrics(None, data.task, learner)
     experiment = Experiment(data, None, learner, NoTuning(), NoPruning(), KFold(folds=5), metrics, seed=0)
-    return list(evaluate_splits(experiment, experiment.splits()))
+    return list(evaluate_splits(experiment, experiment.make_splits().folds))
 
 
 def pairs(

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import experiment
+from doubles import check_and_split, experiment
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline import preflight
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
 from bakeoff.pipeline.stages.dataset import Dataset, lecture_table
@@ -394,7 +393,7 @@ def test_a_class_missing_from_a_folds_training_is_only_never_predicted(name: str
     labels = np.array(["a", "b", "rare"])[codes]
     dataset = Dataset("rare", pd.DataFrame(X, columns=list("wxyz")), labels, "classification", "kind")
     job = experiment(dataset, build(name), splitter=KFold(folds=4, stratify=False))
-    folds = list(evaluate_splits(job, preflight.check(job)))
+    folds = list(evaluate_splits(job, check_and_split(job).folds))
     without = [fold for fold in folds if "rare" in fold.predictions.truth]
     assert len(without) == 1
     assert "rare" not in without[0].predictions.predicted
@@ -409,7 +408,7 @@ def test_a_class_missing_from_a_folds_training_is_only_never_predicted(name: str
 def test_nominal_columns_reach_the_learners_that_take_them_and_the_refusal_names_the_cure_for_others(name: str) -> None:
     job = experiment(lecture_table("mortgage", "decision"), build(name, n_neighbors=3), splitter=LeaveOneOut())
     if name in WITH_NOMINAL:
-        assert len(list(evaluate_splits(job, preflight.check(job)))) == 10
+        assert len(list(evaluate_splits(job, check_and_split(job).folds))) == 10
     else:
         with pytest.raises(UserError, match="add preprocessing=one_hot"):
-            preflight.check(job)
+            check_and_split(job)

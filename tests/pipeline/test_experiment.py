@@ -34,13 +34,13 @@ class Talkative(Recorder):
 
 
 def loop(experiment: Experiment) -> list[FoldResult]:
-    return list(evaluate_splits(experiment, experiment.splits()))
+    return list(evaluate_splits(experiment, experiment.make_splits().folds))
 
 
 def recorded(**parts: Any) -> tuple[Experiment, Split, Log]:
     log = Log()
     made = experiment(learner=Recorder(log), preprocessing=RecordingStep(log), **parts)
-    return made, made.splits()[0], log
+    return made, made.make_splits().folds[0], log
 
 
 # Each part of the data is read by one stage
@@ -115,7 +115,7 @@ def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first() -> Non
 
 def test_folds_are_numbered_and_come_one_by_one() -> None:
     made, _, log = recorded(splitter=KFold(folds=3))
-    folds = evaluate_splits(made, made.splits())
+    folds = evaluate_splits(made, made.make_splits().folds)
     assert log == []
     assert next(folds).number == 0
     assert len(log.of("fit")) == 1
@@ -152,7 +152,7 @@ def test_under_holdout_the_model_is_the_one_that_was_scored() -> None:
     made, _, log = recorded()
     (fold,) = loop(made)
     log.clear()
-    assert fit_final_model(made, fold) is fold.model
+    assert fit_final_model(made, made.make_splits(), fold) is fold.model
     assert log == []
 
 
@@ -160,7 +160,7 @@ def test_under_folds_the_whole_procedure_runs_once_more_on_all_rows() -> None:
     made, _, log = recorded(splitter=KFold(folds=4), tuning=GridTuning({"mark": [1, 2]}, folds=2))
     folds = loop(made)
     log.clear()
-    model = fit_final_model(made, folds[-1])
+    model = fit_final_model(made, made.make_splits(), folds[-1])
     assert log[-2:] == [("prepare", list(range(40))), ("fit 1", list(range(40)))]
     assert len(log.of("fit 2")) == 2
     assert model.candidates is not None
@@ -170,7 +170,7 @@ def test_tuned_on_the_validation_part_the_final_model_leaves_that_part_out() -> 
     made, _, log = recorded(splitter=KFold(folds=4, validation=0.25), tuning=GridTuning({"mark": [1, 2]}))
     folds = loop(made)
     log.clear()
-    fit_final_model(made, folds[-1])
+    fit_final_model(made, made.make_splits(), folds[-1])
     (chosen_on,) = {tuple(rows) for rows in log.of("predict")}
     assert sorted([*chosen_on, *log[-1][1]]) == list(range(40))
 
@@ -180,7 +180,7 @@ def test_tuned_on_the_validation_part_the_final_model_leaves_that_part_out() -> 
 
 def test_a_learners_random_state_does_not_change_the_splits() -> None:
     one, other = (experiment(learner=Recorder(random_state=state)) for state in (0, 1))
-    for a, b in zip(one.splits(), other.splits(), strict=True):
+    for a, b in zip(one.make_splits().folds, other.make_splits().folds, strict=True):
         assert a.train.tolist() == b.train.tolist()
         assert a.test.tolist() == b.test.tolist()
 
@@ -192,7 +192,9 @@ def test_neither_tuning_nor_pruning_nor_another_learner_change_the_splits() -> N
         experiment(pruning=Pruning("best_first")),
         experiment(learner=GaussianNB()),
     ]
-    assert all(other.splits()[0].test.tolist() == plain.splits()[0].test.tolist() for other in others)
+    assert all(
+        other.make_splits().folds[0].test.tolist() == plain.make_splits().folds[0].test.tolist() for other in others
+    )
 
 
 def test_the_seed_decides_splits_and_results() -> None:
@@ -211,7 +213,7 @@ def test_axes_have_seeds_of_their_own() -> None:
 
 def test_groups_reach_the_splitter() -> None:
     groups = np.arange(40) // 4
-    (split,) = experiment(replace(numbered(), groups=groups)).splits()
+    (split,) = experiment(replace(numbered(), groups=groups)).make_splits().folds
     assert not set(groups[split.train]) & set(groups[split.test])
 
 
@@ -220,7 +222,7 @@ def test_groups_reach_the_splitter() -> None:
 
 def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> None:
     made = experiment(bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
-    one, two = loop(made), list(evaluate_splits(made, made.splits(), n_jobs=2))
+    one, two = loop(made), list(evaluate_splits(made, made.make_splits().folds, n_jobs=2))
     assert [fold.number for fold in two] == [0, 1, 2, 3]
     assert [fold.scores for fold in two] == [fold.scores for fold in one]
     for alone, shared in zip(one, two, strict=True):
@@ -231,4 +233,4 @@ def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> 
 def test_what_a_fold_raises_in_another_process_is_raised_here() -> None:
     made = experiment(bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
     with pytest.raises(ValueError, match="n_neighbors=1000"):
-        list(evaluate_splits(made, made.splits(), n_jobs=2))
+        list(evaluate_splits(made, made.make_splits().folds, n_jobs=2))

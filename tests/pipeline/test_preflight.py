@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import Log, Recorder, experiment, numbered, preset
+from doubles import Log, Recorder, check_and_split, experiment, numbered, preset
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -16,7 +16,6 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits
-from bakeoff.pipeline.preflight import check
 from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table
 from bakeoff.pipeline.stages.preprocessing import preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
@@ -153,7 +152,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
 def test_it_is_refused_in_one_or_two_sentences(case: str) -> None:
     wrong, said = REFUSED[case]
     with pytest.raises(UserError, match=said) as refused:
-        check(wrong)
+        check_and_split(wrong)
     assert "\n" not in str(refused.value)
 
 
@@ -172,9 +171,8 @@ def test_it_is_refused_in_one_or_two_sentences(case: str) -> None:
     ],
 )
 def test_what_can_work_passes_and_does(right: Experiment) -> None:
-    splits = check(right)
-    assert [len(split.test) for split in splits] == [len(split.test) for split in right.splits()]
-    assert len(list(evaluate_splits(right, splits))) == len(splits)
+    splits = check_and_split(right)
+    assert len(list(evaluate_splits(right, splits.folds))) == len(splits.folds)
 
 
 @pytest.mark.parametrize("data", [HOLEY, MORTGAGE, holey_mortgage()])
@@ -183,16 +181,18 @@ def test_the_cures_named_work(data: Dataset) -> None:
         cured = experiment(
             data, LogisticRegression(max_iter=5000), preprocessing=preset(named), splitter=KFold(folds=2)
         )
-        check(cured)
+        check_and_split(cured)
 
 
 def test_nothing_is_fitted() -> None:
     log = Log()
-    check(experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}, folds=2), pruning=Pruning("bottom_up")))
+    check_and_split(
+        experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}, folds=2), pruning=Pruning("bottom_up"))
+    )
     assert log == []
 
 
 def test_a_table_of_cells_is_not_changed() -> None:
     before = MORTGAGE.X.copy()
-    check(experiment(MORTGAGE, DecisionTreeClassifier(), preprocessing=ONE_HOT))
+    check_and_split(experiment(MORTGAGE, DecisionTreeClassifier(), preprocessing=ONE_HOT))
     pd.testing.assert_frame_equal(MORTGAGE.X, before)

@@ -137,7 +137,7 @@ def test_steps_are_applied_in_order() -> None:
 def test_it_is_fitted_on_training_rows_only() -> None:
     wine = bundled("wine")
     held_out = experiment(wine, LogisticRegression(max_iter=500), preprocessing=preprocessing([StandardScaler()]))
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     model = fit_model(held_out, split).pipeline
     scaler = model["preprocessing"].named_transformers_["numeric"][0]
     np.testing.assert_allclose(scaler.mean_, wine.X.iloc[split.train].mean(), rtol=1e-12)
@@ -147,5 +147,5 @@ def test_it_is_fitted_on_training_rows_only() -> None:
 def test_the_given_transformer_stays_unfitted() -> None:
     given = preprocessing([StandardScaler()])
     held_out = experiment(bundled("wine"), LogisticRegression(max_iter=500), preprocessing=given)
-    fit_model(held_out, held_out.splits()[0])
+    fit_model(held_out, held_out.make_splits().folds[0])
     assert not hasattr(given, "transformers_")

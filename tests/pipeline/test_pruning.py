@@ -19,7 +19,7 @@ from bakeoff.pipeline.stages.splitting import Holdout, KFold
 def test_it_sees_validation_rows_and_their_targets_alone(method: str) -> None:
     log, data = Log(), numbered()
     held_out = experiment(data, Recorder(log), pruning=Pruning(method))
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     model = fit_model(held_out, split)
     assert log.of(f"prune {method}") == [split.validation.tolist()]
     assert model.pipeline[-1].pruned_on_ == (split.validation.tolist(), data.y[split.validation].tolist())
@@ -34,14 +34,14 @@ def test_pessimistic_pruning_sees_no_rows_and_needs_none() -> None:
         splitter=Holdout(validation=0),
     )
     assert not without.pruning.needs_rows
-    model = fit_model(without, without.splits()[0])
+    model = fit_model(without, without.make_splits().folds[0])
     assert log.of("prune pessimistic") == [[]]
     assert model.pipeline[-1].pruned_on_ is None
 
 
 def test_the_path_is_reported_from_the_whole_tree_to_the_last_cut() -> None:
     held_out = experiment(pruning=Pruning("best_first"))
-    path = fit_model(held_out, held_out.splits()[0]).path
+    path = fit_model(held_out, held_out.make_splits().folds[0]).path
     assert path is not None
     assert path.leaves.tolist() == [3, 2, 1]
     assert path.depth.tolist() == [2, 1, 0]
@@ -49,32 +49,32 @@ def test_the_path_is_reported_from_the_whole_tree_to_the_last_cut() -> None:
 
 
 def test_scores_before_the_cut_are_those_of_the_unpruned_model() -> None:
-    (fold,) = list(evaluate_splits(held_out := experiment(pruning=Pruning("bottom_up")), held_out.splits()))
-    assert fold.model.unpruned == {"validation": 0.25, "test": 0.25}  # always a
+    (fold,) = list(evaluate_splits(held_out := experiment(pruning=Pruning("bottom_up")), held_out.make_splits().folds))
+    assert fold.model.scores_before_pruning == {"validation": 0.25, "test": 0.25}  # always a
     assert fold.scores["validation_accuracy"] == fold.scores["test_accuracy"] == 0.75  # always b
 
 
 def test_validation_rows_are_prepared_as_training_was() -> None:
     log = Log()
     held_out = experiment(learner=Recorder(log), preprocessing=RecordingStep(log), pruning=Pruning("best_first"))
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     fit_model(held_out, split)
     assert log.of("prepare") == [split.train.tolist()]
 
 
 def test_without_pruning_nothing_is_cut_and_nothing_reported() -> None:
     log = Log()
-    model = fit_model(held_out := experiment(learner=Recorder(log)), held_out.splits()[0])
+    model = fit_model(held_out := experiment(learner=Recorder(log)), held_out.make_splits().folds[0])
     assert NoPruning().prune(None, None, np.empty(0)) is None
-    assert (model.path, dict(model.unpruned), [deed for deed, _ in log]) == (None, {}, ["fit"])
+    assert (model.path, dict(model.scores_before_pruning), [deed for deed, _ in log]) == (None, {}, ["fit"])
 
 
 def test_the_final_model_of_folds_is_pruned_on_a_validation_part_of_its_own() -> None:
     log = Log()
     folded = experiment(learner=Recorder(log), pruning=Pruning("best_first"), splitter=KFold(folds=2, validation=0.2))
-    folds = list(evaluate_splits(folded, folded.splits()))
+    folds = list(evaluate_splits(folded, folded.make_splits().folds))
     log.clear()
-    fit_final_model(folded, folds[-1])
+    fit_final_model(folded, folded.make_splits(), folds[-1])
     (trained,), (pruned,) = log.of("fit"), log.of("prune best_first")
     assert sorted(trained + pruned) == list(range(40))
     assert len(pruned) == 8
@@ -83,7 +83,7 @@ def test_the_final_model_of_folds_is_pruned_on_a_validation_part_of_its_own() ->
 @pytest.mark.parametrize("method", METHODS)
 def test_our_tree_keeps_the_contract(method: str) -> None:
     held_out = experiment(bundled("breast_cancer"), DecisionTreeClassifier(random_state=0), pruning=Pruning(method))
-    (fold,) = list(evaluate_splits(held_out, held_out.splits()))
+    (fold,) = list(evaluate_splits(held_out, held_out.make_splits().folds))
     path = fold.model.path
     assert path is not None
     assert len(path.leaves) == len(path.depth) == len(path.score)
@@ -91,5 +91,5 @@ def test_our_tree_keeps_the_contract(method: str) -> None:
     tree = fold.model.pipeline[-1]
     assert (path.leaves[-1], path.depth[-1]) == (tree.get_n_leaves(), tree.get_depth())
     if method != "pessimistic":
-        assert path.score[0] == pytest.approx(fold.model.unpruned["validation"])
+        assert path.score[0] == pytest.approx(fold.model.scores_before_pruning["validation"])
         assert path.score[-1] == pytest.approx(fold.scores["validation_accuracy"])

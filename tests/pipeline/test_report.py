@@ -22,7 +22,7 @@ from bakeoff.pipeline.stages.tuning import GridTuning
 
 
 def folds_of(made: Experiment) -> list[FoldResult]:
-    return list(evaluate_splits(made, made.splits()))
+    return list(evaluate_splits(made, made.make_splits().folds))
 
 
 def scored(*values: float) -> list[FoldResult]:
@@ -40,7 +40,7 @@ def everything() -> tuple[Experiment, list[FoldResult], FittedModel]:
         metrics=["accuracy", "error"],
     )
     folds = folds_of(made)
-    return made, folds, fit_final_model(made, folds[-1])
+    return made, folds, fit_final_model(made, made.make_splits(), folds[-1])
 
 
 # Values
@@ -108,7 +108,7 @@ def test_predictions_hold_each_test_row_with_its_fold_truth_and_probabilities(tm
     iris = bundled("iris")
     made = experiment(iris, GaussianNB(), splitter=KFold(folds=3))
     folds = folds_of(made)
-    write_tables(tmp_path, made, folds, fit_final_model(made, folds[-1]))
+    write_tables(tmp_path, made, folds, fit_final_model(made, made.make_splits(), folds[-1]))
     table = pd.read_csv(tmp_path / "predictions.csv")
     assert sorted(table["row"]) == list(range(150))
     assert (table["truth"] == iris.y[table["row"]]).all()
@@ -146,7 +146,7 @@ def test_candidates_and_paths_are_told_for_each_fold_and_the_run_s_model(everyth
 def test_a_model_that_was_scored_is_told_once(tmp_path: Path) -> None:
     made = experiment(pruning=Pruning("best_first"))
     folds = folds_of(made)
-    write_tables(tmp_path, made, folds, fit_final_model(made, folds[-1]))
+    write_tables(tmp_path, made, folds, fit_final_model(made, made.make_splits(), folds[-1]))
     assert pd.read_csv(tmp_path / "pruning_path.csv")["fold"].unique().tolist() == [0]
 
 

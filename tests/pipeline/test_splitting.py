@@ -43,7 +43,7 @@ SPLITTERS: list[tuple[Splitter, SplitInput, int]] = [
 
 
 def splits(splitter: Splitter, target: SplitInput, seed: int = 0) -> list[Split]:
-    return list(splitter.splits(target, seed))
+    return list(splitter.make_splits(target, seed).folds)
 
 
 def rows(split: Split) -> list[int]:
@@ -171,20 +171,20 @@ def test_groups_are_never_torn(splitter: Splitter) -> None:
 
 
 def test_the_fit_on_all_rows_keeps_a_validation_part_and_tests_nothing() -> None:
-    split = KFold(validation=0.2).all_rows(LABELS, 0)
+    split = KFold(validation=0.2).make_splits(LABELS, 0).refit
     assert split is not None
     assert [len(part) for part in (split.train, split.validation, split.test)] == [80, 20, 0]
-    plain = KFold().all_rows(LABELS, 0)
+    plain = KFold().make_splits(LABELS, 0).refit
     assert plain is not None
     assert plain.train.tolist() == list(range(100))
 
 
 def test_holdout_is_not_fitted_again() -> None:
-    assert Holdout().all_rows(LABELS, 0) is None
+    assert Holdout().make_splits(LABELS, 0).refit is None
 
 
 def test_the_fit_on_all_rows_of_a_series_validates_on_the_latest() -> None:
-    split = TimeSeries(validation=0.1).all_rows(VALUES, 0)
+    split = TimeSeries(validation=0.1).make_splits(VALUES, 0).refit
     assert split is not None
     assert split.validation.tolist() == list(range(90, 100))
 

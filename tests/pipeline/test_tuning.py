@@ -59,7 +59,7 @@ def test_a_grid_on_the_validation_part_equals_a_loop() -> None:
     held_out = experiment(
         wine, KNeighborsClassifier(), preprocessing=preprocessing([StandardScaler()]), tuning=GridTuning(SPACE)
     )
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     scores = []
     for parameters in candidates(SPACE):
         model = make_pipeline(StandardScaler(), KNeighborsClassifier(**parameters))
@@ -76,7 +76,7 @@ def test_inner_folds_equal_a_loop_with_scikit_learn() -> None:
     folded = experiment(
         iris, KNeighborsClassifier(), preprocessing=scaled, tuning=GridTuning(SPACE, folds=4), splitter=KFold(folds=3)
     )
-    split = folded.splits()[1]
+    split = folded.make_splits().folds[1]
     X, y = iris.X.iloc[split.train], iris.y[split.train]
     inner = list(StratifiedKFold(4, shuffle=True, random_state=derive_seed(0, "tuning")).split(X, y))
     scores = []
@@ -96,7 +96,7 @@ def test_where_less_is_better_the_least_wins_and_keeps_its_sign() -> None:
     held_out = experiment(
         diabetes, Ridge(), metrics=["rmse"], tuning=GridTuning({"alpha": [0.01, 1.0, 1000.0]}), splitter=Holdout()
     )
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     rows, truth = diabetes.X.iloc[split.validation], diabetes.y[split.validation]
     errors = [
         mean_squared_error(truth, Ridge(alpha).fit(diabetes.X.iloc[split.train], diabetes.y[split.train]).predict(rows))
@@ -203,7 +203,7 @@ def test_a_path_finds_what_refitting_each_candidate_finds(folds: int) -> None:
 def test_a_path_is_walked_once_for_each_combination_of_the_other_parameters() -> None:
     log = Log()
     held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [3, 1, 2], "random_state": [5, 6]}))
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     model = fit_model(held_out, split)
     assert log.of("path mark [3, 1, 2]") == [split.train.tolist()] * 2
     assert model.candidates is not None
@@ -213,7 +213,7 @@ def test_a_path_is_walked_once_for_each_combination_of_the_other_parameters() ->
 def test_one_value_is_fitted_without_a_path() -> None:
     log = Log()
     held_out = experiment(learner=Walker(log), tuning=GridTuning([{"mark": [3]}, {"random_state": [1, 2]}]))
-    fit_model(held_out, held_out.splits()[0])
+    fit_model(held_out, held_out.make_splits().folds[0])
     assert not [deed for deed, _ in log if deed.startswith("path")]
 
 
@@ -221,7 +221,7 @@ def test_one_value_is_fitted_without_a_path() -> None:
 def test_a_path_never_sees_rows_that_test(folds: int) -> None:
     log = Log()
     held_out = experiment(learner=Walker(log), tuning=GridTuning({"mark": [1, 2]}, folds=folds))
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     fit_model(held_out, split)
     touched = {row for _, rows in log for row in rows}
     assert touched == {*split.train, *(split.validation if folds == 0 else [])}
@@ -246,7 +246,7 @@ def test_preprocessing_is_fitted_once_in_each_inner_fold() -> None:
 def test_rows_that_test_are_never_seen_while_tuning(folds: int) -> None:
     log = Log()
     held_out = experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}, folds=folds))
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     fit_model(held_out, split)
     touched = {row for _, rows in log for row in rows}
     assert touched == {*split.train, *(split.validation if folds == 0 else [])}
@@ -255,7 +255,7 @@ def test_rows_that_test_are_never_seen_while_tuning(folds: int) -> None:
 def test_candidates_on_the_validation_part_are_fitted_on_all_training_rows() -> None:
     log = Log()
     held_out = experiment(learner=Recorder(log), tuning=GridTuning({"mark": [1, 2]}))
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     fit_model(held_out, split)
     assert log.of("fit 2") == [split.train.tolist()]
     assert log.of("predict") == [split.validation.tolist()] * 2
@@ -264,7 +264,7 @@ def test_candidates_on_the_validation_part_are_fitted_on_all_training_rows() -> 
 def test_inner_folds_keep_classes_in_proportion_and_cover_the_training_part() -> None:
     log, data = Log(), numbered(80)
     held_out = experiment(data, Recorder(log), tuning=GridTuning({"mark": [1]}, folds=3))
-    (split,) = held_out.splits()
+    (split,) = held_out.make_splits().folds
     fit_model(held_out, split)
     assert sorted(chain.from_iterable(log.of("predict"))) == split.train.tolist()
     for rows in log.of("predict"):

@@ -11,6 +11,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 
+from bakeoff.pipeline import preflight
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.schema import register_schema
@@ -19,7 +20,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
-from bakeoff.pipeline.stages.splitting import Holdout
+from bakeoff.pipeline.stages.splitting import Holdout, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
 
 
@@ -108,6 +109,14 @@ def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any
     return Experiment(
         dataset=dataset, learner=learner, metrics=choose_metrics(names, dataset.task, learner), **(stages | parts)
     )
+
+
+def check_and_split(experiment: Experiment) -> Splits:
+    """Check an experiment as a job does, and return its splits."""
+    preflight.check_experiment(experiment)
+    splits = experiment.make_splits()
+    preflight.check_splits(experiment, splits)
+    return splits
 
 
 @cache

@@ -45,6 +45,11 @@ class Dataset:
     groups: np.ndarray | None = None
     source: str = ""
 
+    @property
+    def is_classification(self) -> bool:
+        """Whether the targets are classes."""
+        return self.task == "classification"
+
     @cached_property
     def classes(self) -> np.ndarray:
         """The class labels, sorted: shape (c,)."""

@@ -1,0 +1,122 @@
+"""The description of a run before it starts: its name, and the params and tags that runs are compared by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.settle import to_yaml
+from bakeoff.pipeline.identity import hash_config
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.tracking import RunDescription
+
+PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
+"""The parts of a configuration that a run's params describe."""
+DATASET_PARAMETERS = ("path", "rows")
+"""Keys of a dataset that is read from a file or generated; any other dataset is described by its option's name."""
+UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "figures", "n_jobs")
+"""Keys that never appear as KEY=VALUE in a run's name."""
+
+
+def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset) -> RunDescription:
+    """Return the run's name, params and tags.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration.
+    invocation : Invocation
+    dataset : Dataset
+    """
+    choices = {part: invocation.choices.get(part, "custom") for part in PARTS}
+    choices["dataset"] = dataset.name
+    choices["pruning"] = str(spec["pruning"].get("method", "none"))
+    experiment = invocation.choices.get("experiment", "none")
+    return RunDescription(
+        name=name_run(choices | {"experiment": experiment}, spec, invocation.varying),
+        params=_make_params(spec, choices, experiment),
+        tags=_make_tags(spec, invocation, dataset.digest()),
+        config=to_yaml(spec),
+        trust=tuple(spec["trust"]),
+    )
+
+
+def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
+    """Name a run by what distinguishes it, then by learner and dataset: pages cut names at about 20 characters.
+
+    Parameters
+    ----------
+    choices : mapping of str to str
+        The chosen option of each group.
+    spec : mapping
+        The settled configuration.
+    varying : sequence of str
+        Keys that distinguish the run from others.
+
+    Examples
+    --------
+    >>> choices = {"learner": "knn", "dataset": "iris"}
+    >>> name_run(choices, {"learner": {"n_neighbors": 5}}, ("learner.n_neighbors", "learner"))
+    'knn n_neighbors=5 iris'
+    >>> name_run(choices, {"seed": 3}, ("seed",))
+    'seed=3 knn iris'
+    """
+    keys = [key for key in varying if key.split(".")[0] not in UNNAMED_KEYS]
+    keys.sort(key=lambda key: (key != "experiment", key != "learner", not key.startswith("learner.")))
+    # An option "none" is named like a value: "pruning=none" says more than "none".
+    values = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
+    words = []
+    for key in keys:
+        if choices.get(key, "none") != "none":
+            words.append(choices[key])
+        else:
+            words.append(f"{key.split('.')[-1]}={_get_nested(values, key)}")
+    words += [choices[part] for part in ("learner", "dataset") if part not in keys]
+    return " ".join(words)
+
+
+def _make_params(spec: Mapping[str, Any], choices: Mapping[str, str], experiment: str) -> dict[str, str]:
+    params = dict(choices)
+    if experiment != "none":
+        params["experiment"] = experiment
+    params["seed"] = str(spec["seed"])
+    for part in PARTS:
+        is_described_by_option = part == "dataset" and not any(key in spec[part] for key in DATASET_PARAMETERS)
+        if not is_described_by_option:
+            params |= dict(_flatten(part, spec[part]))
+    return params
+
+
+def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: str) -> dict[str, str]:
+    tags = {
+        "config_hash": hash_config(spec, dataset_digest),
+        "dataset_digest": dataset_digest,
+        "overrides": json.dumps(invocation.overrides),
+    }
+    if invocation.sweep:
+        tags["sweep"] = invocation.sweep
+    if invocation.study:
+        tags["study"] = invocation.study
+    return tags
+
+
+def _get_nested(values: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a dotted key; None if there is none."""
+    value: Any = values
+    for name in key.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _flatten(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield dotted keys and their values as text, except ``_target_``, which the chosen option stands for."""
+    if isinstance(value, Mapping):
+        for name, child in value.items():
+            if name != "_target_":
+                yield from _flatten(f"{key}.{name}", child)
+    elif isinstance(value, str):
+        yield key, value
+    else:
+        yield key, json.dumps(value, default=str)
