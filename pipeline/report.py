@@ -1,4 +1,4 @@
-"""What a run has to say for itself: means over folds, series over folds, and tables of single rows."""
+"""What is reported of a run: means over folds, series over folds, and tables of single rows."""
 
 from __future__ import annotations
 
@@ -13,44 +13,50 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
 
+SCORE_PREFIXES = ("test_", "validation_", "train_")
+
 
 def measure_fold(fold: FoldResult) -> dict[str, float]:
-    """Return one fold's scores, times in seconds, and sizes before and after pruning."""
+    """Return a fold's scores, its times in seconds, and its sizes before and after pruning."""
     values = dict(fold.scores)
-    values |= {f"time/{stage}": seconds for stage, seconds in fold.model.seconds.items()}
+    for stage, seconds in fold.model.seconds.items():
+        values[f"time/{stage}"] = seconds
     values["time/predict"] = fold.predictions.seconds
     if fold.model.path is not None:
-        values |= _before_and_after(fold, fold.model.path)
+        values |= _measure_pruning(fold, fold.model.path)
     return values
 
 
 def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict[str, float]:
-    """Return the mean over folds of everything in `measure_fold`, the headline first.
+    """Return the mean over folds of all values of `measure_fold`, the headline first.
 
-    A score is followed by its standard deviation over folds (ddof=1), as ``<name>_std``, where there are two folds or
-    more.  The mean of a score that is not defined in some fold is NaN.
+    A score is followed by its standard deviation over folds (ddof=1), as ``<name>_std``, if there are two folds or
+    more.  The mean of a score that is not defined on some fold is NaN.
     """
-    rows = [measure_fold(fold) for fold in folds]
+    by_fold = [measure_fold(fold) for fold in folds]
     headline = f"test_{experiment.headline}"
-    values: dict[str, float] = {}
-    for name in dict.fromkeys([headline, *(name for row in rows for name in row)]):
-        column = [row.get(name, float("nan")) for row in rows]
-        values[name] = float(np.mean(column))
-        if len(folds) > 1 and name.startswith(("test_", "validation_", "train_")):
-            values[f"{name}_std"] = float(np.std(column, ddof=1))
-    return values
+    names = dict.fromkeys([headline, *(name for values in by_fold for name in values)])
+    summary: dict[str, float] = {}
+    for name in names:
+        series = [values.get(name, float("nan")) for values in by_fold]
+        summary[name] = float(np.mean(series))
+        if len(folds) > 1 and name.startswith(SCORE_PREFIXES):
+            summary[f"{name}_std"] = float(np.std(series, ddof=1))
+    return summary
 
 
-def format_mean(values: dict[str, float], name: str) -> str:
-    """Return a mean over folds with its deviation, where there is one, as text."""
-    mean = values.get(name, float("nan"))
-    text = "undefined" if mean != mean else f"{mean:.4f}"
-    deviation = values.get(f"{name}_std")
-    return text if deviation is None or deviation != deviation else f"{text} ± {deviation:.4f}"
+def format_mean(summary: dict[str, float], name: str) -> str:
+    """Return a mean over folds as text, with its standard deviation if there is one."""
+    mean = summary.get(name, float("nan"))
+    text = "undefined" if np.isnan(mean) else f"{mean:.4f}"
+    deviation = summary.get(f"{name}_std")
+    if deviation is None or np.isnan(deviation):
+        return text
+    return f"{text} ± {deviation:.4f}"
 
 
 def get_pruning_path(model: FittedModel) -> dict[str, Any]:
-    """Return the series of the run's model as it was cut back; empty without pruning."""
+    """Return sizes and scores of the run's model at each step of pruning; empty without pruning."""
     if model.path is None:
         return {}
     return {
@@ -64,47 +70,69 @@ def get_tuned_params(model: FittedModel) -> dict[str, str]:
     """Return the parameters that tuning chose for the run's model; empty without tuning."""
     if model.candidates is None:
         return {}
-    chosen = model.pipeline[-1].get_params()
-    names = [name for name in model.candidates.columns if name in chosen]
-    return {f"tuned.{name}": str(chosen[name]) for name in names}
+    params = model.pipeline[-1].get_params()
+    return {f"tuned.{name}": str(params[name]) for name in model.candidates.columns if name in params}
 
 
 def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-    """Write the tables of a run as CSV files: predictions, confusion matrix, candidates, pruning paths."""
-    predictions = pd.concat([_predictions(fold) for fold in folds], ignore_index=True)
-    predictions.to_csv(folder / "predictions.csv", index=False)
+    """Write the tables of a run as CSV files, and the learner's warnings as text.
+
+    Parameters
+    ----------
+    folder : Path
+        Receives ``predictions.csv`` and, where they apply, ``confusion_matrix.csv``, ``candidates.csv``,
+        ``pruning_path.csv`` and ``warnings.txt``.
+    experiment : Experiment
+    folds : sequence of FoldResult
+    model : FittedModel
+        The run's model, which may be that of the last fold.
+    """
+    models = {str(fold.number): fold.model for fold in folds}
+    if model is not folds[-1].model:
+        models["all rows"] = model
+    _write_table(folder / "predictions.csv", [_tabulate_predictions(fold) for fold in folds])
     if experiment.dataset.is_classification:
-        classes = experiment.dataset.classes
-        counts = sum(count_confusions(fold.predictions.truth, fold.predictions.predicted, classes) for fold in folds)
-        table = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
-        table.to_csv(folder / "confusion_matrix.csv")
-    named = [(str(fold.number), fold.model) for fold in folds]
-    named += [] if model is folds[-1].model else [("all rows", model)]
-    candidates = [m.candidates.assign(fold=name) for name, m in named if m.candidates is not None]
-    if candidates:
-        pd.concat(candidates, ignore_index=True).to_csv(folder / "candidates.csv", index=False)
-    paths = [_path_table(name, m.path) for name, m in named if m.path is not None]
-    if paths:
-        pd.concat(paths, ignore_index=True).to_csv(folder / "pruning_path.csv", index=False)
-    said = sorted({warning for _, m in named for warning in m.warnings})
-    if said:
-        (folder / "warnings.txt").write_text("\n".join(said) + "\n")
+        _write_confusion_matrix(folder / "confusion_matrix.csv", experiment.dataset.classes, folds)
+    candidates = [
+        fitted.candidates.assign(fold=name) for name, fitted in models.items() if fitted.candidates is not None
+    ]
+    _write_table(folder / "candidates.csv", candidates)
+    paths = [_tabulate_path(name, fitted.path) for name, fitted in models.items() if fitted.path is not None]
+    _write_table(folder / "pruning_path.csv", paths)
+    messages = sorted({message for fitted in models.values() for message in fitted.warnings})
+    if messages:
+        (folder / "warnings.txt").write_text("\n".join(messages) + "\n")
 
 
-def _before_and_after(fold: FoldResult, path: PruningPath) -> dict[str, float]:
+def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:
+    """Return sizes and headline scores before and after pruning."""
     values: dict[str, float] = {}
-    for name, series in (("leaves", path.leaves), ("depth", path.depth)):
-        values |= {f"pruning/{name}_before": float(series[0]), f"pruning/{name}_after": float(series[-1])}
+    for name, series in {"leaves": path.leaves, "depth": path.depth}.items():
+        values[f"pruning/{name}_before"] = float(series[0])
+        values[f"pruning/{name}_after"] = float(series[-1])
     headline = next(iter(fold.scores)).removeprefix("test_")
-    for part, before in fold.model.scores_before_pruning.items():
-        values |= {
-            f"pruning/{part}_{headline}_before": before,
-            f"pruning/{part}_{headline}_after": fold.scores[f"{part}_{headline}"],
-        }
+    for part, score_before in fold.model.scores_before_pruning.items():
+        score = f"{part}_{headline}"
+        values[f"pruning/{score}_before"] = score_before
+        values[f"pruning/{score}_after"] = fold.scores[score]
     return values
 
 
-def _predictions(fold: FoldResult) -> pd.DataFrame:
+def _write_table(file: Path, tables: Sequence[pd.DataFrame]) -> None:
+    """Write tables below one another; no file if there are none."""
+    if tables:
+        pd.concat(tables, ignore_index=True).to_csv(file, index=False)
+
+
+def _write_confusion_matrix(file: Path, classes: np.ndarray, folds: Sequence[FoldResult]) -> None:
+    counts = np.zeros((len(classes), len(classes)), dtype=np.int64)  # (c, c): true class, predicted class
+    for fold in folds:
+        counts += count_confusions(fold.predictions.truth, fold.predictions.predicted, classes)
+    pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes).to_csv(file)
+
+
+def _tabulate_predictions(fold: FoldResult) -> pd.DataFrame:
+    """Return a table of the test rows: number, fold, truth, prediction and probabilities."""
     predictions = fold.predictions
     columns: dict[str, Any] = {
         "row": fold.split.test,
@@ -113,14 +141,17 @@ def _predictions(fold: FoldResult) -> pd.DataFrame:
         "predicted": predictions.predicted,
     }
     if predictions.probabilities is not None and predictions.classes is not None:
-        columns |= {
-            f"probability_{label}": predictions.probabilities[:, code] for code, label in enumerate(predictions.classes)
-        }
+        for code, label in enumerate(predictions.classes):
+            columns[f"probability_{label}"] = predictions.probabilities[:, code]
     return pd.DataFrame(columns)
 
 
-def _path_table(name: str, path: PruningPath) -> pd.DataFrame:
-    steps = np.arange(len(path.leaves))
-    return pd.DataFrame(
-        {"fold": name, "step": steps, "leaves": path.leaves, "depth": path.depth, "validation_score": path.score}
-    )
+def _tabulate_path(name: str, path: PruningPath) -> pd.DataFrame:
+    """Return a table of the steps of one model's pruning."""
+    return pd.DataFrame({
+        "fold": name,
+        "step": np.arange(len(path.leaves)),
+        "leaves": path.leaves,
+        "depth": path.depth,
+        "validation_score": path.score,
+    })  # fmt: skip

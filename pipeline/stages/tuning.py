@@ -1,7 +1,7 @@
-"""Tuning: pick hyperparameters from a space, on the validation part or by inner cross-validation of the training part.
+"""Tuning: choose hyperparameters on the validation part, or by inner cross-validation of the training part.
 
-Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen.  Where a learner
-can fit a whole sequence of values together (`PathEstimator`), it is asked to.
+Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen.  A learner that
+can fit many values of a parameter together (`PathEstimator`) does so.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 
+Grid = Mapping[str, Sequence[Any]]
+"""Parameter -> values; its candidates are all combinations."""
+
 
 @runtime_checkable
 class PathEstimator(Protocol):
-    """What a learner has that fits many values of one parameter for little more than one.
+    """A learner that fits many values of one parameter for little more than the cost of one.
 
-    The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
-    done once.  Each estimator is equal to one fitted anew with that value (to the solver's tolerance where one
-    solution is the start of the search for the next), and stays so when the iterator goes on.  A table of numbers may
-    come as a plain array.
+    The k nearest neighbors are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
+    done once.  Each estimator is equal to one that is fitted anew with that value (to the solver's tolerance, if one
+    solution is the starting point of the next), and does not change when the iterator advances.  A table of numbers
+    may be given as a plain array.
     """
 
     path_parameters: ClassVar[tuple[str, ...]]
@@ -35,25 +38,25 @@ class PathEstimator(Protocol):
     def path(
         self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None
     ) -> Iterator[BaseEstimator]:
-        """Yield a fitted estimator for each value, in the order given; the learner itself stays as it is."""
+        """Yield a fitted estimator for each value, in the order given; the learner itself does not change."""
 
 
 @dataclass(frozen=True)
 class TuningData:
-    """The rows that tuning may see, and what is to be made as good as possible.
+    """The rows that tuning may see, and the score to optimize.
 
     Attributes
     ----------
     X : DataFrame of shape (n, d)
-        Training rows, then validation rows where tuning may use them.
+        Training rows, then validation rows if tuning may use them.
     y : ndarray of shape (n,)
     n_train : int
-        How many of the rows are for training.
+        The number of training rows.
     score : callable
         (fitted learner, prepared X, y) -> float, in the metric's natural sign.
     greater_is_better : bool
     is_classification : bool
-        Whether y are labels, kept in proportion over the inner folds.
+        Whether y holds labels, whose proportions the inner folds keep.
     seed : int
         Of the inner folds.
     """
@@ -69,13 +72,13 @@ class TuningData:
 
 @dataclass(frozen=True)
 class NoTuning:
-    """Take the learner as it is written."""
+    """Leave the learner's parameters as they are given."""
 
     folds: int = 0
     needs_rows: bool = False
 
     def tune(self, model: Pipeline, data: TuningData) -> tuple[Pipeline, pd.DataFrame | None]:
-        """Return the model unchanged."""
+        """Return the model unchanged, and no table of candidates."""
         return model, None
 
 
@@ -88,14 +91,15 @@ class GridTuning:
     space : mapping or sequence of mappings
         Learner's parameter -> list of values; several mappings are several grids.
     folds : int
-        Inner folds of the training rows; 0 scores on the validation part instead.
+        The number of inner folds of the training rows; 0 scores on the validation part instead.
     """
 
-    space: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None
+    space: Grid | Sequence[Grid] | None
     folds: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds == 1 or self.folds < 0:
+        is_count = isinstance(self.folds, int) and not isinstance(self.folds, bool)
+        if not is_count or self.folds == 1 or self.folds < 0:
             raise UserError(
                 f"tuning.folds={self.folds!r} must be 0 (score on the validation part) or a whole number from 2."
             )
@@ -109,7 +113,7 @@ class GridTuning:
             )
 
     @property
-    def grids(self) -> list[Mapping[str, Sequence[Any]]]:
+    def grids(self) -> list[Grid]:
         """The space as a list of grids."""
         return [self.space] if isinstance(self.space, Mapping) else list(self.space or [])
 
@@ -121,59 +125,64 @@ class GridTuning:
     def tune(self, model: Pipeline, data: TuningData) -> tuple[Pipeline, pd.DataFrame | None]:
         """Return the model with the best parameters, not fitted, and the table of candidates.
 
-        Of equal candidates the first wins: parameters in alphabetical order, values in their own, the last parameter
-        fastest.
+        Of equal candidates the first wins, in the order of scikit-learn's ``ParameterGrid``: parameters in alphabetical
+        order, values in the order given, the last parameter fastest.
         """
         candidates = list(ParameterGrid([dict(grid) for grid in self.grids]))
-        inner = self._inner(data)
-        scores, seconds = np.empty((2, len(candidates), len(inner)))
-        for number, (train, validation) in enumerate(inner):
+        inner_splits = self._make_inner_splits(data)
+        scores = np.empty((len(candidates), len(inner_splits)))
+        seconds = np.empty_like(scores)
+        for number, (train, validation) in enumerate(inner_splits):
             X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
-            for place, learner, lap in fit_candidates(model[-1], self.grids, X, data.y[train]):
-                scores[place, number] = data.score(learner, Q, data.y[validation])
-                seconds[place, number] = lap
-        mean = scores.mean(axis=1)
-        chosen = candidates[_first_best(mean if data.greater_is_better else -mean)]
-        best: Pipeline = clone(model).set_params(**{f"learner__{name}": value for name, value in chosen.items()})
+            for position, learner, fit_seconds in fit_candidates(model[-1], self.grids, X, data.y[train]):
+                scores[position, number] = data.score(learner, Q, data.y[validation])
+                seconds[position, number] = fit_seconds
+        mean_scores = scores.mean(axis=1)  # (number of candidates,)
+        best_params = candidates[_find_best(mean_scores if data.greater_is_better else -mean_scores)]
+        best: Pipeline = clone(model).set_params(**{f"learner__{name}": value for name, value in best_params.items()})
         table = pd.DataFrame(candidates)
-        return best, table.assign(validation_score=mean, fit_seconds=seconds.mean(axis=1))
+        return best, table.assign(validation_score=mean_scores, fit_seconds=seconds.mean(axis=1))
 
-    def _inner(self, data: TuningData) -> list[tuple[np.ndarray, np.ndarray]]:
-        rows = np.arange(data.n_train)
+    def _make_inner_splits(self, data: TuningData) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the rows to fit on and the rows to score on, of each inner fold."""
+        train = np.arange(data.n_train)
         if self.folds == 0:
-            return [(rows, np.arange(data.n_train, len(data.y)))]
-        y = data.y[rows]
-        smallest = np.unique(y, return_counts=True)[1].min() if data.is_classification else 0
-        kind = StratifiedKFold if smallest >= self.folds else KFold
-        return list(kind(self.folds, shuffle=True, random_state=data.seed).split(rows, y))
+            return [(train, np.arange(data.n_train, len(data.y)))]
+        y = data.y[train]
+        # Without enough rows of each class, scikit-learn would warn or raise.
+        can_stratify = data.is_classification and np.unique(y, return_counts=True)[1].min() >= self.folds
+        k_fold = StratifiedKFold if can_stratify else KFold
+        splitter = k_fold(self.folds, shuffle=True, random_state=data.seed)
+        return list(splitter.split(train, y))
 
 
 def preprocess_tables(model: Pipeline, X: pd.DataFrame, y: np.ndarray, *others: pd.DataFrame) -> list[Any]:
-    """Fit copies of the steps before the learner; return the tables, X first, as the learner is to see them.
+    """Fit copies of the steps before the learner, and return the transformed tables, X first.
 
     Parameters
     ----------
     model : Pipeline
-        Stays as it is.
+        It does not change.
     X : DataFrame of shape (n, d)
     y : ndarray of shape (n,)
     *others : DataFrame
         Of the same columns; only transformed.
     """
     steps = clone(Pipeline([("table", "passthrough"), *model.steps[:-1]]))
-    tables = [steps.fit_transform(X, y), *map(steps.transform, others)]
-    return [_bare(model[-1], table) for table in tables]
+    tables = [steps.fit_transform(X, y)]
+    tables += [steps.transform(other) for other in others]
+    return [_drop_column_names(model[-1], table) for table in tables]
 
 
 def fit_candidates(
-    learner: BaseEstimator, grids: Sequence[Mapping[str, Sequence[Any]]], X: Any, y: np.ndarray
+    learner: BaseEstimator, grids: Sequence[Grid], X: Any, y: np.ndarray
 ) -> Iterator[tuple[int, BaseEstimator, float]]:
-    """Fit the learner with every combination of the grids, along a `PathEstimator` where it has one.
+    """Fit the learner with every combination of the grids, along a path if it is a `PathEstimator`.
 
     Parameters
     ----------
     learner : estimator
-        Stays as it is.
+        It does not change.
     grids : sequence of mappings
         Parameter -> values.
     X : table of shape (n, d)
@@ -181,58 +190,70 @@ def fit_candidates(
 
     Yields
     ------
-    place : int
+    position : int
         The candidate's position in scikit-learn's ``ParameterGrid(grids)``; each comes once, in any order.
     fitted : estimator
     seconds : float
-        Wall time until it was there; the first of a path bears what the path shares.
+        Wall time of its fit; the first of a path includes the work that the path shares.
     """
-    first = 0
+    n_before = 0
     for grid in grids:
         candidates = list(ParameterGrid(dict(grid)))
-        along = _path_parameter(learner, grid)
-        for places in _groups(grid, along):
-            common = clone(clone(learner).set_params(**candidates[places[0]]))
-            fits = (common.fit(X, y) for _ in places) if along is None else common.path(X, y, along, grid[along])
-            for place in places:
+        parameter = _choose_path_parameter(learner, grid)
+        for positions in _group_candidates(grid, parameter):
+            first = clone(clone(learner).set_params(**candidates[positions[0]]))
+            fits = _iter_fits(first, grid, parameter, X, y)
+            for position in positions:
                 started = time.perf_counter()
                 fitted = next(fits)
-                yield first + place, fitted, time.perf_counter() - started
-        first += len(candidates)
+                yield n_before + position, fitted, time.perf_counter() - started
+        n_before += len(candidates)
 
 
-def _bare(learner: Any, table: Any) -> Any:
-    """Return a table of numbers as an array, where no name matters: each candidate would look at every name again."""
-    named = getattr(learner, "categorical_features", "from_dtype") != "from_dtype"
-    if not isinstance(learner, PathEstimator) or not isinstance(table, pd.DataFrame) or named:
+def _iter_fits(learner: Any, grid: Grid, parameter: str | None, X: Any, y: np.ndarray) -> Iterator[BaseEstimator]:
+    """Yield the fitted learner, or one for each value of the parameter."""
+    if parameter is None:
+        yield learner.fit(X, y)
+    else:
+        yield from learner.path(X, y, parameter, grid[parameter])
+
+
+def _drop_column_names(learner: Any, table: Any) -> Any:
+    """Return a table of numbers as an array where no name matters: checking names costs time for each candidate."""
+    names_columns = getattr(learner, "categorical_features", "from_dtype") != "from_dtype"
+    if not isinstance(learner, PathEstimator) or not isinstance(table, pd.DataFrame) or names_columns:
         return table
-    return table.to_numpy() if all(dtype == np.float64 for dtype in table.dtypes) else table
+    is_numeric = all(dtype == np.float64 for dtype in table.dtypes)
+    return table.to_numpy() if is_numeric else table
 
 
-def _first_best(scores: np.ndarray) -> int:
+def _find_best(scores: np.ndarray) -> int:
+    """Return the position of the first greatest score that is defined."""
     if np.isnan(scores).all():
         raise UserError("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
     return int(np.nanargmax(scores))
 
 
-def _path_parameter(learner: Any, grid: Mapping[str, Sequence[Any]]) -> str | None:
+def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
     """Return the parameter with the most values among those that the learner has a path along, or None."""
-    names = [name for name in sorted(grid) if isinstance(learner, PathEstimator) and name in learner.path_parameters]
-    longest = max(names, key=lambda name: len(grid[name]), default=None)
-    return longest if longest is not None and len(grid[longest]) > 1 else None
+    if not isinstance(learner, PathEstimator):
+        return None
+    names = [name for name in sorted(grid) if name in learner.path_parameters and len(grid[name]) > 1]
+    return max(names, key=lambda name: len(grid[name]), default=None)
 
 
-def _groups(grid: Mapping[str, Sequence[Any]], along: str | None) -> list[list[int]]:
-    """Put together the candidates, by position in their grid, that differ in one parameter only; each alone if None.
+def _group_candidates(grid: Grid, parameter: str | None) -> list[list[int]]:
+    """Group the candidates, by position in their grid, that differ in one parameter only; each alone if None.
 
     Examples
     --------
-    >>> _groups({"depth": [1, 2, 3], "weights": ["equal", "distance"]}, "depth")
+    >>> _group_candidates({"depth": [1, 2, 3], "weights": ["equal", "distance"]}, "depth")
     [[0, 2, 4], [1, 3, 5]]
     """
     names = sorted(grid)  # the order of ParameterGrid, the last parameter fastest
     shape = [len(grid[name]) for name in names]
-    places = np.arange(np.prod(shape, dtype=int)).reshape(shape)
-    if along is None:
-        return places.reshape(-1, 1).tolist()
-    return np.moveaxis(places, names.index(along), -1).reshape(-1, len(grid[along])).tolist()
+    positions = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    if parameter is None:
+        return positions.reshape(-1, 1).tolist()
+    groups = np.moveaxis(positions, names.index(parameter), -1)
+    return groups.reshape(-1, len(grid[parameter])).tolist()
