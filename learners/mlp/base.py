@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: parameters, training, and the forward pass over query rows."""
+"""What the perceptron for classes and the one for values share: parameters, training, prediction in tiles of rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.base import clone
@@ -17,33 +18,59 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from bakeoff.learners.base.estimator import Learner
 from bakeoff.learners.base.paths import checked_values
-from bakeoff.learners.mlp.network import ACTIVATIONS, Network, forward
+from bakeoff.learners.mlp.network import ACTIVATIONS, Network, propagate_forward
 from bakeoff.learners.mlp.solvers import SGD, Adam, Solver
-from bakeoff.learners.mlp.training import DivergedError, History, Schedule, train
+from bakeoff.learners.mlp.training import DivergedError, TrainingHistory, TrainingSchedule, train_network
 
-TILE = 128
-"""Query rows are put through the network so many at a time, the last tile filled up: a matrix product of one fixed
-shape gives a row the same bits whatever rows stand beside it."""
+TILE_ROWS = 128
+"""Query rows that pass through the network together; the last tile is filled up.
 
-NOTHING = 1e-9
-"""The share of its first value by which the loss must fall: steps may be too small for the data, or too large."""
+A matrix product of one fixed shape gives a row the same bits, whatever rows are next to it.
+"""
+
+AUTO_BATCH_ROWS = 200
+"""Rows of a batch for ``batch_size="auto"``."""
+
+MIN_LOSS_DECREASE_RATIO = 1e-9
+"""Share of its first value by which the loss must fall: learning rates may be too small for the data, or too large."""
 
 
-class Problem(NamedTuple):
-    """What is to be learnt: rows X (n, d), targets or class codes (n,), and what the outputs are.
+@final
+@dataclass(frozen=True)
+class TrainingProblem:
+    """The rows to learn from, and the kind of output.
 
-    Of every stratum, (n,), a share is held back for validation.
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    target : ndarray of shape (n,)
+        Values or class codes.
+    strata : ndarray of shape (n,)
+        Each stratum gives its share of the validation rows.
+    n_outputs : int
+    output : {"identity", "logistic", "softmax"}
+        Function of the outputs.
     """
 
     X: np.ndarray
     target: np.ndarray
     strata: np.ndarray
-    outputs: int
-    kind: str
+    n_outputs: int
+    output: str
+
+
+@final
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """The state of a training at a stop: the network, its history, and its parameters (p,) there."""
+
+    network: Network
+    history: TrainingHistory
+    parameters: np.ndarray
 
 
 class MultilayerPerceptron(Learner):
-    """Abstract: parameters, training and the forward pass that classifier and regressor share."""
+    """Abstract: parameters, training, and the forward pass over query rows."""
 
     path_parameters: ClassVar[tuple[str, ...]] = ("max_iter",)
     """The parameters that `path` takes."""
@@ -125,128 +152,172 @@ class MultilayerPerceptron(Learner):
         Raises
         ------
         ValueError
-            A parameter out of range, no row left to train on, or a loss that overflowed.
+            A parameter is out of range, no row is left to train on, or the loss overflowed.
         """
-        for network, history, parameters in self._train(self._problem(X, y), [self.max_iter]):
-            self._adopt(network, history, parameters)
+        problem = self._check_problem(X, y)
+        for state in self._train(problem, [self.max_iter]):
+            self._store_network(state)
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Train once for many numbers of passes: fewer passes are the first of more (see `learners.base.paths`)."""
+        """Fit for several values of ``max_iter`` with one training: fewer epochs are the first epochs of more.
+
+        See `bakeoff.learners.base.paths`.
+        """
         values = checked_values(self, parameter, values)
         if sample_weight is not None:
             raise TypeError(f"{type(self).__name__} takes no sample_weight; give None.")
+        if not values:
+            return
         trained = clone(self)
-        states: dict[int, tuple[Network, History, np.ndarray]] = {}
-        training = trained._train(trained._problem(X, y), values) if values else iter(())
-        for value in values:
-            while value not in states and not (states and states[max(states)][1].converged):
+        training = trained._train(trained._check_problem(X, y), values)
+        states: dict[int, TrainedNetwork] = {}  # by number of epochs
+        for max_iter in values:
+            while max_iter not in states and not _has_converged(states):
                 state = next(training)
-                states[len(state[1].losses)] = state
+                states[len(state.history.losses)] = state
             fitted = copy(trained)
-            fitted.max_iter = value
-            fitted._adopt(*states.get(value, states[max(states)]))
+            fitted.max_iter = max_iter
+            # A training that converged earlier has the same result for every larger max_iter.
+            fitted._store_network(states.get(max_iter, states[max(states)]))
             yield fitted
 
     @abstractmethod
-    def _problem(self, X: Any, y: Any) -> Problem:
-        """Check what ``fit`` is given."""
+    def _check_problem(self, X: Any, y: Any) -> TrainingProblem:
+        """Validate parameters and input of ``fit``."""
 
     @abstractmethod
-    def _validation_score(self, output: np.ndarray, target: np.ndarray) -> float:
-        """Score outputs (v, o) on validation rows against their targets (v,); larger is better."""
+    def _score_validation(self, output: np.ndarray, target: np.ndarray) -> float:
+        """Score outputs (v, o) for validation rows against their targets (v,); larger is better."""
 
-    def _train(self, problem: Problem, stops: Collection[int]) -> Iterator[tuple[Network, History, np.ndarray]]:
-        """Train, holding back rows for validation if asked; yield what it has come to at each stop."""
-        X, target = problem.X, problem.target
+    def _train(self, problem: TrainingProblem, stops: Collection[int]) -> Iterator[TrainedNetwork]:
+        """Train a network, without the validation rows if there are any; yield its state at each stop."""
+        X = problem.X
+        target = problem.target
+        n, d = X.shape
         random = check_random_state(self.random_state)
-        held_back = self._held_back(X.shape[0])
-        sizes = [X.shape[1], *self._hidden_sizes(), problem.outputs]
-        batch_size = min(200 if self.batch_size == "auto" else int(self.batch_size), X.shape[0] - held_back)
-        network = Network(sizes, self.activation, problem.kind, self.alpha, batch_size, random)
-        self.coefs_, self.intercepts_ = network.coefs, network.intercepts  # the score is of the network as it is
-        self.n_layers_, self.n_outputs_, self.out_activation_ = len(sizes), problem.outputs, problem.kind
-        score = None
-        if held_back:
-            training, validation = _hold_back(problem.strata, held_back, random)
-            score = self._scorer(X[validation], target[validation])
-            X, target = X[training], target[training]
-        schedule = Schedule(batch_size, self.shuffle, self.tol, self.n_iter_no_change)
-        solver = self._solver(network.parameters.shape[0])
+        n_validation = self._count_validation_rows(n)
+        sizes = [d, *self._check_hidden_layer_sizes(), problem.n_outputs]
+        max_batch_size = AUTO_BATCH_ROWS if self.batch_size == "auto" else int(self.batch_size)
+        batch_size = min(max_batch_size, n - n_validation)
+        network = Network(sizes, self.activation, problem.output, self.alpha, batch_size, random)
+        self.n_layers_ = len(sizes)
+        self.n_outputs_ = problem.n_outputs
+        self.out_activation_ = problem.output
+
+        score_validation = None
+        if n_validation:
+            training_rows, validation_rows = split_validation_rows(problem.strata, n_validation, random)
+            score_validation = self._make_scorer(network, X[validation_rows], target[validation_rows])
+            X = X[training_rows]
+            target = target[training_rows]
+        schedule = TrainingSchedule(batch_size, self.shuffle, self.tol, self.n_iter_no_change)
+        solver = self._make_solver(network.parameters.size)
+        training = train_network(network, solver, X, target, schedule, stops, random, score_validation)
         try:
-            for history, parameters in train(network, solver, X, target, schedule, stops, random, score):
-                yield network, history, parameters
+            for history, parameters in training:
+                yield TrainedNetwork(network, history, parameters)
         except DivergedError as error:
             raise ValueError(
                 f"{type(self).__name__} diverged: loss or weights overflowed. Standardise the features (for "
                 f"regression the target too), or lower learning_rate_init={self.learning_rate_init}."
             ) from error
 
-    def _adopt(self, network: Network, history: History, parameters: np.ndarray) -> None:
-        """Be the network that training left."""
-        self.coefs_, self.intercepts_ = network.layers(parameters)
-        self.loss_curve_, self.n_iter_, self.loss_ = history.losses, len(history.losses), history.losses[-1]
-        self.best_loss_ = None if self.early_stopping else min(history.losses)
-        self.validation_scores_ = history.scores if self.early_stopping else None
-        self.best_validation_score_ = max(history.scores) if self.early_stopping else None
-        if not history.converged:
-            self._warn(
-                f"stopped after max_iter={self.max_iter} passes while still improving; raise max_iter or "
+    def _store_network(self, state: TrainedNetwork) -> None:
+        """Set the fitted attributes from the state of a training, and warn if it ended too early or learnt nothing."""
+        losses = state.history.losses
+        scores = state.history.scores
+        self.coefs_, self.intercepts_ = state.network.view_layers(state.parameters)
+        self.loss_curve_ = losses
+        self.n_iter_ = len(losses)
+        self.loss_ = losses[-1]
+        self.best_loss_ = None if self.early_stopping else min(losses)
+        self.validation_scores_ = scores if self.early_stopping else None
+        self.best_validation_score_ = max(scores) if self.early_stopping else None
+        if not state.history.converged:
+            self._warn_of_convergence(
+                f"stopped after max_iter={self.max_iter} epochs while still improving; raise max_iter or "
                 f"learning_rate_init={self.learning_rate_init}, or standardise the features."
             )
-        elif history.losses[0] > 0 and min(history.losses) > (1.0 - NOTHING) * history.losses[0]:
-            self._warn(
-                f"learnt nothing: no pass had a lower loss than the first. Standardise the features (for regression "
+        elif losses[0] > 0 and min(losses) > (1.0 - MIN_LOSS_DECREASE_RATIO) * losses[0]:
+            self._warn_of_convergence(
+                f"learnt nothing: no epoch had a lower loss than the first. Standardise the features (for regression "
                 f"the target too), or change learning_rate_init={self.learning_rate_init}."
             )
 
-    def _warn(self, message: str) -> None:
+    def _warn_of_convergence(self, message: str) -> None:
         warnings.warn(f"{type(self).__name__} {message}", ConvergenceWarning, stacklevel=4)
 
-    def _held_back(self, n: int) -> int:
-        """Return how many of n rows are for validation."""
-        count = max(1, round(n * self.validation_fraction)) if self.early_stopping else 0
+    def _count_validation_rows(self, n: int) -> int:
+        """Return the number of validation rows among n rows."""
+        if not self.early_stopping:
+            return 0
+        count = max(1, round(n * self.validation_fraction))
         if count >= n:
             raise ValueError(
                 f"early_stopping with validation_fraction={self.validation_fraction} leaves no row of {n} to train on."
             )
         return count
 
-    def _hidden_sizes(self) -> list[int]:
+    def _check_hidden_layer_sizes(self) -> list[int]:
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
-        if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or (sizes < 1).any())):
+        are_whole = sizes.dtype.kind in "iu" and (sizes >= 1).all()
+        if sizes.ndim != 1 or (sizes.size and not are_whole):
             raise ValueError(
                 f"hidden_layer_sizes must be whole numbers ≥ 1, one for each layer; given {self.hidden_layer_sizes!r}."
             )
         return [int(size) for size in sizes]
 
-    def _solver(self, p: int) -> Solver:
+    def _make_solver(self, p: int) -> Solver:
         if self.solver == "sgd":
             return SGD(p, self.learning_rate_init, self.momentum, self.nesterovs_momentum)
         return Adam(p, self.learning_rate_init, self.beta_1, self.beta_2, self.epsilon)
 
-    def _scorer(self, X: np.ndarray, target: np.ndarray) -> Callable[[], float]:
-        return lambda: self._validation_score(self._outputs(X), target)
+    def _make_scorer(self, network: Network, X: np.ndarray, target: np.ndarray) -> Callable[[], float]:
+        """Return a function that scores the network in its present state on validation rows X (v, d)."""
+        # The views follow the parameters while these are trained.
+        self.coefs_ = network.coefs
+        self.intercepts_ = network.intercepts
+        return lambda: self._score_validation(self._compute_outputs(X), target)
 
-    def _outputs(self, X: np.ndarray) -> np.ndarray:
-        """Put rows X of shape (m, d) through the network: shape (m, n_outputs_), before the outputs' own curve."""
-        layers = [np.zeros((TILE, coef.shape[0])) for coef in self.coefs_]
-        layers.append(np.zeros((TILE, self.n_outputs_)))
+    def _compute_outputs(self, X: np.ndarray) -> np.ndarray:
+        """Return the sums of the output units for rows X (m, d), of shape (m, n_outputs_)."""
+        layers = [np.zeros((TILE_ROWS, coef.shape[0])) for coef in self.coefs_]
+        layers.append(np.zeros((TILE_ROWS, self.n_outputs_)))
         output = np.empty((X.shape[0], self.n_outputs_))  # (m, o)
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, X.shape[0], TILE):
-                part = output[start : start + TILE]
-                layers[0][: part.shape[0]] = X[start : start + TILE]
-                part[:] = forward(layers, self.coefs_, self.intercepts_, self.activation)[: part.shape[0]]
+            for start in range(0, X.shape[0], TILE_ROWS):
+                tile = output[start : start + TILE_ROWS]
+                n_rows = tile.shape[0]
+                layers[0][:n_rows] = X[start : start + TILE_ROWS]
+                sums = propagate_forward(layers, self.coefs_, self.intercepts_, self.activation)
+                tile[:] = sums[:n_rows]
         if not np.isfinite(output).all():
             raise ValueError("X holds values so large that the network's sums overflow; scale X as in training.")
         return output
 
 
-def _hold_back(strata: np.ndarray, count: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Draw ``count`` of the rows, from each stratum its share: positions of the others, and of those, sorted."""
-    shuffled = random.permutation(strata.shape[0])
+def split_validation_rows(
+    strata: np.ndarray, count: int, random: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw ``count`` validation rows, from each stratum its share; return the training and the validation rows, sorted.
+
+    Parameters
+    ----------
+    strata : ndarray of shape (n,)
+    count : int
+    random : RandomState
+    """
+    n = strata.shape[0]
+    shuffled = random.permutation(n)
     by_stratum = shuffled[np.argsort(strata[shuffled], kind="stable")]
-    evenly = ((np.arange(count) + 0.5) * strata.shape[0] / count).astype(np.intp)
-    validation = np.sort(by_stratum[evenly])
-    return np.setdiff1d(np.arange(strata.shape[0]), validation), validation
+    # Evenly spaced positions among rows sorted by stratum give each stratum its share.
+    positions = ((np.arange(count) + 0.5) * n / count).astype(np.intp)
+    validation_rows = np.sort(by_stratum[positions])
+    training_rows = np.setdiff1d(np.arange(n), validation_rows)
+    return training_rows, validation_rows
+
+
+def _has_converged(states: dict[int, TrainedNetwork]) -> bool:
+    """Return whether the last of the states, by number of epochs, is that of a converged training."""
+    return bool(states) and states[max(states)].history.converged

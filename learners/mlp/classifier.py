@@ -1,28 +1,31 @@
-"""Multilayer perceptron: layers of logistic-regression-like units, trained by gradient descent in small batches.
+"""Multilayer perceptron: layers of units like those of logistic regression, trained by gradient descent in batches.
 
     h_1 = f(x W_1 + b_1),  …,  prediction = g(h_{l-1} W_l + b_l)
-    minimise  mean loss(prediction, y) + α/2n Σ W²
+    minimize  mean loss(prediction, y) + α/2n Σ W²
 
 g is the identity with squared error for regression, the logistic function or softmax with cross-entropy for classes.
 
-Cost: O(n·w) a pass to fit, with w weights in all; O(m·w) to predict; memory O(w + batch · units) beside the data.
+Cost: O(n·w) an epoch to fit, with w weights in all; O(m·w) to predict; memory O(w + batch · units) beside the data.
 
-The data should be standardised first: the same learning rate must suit every feature.
+The data should be standardized first: the same learning rate must suit every feature.
 
-Reference: C. M. Bishop, "Pattern Recognition and Machine Learning", Springer, 2006, chapter 5.
+References
+----------
+C. M. Bishop, "Pattern Recognition and Machine Learning", Springer, 2006, chapter 5.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier
-from bakeoff.learners.mlp.base import MultilayerPerceptron, Problem
-from bakeoff.learners.mlp.losses import sigmoid, softmax
+from bakeoff.learners.mlp.base import MultilayerPerceptron, TrainingProblem
+from bakeoff.learners.mlp.losses import apply_sigmoid, apply_softmax
 
 
+@final
 class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     """Multilayer perceptron for classes, trained on cross-entropy.
 
@@ -31,33 +34,33 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     hidden_layer_sizes : int or sequence of int, default=(100,)
         Units of each hidden layer; empty for none, which is logistic regression.
     activation : {"identity", "logistic", "relu", "tanh"}, default="relu"
-        The curve f of the hidden units.
+        f, the function of the hidden units.
     solver : {"adam", "sgd"}, default="adam"
     alpha : float, default=0.0001
         L2 penalty on the weights, not on the biases.
     batch_size : int or "auto", default="auto"
-        Rows of a batch, n at most; "auto" is 200.
+        Rows of a batch, at most n; "auto" is 200.
     learning_rate_init : float, default=0.001
     max_iter : int, default=200
-        The most passes over the training rows.
+        Largest number of epochs, which are passes over the training rows.
     shuffle : bool, default=True
-        Whether every pass takes the rows in a new order.
+        Whether every epoch takes the rows in a new order.
     random_state : int, RandomState or None, default=None
-        Seed of the starting weights, the order of rows, and the choice of validation rows.
+        Seed of the initial weights, the order of the rows, and the choice of validation rows.
     tol : float, default=0.0001
-        An improvement of loss or validation score smaller than this is none.
+        Smallest improvement of the loss or the validation score that counts.
     momentum : float, default=0.9
-        For "sgd".
+        For solver "sgd".
     nesterovs_momentum : bool, default=True
-        For "sgd".
+        For solver "sgd".
     early_stopping : bool, default=False
-        Hold back validation rows, stop when their score improves no more, and keep the best weights met.
+        Hold back validation rows, stop when their score no longer improves, and keep the weights with the best score.
     validation_fraction : float, default=0.1
-        Of the rows, the same in every class as nearly as can be.
+        Share of the validation rows, as nearly as possible the same in every class.
     beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-8
-        For "adam": decay of its two running means, and what keeps a division from 0.
+        For solver "adam": decay rates of its two running means, and a constant that prevents division by 0.
     n_iter_no_change : int, default=10
-        More passes than this in a row without improvement end the training.
+        Training stops after more than this number of epochs in a row without improvement.
 
     Attributes
     ----------
@@ -65,16 +68,16 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     coefs_ : list of ndarray of shape (units below, units above)
     intercepts_ : list of ndarray of shape (units above,)
     loss_curve_ : list of float
-        Mean loss in nats, penalty included, of each pass.
+        Mean loss of each epoch in nats, with penalty.
     loss_, best_loss_ : float
-        The last and the smallest of them; ``best_loss_`` is None with early stopping.
+        The last and the smallest loss; ``best_loss_`` is None with early stopping.
     validation_scores_ : list of float or None
-        Accuracy on the validation rows after each pass.
+        Accuracy on the validation rows after each epoch.
     best_validation_score_ : float or None
     n_iter_ : int
-        Passes done.
+        Number of epochs.
     n_layers_, n_outputs_ : int
-        Layers, input and output included; output units: 1 for two classes, else c.
+        Number of layers, with input and output; number of output units, which is 1 for two classes, else c.
     out_activation_ : {"logistic", "softmax"}
 
     Examples
@@ -85,21 +88,22 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     array(['even', 'odd', 'odd', 'even'], dtype='<U4')
     """
 
-    def _problem(self, X: Any, y: Any) -> Problem:
+    def _check_problem(self, X: Any, y: Any) -> TrainingProblem:
         X, codes, _ = self._check_fit(X, y)
         c = self.classes_.shape[0]
         if c == 2:
-            return Problem(X, codes, codes, outputs=1, kind="logistic")
-        return Problem(X, codes, codes, outputs=c, kind="softmax")
+            return TrainingProblem(X, codes, codes, n_outputs=1, output="logistic")
+        return TrainingProblem(X, codes, codes, n_outputs=c, output="softmax")
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
-        output = self._outputs(X)
+        output = self._compute_outputs(X)
         if self.out_activation_ == "softmax":
-            softmax(output)
+            apply_softmax(output)
             return output
-        sigmoid(output)
+        apply_sigmoid(output)
         return np.hstack([1.0 - output, output])
 
-    def _validation_score(self, output: np.ndarray, target: np.ndarray) -> float:
-        predicted = output.argmax(axis=1) if output.shape[1] > 1 else output[:, 0] > 0.0
-        return float(np.mean(predicted == target))
+    def _score_validation(self, output: np.ndarray, target: np.ndarray) -> float:
+        if output.shape[1] == 1:
+            return float(np.mean((output[:, 0] > 0.0) == target))
+        return float(np.mean(output.argmax(axis=1) == target))

@@ -1,6 +1,7 @@
-"""What the outputs mean: a prediction and a loss for each kind, both computed so that no exponential overflows.
+"""Output functions and their losses, computed so that no exponential overflows.
 
-For each of the three pairs the derivative of the loss by the outputs' sums is the same: prediction - target.
+Each kind of output has the loss for which the derivative with respect to the sums of the outputs is simply
+prediction - target.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 
-def sigmoid(z: np.ndarray) -> None:
+def apply_sigmoid(z: np.ndarray) -> None:
     """Replace z by 1 / (1 + exp(-z)) = (1 + tanh(z/2)) / 2."""
     z *= 0.5
     np.tanh(z, out=z)
@@ -18,7 +19,7 @@ def sigmoid(z: np.ndarray) -> None:
     z *= 0.5
 
 
-def softmax(z: np.ndarray) -> None:
+def apply_softmax(z: np.ndarray) -> None:
     """Replace each row of z by exp(z) / Σ exp(z)."""
     z -= z.max(axis=1, keepdims=True)
     np.exp(z, out=z)
@@ -31,26 +32,30 @@ def squared_loss(z: np.ndarray, target: np.ndarray) -> float:
     return 0.5 * float(np.vdot(z, z))
 
 
-def logistic_loss(z: np.ndarray, code: np.ndarray) -> float:
+def logistic_loss(z: np.ndarray, codes: np.ndarray) -> float:
     """Return Σ ln(1 + exp(z)) - yz for z of shape (batch, 1), and replace z by P(class 1) - y."""
-    loss = float(np.logaddexp(0.0, z).sum() - code @ z[:, 0])
-    sigmoid(z)
-    z[:, 0] -= code
+    loss = float(np.logaddexp(0.0, z).sum() - codes @ z[:, 0])
+    apply_sigmoid(z)
+    z[:, 0] -= codes
     return loss
 
 
-def softmax_loss(z: np.ndarray, code: np.ndarray) -> float:
+def softmax_loss(z: np.ndarray, codes: np.ndarray) -> float:
     """Return Σ ln Σ_k exp(z_k) - z_code for z of shape (batch, c), and replace z by probabilities minus one-hot."""
-    row = np.arange(z.shape[0])
+    rows = np.arange(z.shape[0])
     z -= z.max(axis=1, keepdims=True)
-    own = z[row, code].sum()
+    target_sum = z[rows, codes].sum()
     np.exp(z, out=z)
-    total = z.sum(axis=1, keepdims=True)
-    z /= total
-    z[row, code] -= 1.0
-    return float(np.log(total).sum() - own)
+    normalizer = z.sum(axis=1, keepdims=True)  # (batch, 1)
+    z /= normalizer
+    z[rows, codes] -= 1.0
+    return float(np.log(normalizer).sum() - target_sum)
 
 
 Loss = Callable[[np.ndarray, np.ndarray], float]
 
-LOSSES: dict[str, Loss] = {"identity": squared_loss, "logistic": logistic_loss, "softmax": softmax_loss}
+LOSSES: dict[str, Loss] = {
+    "identity": squared_loss,
+    "logistic": logistic_loss,
+    "softmax": softmax_loss,
+}

@@ -1,15 +1,21 @@
-"""Multilayer perceptron for values: see `classifier`, with the identity as output and squared error as loss."""
+"""Multilayer perceptron for values: like `classifier`, with the identity as output function and squared error as loss.
+
+References
+----------
+C. M. Bishop, "Pattern Recognition and Machine Learning", Springer, 2006, chapter 5.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from bakeoff.learners.base.estimator import Regressor
-from bakeoff.learners.mlp.base import MultilayerPerceptron, Problem
+from bakeoff.learners.mlp.base import MultilayerPerceptron, TrainingProblem
 
 
+@final
 class MLPRegressor(Regressor, MultilayerPerceptron):
     """Multilayer perceptron for values, trained on squared error.
 
@@ -17,16 +23,16 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
     ----------
     hidden_layer_sizes, activation, solver, alpha, batch_size, learning_rate_init, max_iter, shuffle, random_state, tol,
     momentum, nesterovs_momentum, early_stopping, validation_fraction, beta_1, beta_2, epsilon, n_iter_no_change
-        As in `MLPClassifier`; no hidden layer is linear regression.
+        As for `MLPClassifier`; without hidden layers this is linear regression.
 
     Attributes
     ----------
     coefs_, intercepts_, n_iter_, n_layers_, best_loss_, loss_, best_validation_score_
-        As in `MLPClassifier`.
+        As for `MLPClassifier`.
     loss_curve_ : list of float
-        Half the mean squared error, penalty included, of each pass, in the target's unit squared.
+        Half the mean squared error of each epoch, with penalty, in the squared unit of the target.
     validation_scores_ : list of float or None
-        R² on the validation rows after each pass.
+        R² on the validation rows after each epoch.
     n_outputs_ : int
         1.
     out_activation_ : str
@@ -40,13 +46,15 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
     array([-2.,  2.])
     """
 
-    def _problem(self, X: Any, y: Any) -> Problem:
+    def _check_problem(self, X: Any, y: Any) -> TrainingProblem:
         X, y, _ = self._check_fit(X, y)
-        return Problem(X, y, np.zeros(y.shape[0], dtype=np.intp), outputs=1, kind="identity")
+        strata = np.zeros(y.shape[0], dtype=np.intp)  # (n,), one stratum
+        return TrainingProblem(X, y, strata, n_outputs=1, output="identity")
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        return self._outputs(X)[:, 0]
+        return self._compute_outputs(X)[:, 0]
 
-    def _validation_score(self, output: np.ndarray, target: np.ndarray) -> float:
-        error, spread = np.mean((target - output[:, 0]) ** 2), np.var(target)
+    def _score_validation(self, output: np.ndarray, target: np.ndarray) -> float:
+        error = np.mean((target - output[:, 0]) ** 2)
+        spread = np.var(target)
         return float(1.0 - error / (spread or 1.0))

@@ -1,69 +1,82 @@
-"""Solvers: how a gradient becomes a step of the parameters.  Each keeps its memory in flat vectors, made once.
+"""Solvers: how a gradient changes the parameters.  Each keeps its state in flat vectors, allocated once.
 
-Reference: for Adam, D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization", ICLR 2015; for the momentum that
-looks ahead, Y. Nesterov, 1983, in the form of I. Sutskever et al., ICML 2013.
+References
+----------
+D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization", ICLR 2015.
+I. Sutskever, J. Martens, G. Dahl, G. Hinton, "On the importance of initialization and momentum in deep learning", ICML
+2013 (Nesterov's momentum in the form used here).
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, final
 
 import numpy as np
 
 
 class Solver(Protocol):
-    """Abstract: anything that moves parameters along a gradient."""
+    """Abstract: changes parameters along a gradient."""
 
-    def step(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
+    def update_parameters(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
         """Change ``parameters`` (p,) in place; ``gradient`` (p,) may be overwritten."""
 
 
+@final
 class SGD:
-    """Final: stochastic gradient descent with momentum, v ← μv - ηg, ω ← ω + v (Nesterov: ω ← ω + μv - ηg)."""
+    """Stochastic gradient descent with momentum: v ← μv - ηg, ω ← ω + v (Nesterov: ω ← ω + μv - ηg)."""
 
     def __init__(self, p: int, learning_rate: float, momentum: float, nesterov: bool) -> None:
-        self.learning_rate, self.momentum, self.nesterov = learning_rate, momentum, nesterov
-        self.velocity = np.zeros(p)
-        self._ahead = np.empty(p)
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.nesterov = nesterov
+        self._velocity = np.zeros(p)
+        self._change = np.empty(p)
 
-    def step(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
-        """Take one step."""
+    def update_parameters(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
+        """See `Solver`."""
         gradient *= self.learning_rate
-        self.velocity *= self.momentum
-        self.velocity -= gradient
+        self._velocity *= self.momentum
+        self._velocity -= gradient
         if not self.nesterov:
-            parameters += self.velocity
+            parameters += self._velocity
             return
-        np.multiply(self.velocity, self.momentum, out=self._ahead)
-        self._ahead -= gradient
-        parameters += self._ahead
+        np.multiply(self._velocity, self.momentum, out=self._change)
+        self._change -= gradient
+        parameters += self._change
 
 
+@final
 class Adam:
-    """Final: steps of about equal length in every coordinate, ω ← ω - η_t m / (√v + ε).
+    """Adam: steps of about equal length in every coordinate, ω ← ω - η_t m / (√v + ε).
 
-    m and v are running means of g and g².  Here they are kept as plain decaying sums, Σ β₁^… g and Σ β₂^… g²: the
-    factors (1 - β) of the means are taken up by η and ε, which spares two passes over the vectors.
+    m and v are running means of g and g².  Here they are kept as plain decaying sums, Σ β₁^… g and Σ β₂^… g²: η and ε
+    absorb the factors (1 - β) of the means, which saves two passes over the vectors.
     """
 
     def __init__(self, p: int, learning_rate: float, beta_1: float, beta_2: float, epsilon: float) -> None:
-        self.learning_rate, self.beta_1, self.beta_2, self.epsilon = learning_rate, beta_1, beta_2, epsilon
-        self.steps = 0
-        self.first, self.second = np.zeros(p), np.zeros(p)
+        self.learning_rate = learning_rate
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self._n_steps = 0
+        self._first_moment = np.zeros(p)
+        self._second_moment = np.zeros(p)
         self._change = np.empty(p)
 
-    def step(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
-        """Take one step."""
-        self.steps += 1
-        unbias = np.sqrt(1.0 - self.beta_2**self.steps) / (1.0 - self.beta_1**self.steps)
-        root = np.sqrt(1.0 - self.beta_2)
-        self.first *= self.beta_1
-        self.first += gradient
+    def update_parameters(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
+        """See `Solver`."""
+        self._n_steps += 1
+        bias_correction = np.sqrt(1.0 - self.beta_2**self._n_steps) / (1.0 - self.beta_1**self._n_steps)
+        second_moment_unit = np.sqrt(1.0 - self.beta_2)
+        self._first_moment *= self.beta_1
+        self._first_moment += gradient
         gradient *= gradient
-        self.second *= self.beta_2
-        self.second += gradient
-        np.sqrt(self.second, out=self._change)
-        self._change += self.epsilon / root
-        np.divide(self.first, self._change, out=self._change)
-        self._change *= self.learning_rate * unbias * (1.0 - self.beta_1) / root
-        parameters -= self._change
+        self._second_moment *= self.beta_2
+        self._second_moment += gradient
+
+        change = self._change
+        np.sqrt(self._second_moment, out=change)
+        change += self.epsilon / second_moment_unit
+        np.divide(self._first_moment, change, out=change)
+        change *= self.learning_rate * bias_correction * (1.0 - self.beta_1) / second_moment_unit
+        parameters -= change

@@ -1,10 +1,11 @@
-"""Training: passes over the rows in batches, until neither loss nor validation score improves."""
+"""Training: epochs over the rows in batches, until neither the loss nor the validation score improves."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from typing import final
 
 import numpy as np
 
@@ -12,18 +13,19 @@ from bakeoff.learners.mlp.network import Network
 from bakeoff.learners.mlp.solvers import Solver
 
 
+@final
 @dataclass
-class History:
-    """Final: what happened, pass by pass.
+class TrainingHistory:
+    """The course of a training, epoch by epoch.
 
     Attributes
     ----------
     losses : list of float
-        Mean loss of each pass.
+        Mean loss of each epoch.
     scores : list of float
-        Validation score after each pass; empty without validation rows.
+        Validation score after each epoch; empty without validation rows.
     converged : bool
-        Whether the passes ended for want of improvement, and not at ``max_iter``.
+        Whether training ended because nothing improved, and not at ``max_iter``.
     """
 
     losses: list[float] = field(default_factory=list)
@@ -31,9 +33,21 @@ class History:
     converged: bool = False
 
 
+@final
 @dataclass(frozen=True)
-class Schedule:
-    """Final: how many rows a batch has, in which order rows come, and when to stop."""
+class TrainingSchedule:
+    """The batches of an epoch, and the rule for stopping.
+
+    Attributes
+    ----------
+    batch_size : int
+    shuffle : bool
+        Whether every epoch takes the rows in a new order.
+    tol : float
+        Smallest improvement that counts.
+    n_iter_no_change : int
+        Stop after more than this number of epochs in a row without improvement.
+    """
 
     batch_size: int
     shuffle: bool
@@ -45,36 +59,39 @@ class DivergedError(ValueError):
     """The loss or a parameter is no longer a finite number."""
 
 
-def train(
+def train_network(
     network: Network,
     solver: Solver,
     X: np.ndarray,
     target: np.ndarray,
-    schedule: Schedule,
+    schedule: TrainingSchedule,
     stops: Collection[int],
     random: np.random.RandomState,
-    validation_score: Callable[[], float] | None,
-) -> Iterator[tuple[History, np.ndarray]]:
-    """Change the network's parameters until training converges or the last stop is reached.
+    score_validation: Callable[[], float] | None,
+) -> Iterator[tuple[TrainingHistory, np.ndarray]]:
+    """Change the parameters of the network until training converges or the last stop is reached.
 
     Parameters
     ----------
+    network : Network
+    solver : Solver
     X : ndarray of shape (n, d)
     target : ndarray of shape (n,)
+    schedule : TrainingSchedule
     stops : collection of int
-        Numbers of passes after which to say what training has come to; the last is the most passes there are.
+        Numbers of epochs after which to yield the state; training ends after the largest.
     random : RandomState
-        Draws the order of rows in each pass.
-    validation_score : callable, optional
-        The score of the network as it is, larger is better; then the best parameters met are the final ones.
-        Without it the loss on training rows tells improvement.
+        Draws the order of the rows in each epoch.
+    score_validation : callable, optional
+        Returns the validation score of the network in its present state, larger is better.  With it, the parameters
+        with the best score are the final ones; without it, improvement is measured by the loss on the training rows.
 
     Yields
     ------
-    history : History
-        Up to a stop, or to the pass where training converged.
+    history : TrainingHistory
+        Up to a stop, or to the epoch at which training converged.
     parameters : ndarray of shape (p,)
-        What a training that ends there leaves.
+        The final parameters of a training that ends there.
 
     Raises
     ------
@@ -83,38 +100,48 @@ def train(
     losses: list[float] = []
     scores: list[float] = []
     order = np.arange(X.shape[0])
-    best, best_parameters, idle = -math.inf, network.parameters.copy(), 0
-    for passes in range(1, max(stops) + 1):
+    best_score = -math.inf
+    best_parameters = network.parameters.copy()  # (p,)
+    n_idle_epochs = 0
+    for epoch in range(1, max(stops) + 1):
         if schedule.shuffle:
             order = order[random.permutation(X.shape[0])]
-        losses.append(_one_pass(network, solver, X, target, order, schedule.batch_size))
-        score = -losses[-1]
-        if validation_score is not None:
-            score = validation_score()
+        loss = _train_epoch(network, solver, X, target, order, schedule.batch_size)
+        losses.append(loss)
+        if score_validation is None:
+            score = -loss
+        else:
+            score = score_validation()
             scores.append(score)
-        idle = idle + 1 if score < best + schedule.tol else 0
-        if score > best:
-            best = score
+
+        n_idle_epochs = n_idle_epochs + 1 if score < best_score + schedule.tol else 0
+        if score > best_score:
+            best_score = score
             best_parameters[:] = network.parameters
-        converged = idle > schedule.n_iter_no_change
-        if converged or passes in stops:
-            left = network.parameters if validation_score is None else best_parameters
-            yield History(losses.copy(), scores.copy(), converged), left.copy()
+        converged = n_idle_epochs > schedule.n_iter_no_change
+        if converged or epoch in stops:
+            parameters = network.parameters if score_validation is None else best_parameters
+            yield TrainingHistory(losses.copy(), scores.copy(), converged), parameters.copy()
         if converged:
             return
 
 
-def _one_pass(
+def _train_epoch(
     network: Network, solver: Solver, X: np.ndarray, target: np.ndarray, order: np.ndarray, batch_size: int
 ) -> float:
-    """Return the mean loss over all rows, each taken before its batch's step."""
+    """Return the mean loss over all rows, that of each batch taken before its step."""
+    n = order.shape[0]
     total = 0.0
-    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported below, once and in words
-        for start in range(0, order.shape[0], batch_size):
+    # An overflow is reported once, by the error below.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, n, batch_size):
             rows = order[start : start + batch_size]
-            total += network.loss_and_gradient(X, target, rows) * rows.shape[0]
-            solver.step(network.parameters, network.gradient)
-        finite = math.isfinite(total) and all(np.isfinite(v).all() for v in (network.parameters, network.gradient))
-    if not finite:
+            mean_loss = network.compute_loss_and_gradient(X, target, rows)
+            total += mean_loss * rows.shape[0]
+            solver.update_parameters(network.parameters, network.gradient)
+        is_finite = (
+            math.isfinite(total) and np.isfinite(network.parameters).all() and np.isfinite(network.gradient).all()
+        )
+    if not is_finite:
         raise DivergedError
-    return total / order.shape[0]
+    return total / n

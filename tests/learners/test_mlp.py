@@ -50,13 +50,13 @@ def test_backpropagation_is_the_derivative_of_the_loss(activation: str, output: 
     target = random.normal(size=9) if output == "identity" else random.randint(0, max(2, outputs), 9)
     rows = np.array([7, 0, 3, 3, 5])
     network = Network([3, *hidden, outputs], activation, output, alpha=0.3, batch_size=6, random=random)
-    network.loss_and_gradient(X, target, rows)
+    network.compute_loss_and_gradient(X, target, rows)
     gradient, step = network.gradient.copy(), 1e-6
     for i in range(gradient.shape[0]):
         start, losses = network.parameters[i], []
         for sign in (1, -1):
             network.parameters[i] = start + sign * step
-            losses.append(network.loss_and_gradient(X, target, rows))
+            losses.append(network.compute_loss_and_gradient(X, target, rows))
         network.parameters[i] = start
         assert gradient[i] == pytest.approx((losses[0] - losses[1]) / (2 * step), abs=1e-7)
 
@@ -100,7 +100,7 @@ def test_training_follows_scikit_learn_step_for_step(name: str, activation: str,
     assert (ours.n_layers_, ours.n_outputs_, ours.out_activation_) == (4, theirs.n_outputs_, theirs.out_activation_)
 
 
-def test_training_ends_at_the_same_pass_as_scikit_learns() -> None:
+def test_training_ends_at_the_same_epoch_as_scikit_learn() -> None:
     X, y = standardised("wine")
     common = {"learning_rate_init": 0.02, "tol": 1e-3, "random_state": 0}
     ours, theirs = MLPClassifier(**common).fit(X, y), reference.MLPClassifier(**common).fit(X, y)
@@ -140,23 +140,23 @@ def test_a_hidden_layer_learns_what_no_line_separates() -> None:
 
 
 def test_reaching_max_iter_is_a_warning() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"stopped after max_iter=3 passes.*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after max_iter=3 epochs.*raise max_iter"):
         model = MLPClassifier(max_iter=3, random_state=0).fit(XOR, [0, 1, 1, 0])
     assert model.n_iter_ == len(model.loss_curve_) == 3
 
 
 @pytest.mark.parametrize("name", sorted(DATA))
-def test_early_stopping_keeps_the_best_weights_met(name: str) -> None:
+def test_early_stopping_keeps_the_best_weights(name: str) -> None:
     X, y = standardised(name)
     estimator = MLPRegressor if name == "diabetes" else MLPClassifier
     model = estimator((30,), learning_rate_init=0.02, early_stopping=True, n_iter_no_change=5, random_state=2).fit(X, y)
     scores = model.validation_scores_
     assert len(scores) == model.n_iter_ < model.max_iter
     assert model.best_loss_ is None
-    best_pass = int(np.argmax(scores)) + 1
+    best_epoch = int(np.argmax(scores)) + 1
     with cut_short():
         until_then = estimator(
-            (30,), learning_rate_init=0.02, early_stopping=True, max_iter=best_pass, random_state=2
+            (30,), learning_rate_init=0.02, early_stopping=True, max_iter=best_epoch, random_state=2
         ).fit(X, y)
     np.testing.assert_array_equal(weights(model), weights(until_then))
     assert model.best_validation_score_ == max(scores) == until_then.validation_scores_[-1]
@@ -165,11 +165,11 @@ def test_early_stopping_keeps_the_best_weights_met(name: str) -> None:
 @settings(deadline=None, max_examples=40)
 @given(st.integers(2, 200), st.integers(1, 5), st.floats(0.01, 0.9), st.integers(0, 1000))
 def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, fraction: float, seed: int) -> None:
-    from bakeoff.learners.mlp.base import _hold_back
+    from bakeoff.learners.mlp.base import split_validation_rows
 
     strata = np.random.default_rng(seed).integers(0, c, n)
     count = min(max(1, round(n * fraction)), n - 1)
-    training, validation = _hold_back(strata, count, np.random.RandomState(seed))
+    training, validation = split_validation_rows(strata, count, np.random.RandomState(seed))
     assert validation.shape[0] == count
     assert sorted([*training, *validation]) == list(range(n))
     for code in range(c):
@@ -236,7 +236,7 @@ def test_divergence_is_one_clear_error(estimator: Any, solver: str) -> None:
 
 
 @pytest.mark.parametrize("estimator", [MLPClassifier, MLPRegressor])
-def test_features_too_large_to_square_are_refused_in_training_and_prediction(estimator: Any) -> None:
+def test_features_too_large_to_square_are_rejected_in_training_and_prediction(estimator: Any) -> None:
     with pytest.raises(ValueError, match="diverged"):
         estimator(random_state=0).fit(XOR * 1e300, [0, 1, 1, 0])
     with cut_short():
@@ -273,12 +273,12 @@ def test_tiny_features_leave_the_prediction_to_the_biases(estimator: Any, solver
         ({"n_iter_no_change": 0}, "n_iter_no_change"),
     ],
 )
-def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message: str) -> None:
+def test_parameters_out_of_range_are_rejected(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         MLPClassifier(**parameters).fit(XOR, [0, 1, 1, 0])
 
 
-def test_one_row_one_class_and_constant_columns_are_answered() -> None:
+def test_one_row_one_class_and_constant_columns_are_predicted() -> None:
     with cut_short():
         assert MLPClassifier(random_state=0).fit([[3.0]], ["only"]).predict_proba([[9.0]]).tolist() == [[1.0]]
         assert np.isfinite(MLPRegressor(random_state=0).fit([[3.0]], [2.0]).predict([[9.0]])).all()
@@ -288,7 +288,7 @@ def test_one_row_one_class_and_constant_columns_are_answered() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_other_number_types_and_orders_are_taken_and_never_written_to(dtype: Any, order: Any) -> None:
+def test_other_number_types_and_orders_are_accepted_and_never_written_to(dtype: Any, order: Any) -> None:
     X = np.array(XOR, dtype=dtype, order=order)
     X.setflags(write=False)
     with cut_short():

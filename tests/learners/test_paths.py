@@ -231,15 +231,15 @@ def test_passes_on_a_path_are_bit_identical_to_refitting_also_past_the_end_of_tr
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_one_training_serves_every_number_of_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_training_serves_every_number_of_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
     def counted(*given: Any) -> float:
         seen.append(1)
-        return one_pass(*given)
+        return train_epoch(*given)
 
-    one_pass = training._one_pass
-    monkeypatch.setattr(training, "_one_pass", counted)
+    train_epoch = training._train_epoch
+    monkeypatch.setattr(training, "_train_epoch", counted)
     X, labels, _ = table()
     assert len(list(MLPClassifier((4,), tol=0, random_state=0).path(X, labels, "max_iter", [5, 20, 10]))) == 3
     assert len(seen) == 20
