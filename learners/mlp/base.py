@@ -219,12 +219,12 @@ class MultilayerPerceptron(Learner):
                 yield TrainedNetwork(network, history, parameters)
         except DivergedError as error:
             raise ValueError(
-                f"{type(self).__name__} diverged: loss or weights overflowed. Standardise the features (for "
-                f"regression the target too), or lower learning_rate_init={self.learning_rate_init}."
+                f"{type(self).__name__} diverged: loss or weights overflowed. Standardize the features (for "
+                f"regression also the target), or lower learning_rate_init={self.learning_rate_init}."
             ) from error
 
     def _store_network(self, state: TrainedNetwork) -> None:
-        """Set the fitted attributes from the state of a training, and warn if it ended too early or learnt nothing."""
+        """Set the fitted attributes from the state of a training, and warn if it ended too early or learned nothing."""
         losses = state.history.losses
         scores = state.history.scores
         self.coefs_, self.intercepts_ = state.network.view_layers(state.parameters)
@@ -237,12 +237,12 @@ class MultilayerPerceptron(Learner):
         if not state.history.converged:
             self._warn_of_convergence(
                 f"stopped after max_iter={self.max_iter} epochs while still improving; raise max_iter or "
-                f"learning_rate_init={self.learning_rate_init}, or standardise the features."
+                f"learning_rate_init={self.learning_rate_init}, or standardize the features."
             )
         elif losses[0] > 0 and min(losses) > (1.0 - MIN_LOSS_DECREASE_RATIO) * losses[0]:
             self._warn_of_convergence(
-                f"learnt nothing: no epoch had a lower loss than the first. Standardise the features (for regression "
-                f"the target too), or change learning_rate_init={self.learning_rate_init}."
+                f"learned nothing: no epoch had a lower loss than the first. Standardize the features (for regression "
+                f"also the target), or change learning_rate_init={self.learning_rate_init}."
             )
 
     def _warn_of_convergence(self, message: str) -> None:

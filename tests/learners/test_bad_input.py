@@ -141,7 +141,7 @@ def test_constant_columns_leave_the_floor(name: str, value: float) -> None:
     y[::4] = y[0]  # a majority
     X = np.full((len(y), 3), value)
     if name == "mlp_regressor" and abs(value) > 1e100:
-        assert "Standardise" in sentence_of(lambda: build(name).fit(X, y))
+        assert "Standardize" in sentence_of(lambda: build(name).fit(X, y))
         return
     said = answers(build(name).fit(X, y), X)
     assert np.unique(said["predict"]).size == 1
@@ -306,7 +306,7 @@ def test_huge_and_tiny_units_are_taken_or_refused(name: str, scale: float) -> No
         for method, values in said.items():
             np.testing.assert_allclose(values, usual[method], rtol=1e-6, atol=1e-9)
     else:
-        assert not isinstance(said, str) or "tandardise" in said or "scale" in said
+        assert not isinstance(said, str) or "tandardize" in said or "scale" in said
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e-150])
@@ -314,7 +314,7 @@ def test_huge_and_tiny_units_are_taken_or_refused(name: str, scale: float) -> No
 def test_one_column_in_an_absurd_unit_is_taken_or_refused(name: str, scale: float) -> None:
     X, y = rows(name)
     said = answer_or_sentence(build(name), X * np.array([1.0, scale, 1.0, 1.0]), y)
-    assert not isinstance(said, str) or "tandardise" in said or "scale" in said
+    assert not isinstance(said, str) or "tandardize" in said or "scale" in said
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e-150])
@@ -322,7 +322,7 @@ def test_one_column_in_an_absurd_unit_is_taken_or_refused(name: str, scale: floa
 def test_targets_in_absurd_units_are_predicted_in_them(name: str, scale: float) -> None:
     X, y = rows(name)
     if name == "mlp_regressor" and scale > 1:
-        with pytest.warns(ConvergenceWarning, match="learnt nothing.*the target too"):
+        with pytest.warns(ConvergenceWarning, match="learned nothing.*also the target"):
             build(name).fit(X, y * scale)
     elif name != "mlp_regressor":
         usual = build(name).fit(X, y).predict(X)

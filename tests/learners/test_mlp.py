@@ -22,7 +22,7 @@ DATA = {"wine": load_wine, "breast_cancer": load_breast_cancer, "diabetes": load
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
-def standardised(name: str) -> tuple[np.ndarray, np.ndarray]:
+def standardized(name: str) -> tuple[np.ndarray, np.ndarray]:
     X, y = DATA[name](return_X_y=True)
     return scale(X), scale(y) if name == "diabetes" else y
 
@@ -84,7 +84,7 @@ def test_losses_of_enormous_sums_do_not_overflow() -> None:
     ],
 )
 def test_training_follows_scikit_learn_step_for_step(name: str, activation: str, solver: dict[str, Any]) -> None:
-    X, y = standardised(name)
+    X, y = standardized(name)
     kind = "MLPRegressor" if name == "diabetes" else "MLPClassifier"
     common = {"hidden_layer_sizes": (12, 7), "activation": activation, "batch_size": 64, "max_iter": 8, **solver}
     ours = {"MLPClassifier": MLPClassifier, "MLPRegressor": MLPRegressor}[kind](random_state=5, **common)
@@ -101,7 +101,7 @@ def test_training_follows_scikit_learn_step_for_step(name: str, activation: str,
 
 
 def test_training_ends_at_the_same_epoch_as_scikit_learn() -> None:
-    X, y = standardised("wine")
+    X, y = standardized("wine")
     common = {"learning_rate_init": 0.02, "tol": 1e-3, "random_state": 0}
     ours, theirs = MLPClassifier(**common).fit(X, y), reference.MLPClassifier(**common).fit(X, y)
     assert 10 < ours.n_iter_ == theirs.n_iter_ < 200
@@ -114,7 +114,7 @@ def test_training_ends_at_the_same_epoch_as_scikit_learn() -> None:
 
 @pytest.mark.parametrize("name", ["breast_cancer", "wine"])
 def test_without_hidden_layer_it_is_logistic_regression(name: str) -> None:
-    X, y = standardised(name)
+    X, y = standardized(name)
     model = MLPClassifier(
         (), alpha=1.0, batch_size=len(X), learning_rate_init=0.02, max_iter=5000, tol=1e-8, random_state=0
     )
@@ -123,7 +123,7 @@ def test_without_hidden_layer_it_is_logistic_regression(name: str) -> None:
 
 
 def test_without_hidden_layer_it_is_ridge_regression() -> None:
-    X, y = standardised("diabetes")
+    X, y = standardized("diabetes")
     model = MLPRegressor((), alpha=2.0, batch_size=len(X), learning_rate_init=0.01, max_iter=5000, tol=1e-12)
     expected = Ridge(alpha=2.0).fit(X, y).predict(X)
     np.testing.assert_allclose(model.set_params(random_state=0).fit(X, y).predict(X), expected, atol=2e-3)
@@ -147,7 +147,7 @@ def test_reaching_max_iter_is_a_warning() -> None:
 
 @pytest.mark.parametrize("name", sorted(DATA))
 def test_early_stopping_keeps_the_best_weights(name: str) -> None:
-    X, y = standardised(name)
+    X, y = standardized(name)
     estimator = MLPRegressor if name == "diabetes" else MLPClassifier
     model = estimator((30,), learning_rate_init=0.02, early_stopping=True, n_iter_no_change=5, random_state=2).fit(X, y)
     scores = model.validation_scores_
@@ -187,7 +187,7 @@ def test_early_stopping_needs_a_row_to_train_on() -> None:
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_same_seed_same_bits_and_another_seed_another_network(early_stopping: bool) -> None:
-    X, y = standardised("wine")
+    X, y = standardized("wine")
     with cut_short():
         first, again, other = (
             MLPClassifier(max_iter=5, early_stopping=early_stopping, random_state=seed).fit(X, y) for seed in (1, 1, 2)
@@ -198,7 +198,7 @@ def test_same_seed_same_bits_and_another_seed_another_network(early_stopping: bo
 
 @pytest.mark.parametrize("hidden", [(), (7,), (33, 10)])
 def test_a_prediction_is_bitwise_the_same_whatever_rows_come_with_it(hidden: tuple[int, ...]) -> None:
-    X, y = standardised("wine")
+    X, y = standardized("wine")
     with cut_short():
         model = MLPClassifier(hidden, max_iter=5, random_state=0).fit(X, y)
     together = model.predict_proba(X)
@@ -207,7 +207,7 @@ def test_a_prediction_is_bitwise_the_same_whatever_rows_come_with_it(hidden: tup
 
 
 def test_labels_may_be_anything_and_probabilities_sum_to_one() -> None:
-    X, y = standardised("wine")
+    X, y = standardized("wine")
     names = np.array(["zebra", "ant", "mole"])[y]
     with cut_short():
         model = MLPClassifier(max_iter=30, random_state=0).fit(X, names)
@@ -217,7 +217,7 @@ def test_labels_may_be_anything_and_probabilities_sum_to_one() -> None:
 
 
 def test_batch_size_is_cut_to_the_number_of_rows() -> None:
-    X, y = standardised("wine")
+    X, y = standardized("wine")
     with cut_short():
         whole, more = (MLPClassifier(max_iter=3, batch_size=b, random_state=0).fit(X, y) for b in (len(X), 10**6))
     np.testing.assert_array_equal(weights(whole), weights(more))
@@ -229,9 +229,9 @@ def test_batch_size_is_cut_to_the_number_of_rows() -> None:
 @pytest.mark.parametrize("estimator", [MLPClassifier, MLPRegressor])
 @pytest.mark.parametrize("solver", ["sgd", "adam"])
 def test_divergence_is_one_clear_error(estimator: Any, solver: str) -> None:
-    X, y = standardised("breast_cancer")
+    X, y = standardized("breast_cancer")
     model = estimator(solver=solver, activation="identity", learning_rate_init=1e160, random_state=0)
-    with pytest.raises(ValueError, match=r"diverged: loss or weights overflowed\. Standardise .*learning_rate_init"):
+    with pytest.raises(ValueError, match=r"diverged: loss or weights overflowed\. Standardize .*learning_rate_init"):
         model.fit(X, y)
 
 

@@ -40,11 +40,11 @@ def lower_bound(X: np.ndarray, signs: np.ndarray, alpha: np.ndarray) -> float:
     return float(sum(exact.values()) - sum(value * value for value in w) / 2)
 
 
-@pytest.mark.parametrize("standardised", [False, True])
-def test_the_margin_is_the_widest_for_columns_in_very_different_units(standardised: bool) -> None:
+@pytest.mark.parametrize("standardized", [False, True])
+def test_the_margin_is_the_widest_for_columns_in_very_different_units(standardized: bool) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     signs = 2.0 * y - 1
-    X = (X - X.mean(axis=0)) / (X.std(axis=0) if standardised else 1.0)
+    X = (X - X.mean(axis=0)) / (X.std(axis=0) if standardized else 1.0)
     assert a_plane_separates(X, signs)
     machine = SVC(C=INF, kernel="linear").fit(X, y)
     margin = signs * machine.decision_function(X)
@@ -56,7 +56,7 @@ def test_the_margin_is_the_widest_for_columns_in_very_different_units(standardis
     np.testing.assert_allclose(lower_bound(X, signs, alpha), objective, rtol=1e-7)
     np.testing.assert_allclose(machine.margin_, 1 / np.linalg.norm(machine.coef_[0]))
     assert machine.kkt_residual_[0] <= machine.tol
-    if standardised:
+    if standardized:
         np.testing.assert_allclose(machine.margin_, SVC(C=1e6, kernel="linear").fit(X, y).margin_, rtol=1e-6)
 
 
