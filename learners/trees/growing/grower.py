@@ -1,14 +1,17 @@
-"""Growing a tree: recursive binary splitting, Split(R, T) of the lectures, with the recursion turned into a loop.
+"""Growing a tree by recursive splitting, Split(R, T) of the lectures, with the recursion turned into a loop.
 
-Split(R, T) takes a region R and its training rows T, finds the feature and threshold of largest gain, and calls itself
-for both parts. Here each turn of the loop does that for all open nodes of a level at once (R is a node, T its rows):
+    function Split(R, T):
+        if the stopping criterion is fulfilled: return R
+        pick the feature and threshold of largest gain
+        split the region R into R_1, R_2 and the rows T into T_1, T_2
+        return Split(R_1, T_1), Split(R_2, T_2)
 
-    find the best split of each open node  ->  drop weak ones  ->  partition the rows  ->  add the child nodes
+A node is a region R. Each turn of the loop calls Split for all open nodes of a level at once: it finds the best split
+of each, drops weak ones, partitions the rows, and adds the child nodes. A node stays a leaf if it is pure, if a limit
+forbids splitting it, or if it has no split. A frontier may hold the roots of several trees, which then grow side by
+side.
 
-A node stays a leaf if it is pure, if a limit forbids to split it, or if it has no split. A frontier may hold the roots
-of several trees, which then grow side by side.
-
-Best-first growth (``max_leaf_nodes``) needs no other order: the split of a node depends on its rows alone, so that the
+Best-first growth (``max_leaf_nodes``) needs no other loop: the split of a node depends on its rows alone, so that the
 best-first tree is the level-wise tree cut back to the splits that come first in best-first order. Nodes that can no
 longer be among them are not split any further.
 
@@ -113,12 +116,15 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
     builder = TreeBuilder(n_values, frontier.target)
     level = builder.add_roots(frontier)
     while True:
+        # Where the stopping criterion is fulfilled, Split(R, T) returns R: the node stays a leaf.
         level = _keep_open_nodes(level, limits, builder.depth)
         if level.number.size == 0:
             break
         frontier = _gather_rows(frontier, level)
+        # For each R, of all features and thresholds those of largest gain.
         splits = _choose_splits(frontier, level, limits)
         splits = _drop_weak_splits(splits, frontier, level, limits, builder.root_weight)
+        # T becomes T_1, T_2, and with nominal features as many parts as there are branches.
         partition = partition_rows(frontier, splits)
         builder.add_splits(level, splits, partition)
         if np.isfinite(limits.max_leaf_nodes):
@@ -126,6 +132,7 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
             partition = partition.keep_splits(is_made[level.number], frontier.node_of_position)
         if not partition.n_branches.any():
             break
+        # R becomes R_1, R_2: the next turn calls Split for each of them.
         rows = _group_rows_by_child(frontier, partition)
         level = builder.add_nodes(level, partition, rows)
     return builder.finish_trees(limits.max_leaf_nodes)
@@ -171,6 +178,7 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
     draws = _draw_numbers(level, limits, d)
     splits = Splits.none(m)
     pending = np.arange(m)
+    # Without a split on the features of the lowest numbers, a node looks at those of the next.
     for n_tried in range(0, d, limits.max_features):
         part = frontier if pending.size == m else frontier.select_nodes(pending)
         features = draw_features(draws[pending], n_tried, limits.max_features)
@@ -188,6 +196,7 @@ def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
     n_nodes = np.bincount(level.tree, minlength=len(limits.generators)).tolist()
     of_trees = zip(limits.generators, n_nodes, strict=True)
     draws = np.empty((level.tree.size, d), dtype=np.float32)
+    # A tree draws the same numbers whichever trees grow beside it.
     draws[by_tree] = np.concatenate([generator.random((m, d), np.float32) for generator, m in of_trees])
     return draws
 
@@ -246,6 +255,8 @@ def _derive_branch_limits(frontier: Frontier, limits: GrowthLimits) -> BranchLim
 
 def _group_rows_by_child(frontier: Frontier, partition: Partition) -> np.ndarray:
     """Return the rows of all children, by branch and within a branch by parent: shape (n,)."""
-    widest = int(partition.n_branches.max())
-    rows = group_by_branch(frontier.order[:1], partition.branch[None, :], widest)[0]
+    max_branches = int(partition.n_branches.max())
+    by_node = frontier.order[:1]  # (1, n)
+    branch = partition.branch[None, :]  # (1, n)
+    rows = group_by_branch(by_node, branch, max_branches)[0]
     return rows.astype(np.intp, copy=False)

@@ -1,1 +1,1 @@
-"""Cutting a grown tree back."""
+"""Pruning grown trees: reduced-error, cost-complexity and pessimistic pruning, and the trees nested in one tree."""
