@@ -17,6 +17,19 @@ ROOT = Path(__file__).parents[1]
 LEARNERS = sorted((ROOT / "learners").rglob("*.py"))
 PIPELINE = sorted((ROOT / "pipeline").rglob("*.py"))
 STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring")
+LAYERS = (
+    {"errors"},
+    {"config", "identity", "stages"},
+    {"experiment"},
+    {"preflight", "report"},
+    {"figures", "tracking"},
+    {"description"},
+    {"job"},
+    {"sweep"},
+    {"launcher", "study"},
+    {"cli"},
+)
+"""The rooms of the pipeline, the lowest first: a room imports only from the layers below its own."""
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
 ONE_DOOR = {
     "mlflow": {"tracking"},
@@ -106,6 +119,15 @@ def test_stages_do_not_import_one_another(file: Path) -> None:
     assert not [name for name in imports(file) if name.startswith((*stages, *above))]
 
 
+@named([file for file in PIPELINE if room(file) != "__init__"])
+def test_the_rooms_of_the_pipeline_import_downwards_alone(file: Path) -> None:
+    (layer,) = (number for number, rooms in enumerate(LAYERS) if room(file) in rooms)
+    below = {name for rooms in LAYERS[:layer] for name in rooms}
+    parts = [name.split(".") for name in imports(file)]
+    imported = {names[2] for names in parts if names[:2] == ["bakeoff", "pipeline"] and len(names) > 2}
+    assert imported <= below | {room(file)}
+
+
 @named(PIPELINE)
 def test_the_pipeline_knows_no_learner_by_name(file: Path) -> None:
     known = {name for name in imports(file) if name.startswith("bakeoff.learners")}
@@ -119,9 +141,9 @@ def test_the_tree_engine_has_one_door(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "folder", [path.parent for path in LEARNERS if path.name == "__init__.py"], ids=lambda path: path.name
+    "folder", [path.parent for path in (*LEARNERS, *PIPELINE) if path.name == "__init__.py"], ids=lambda path: path.name
 )
-def test_no_folder_of_learners_holds_a_circle(folder: Path) -> None:
+def test_no_folder_holds_a_circle(folder: Path) -> None:
     TopologicalSorter(imports_between_children(folder)).prepare()  # raises CycleError
 
 
@@ -140,7 +162,7 @@ def test_the_definitions_stand_apart() -> None:
 
 
 def imports_between_children(folder: Path) -> dict[str, set[str]]:
-    """Return, for each module or folder in a folder of learners, the others in the same folder that it imports."""
+    """Return, for each module or folder in a folder, the others in the same folder that it imports."""
     children = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     package = f"bakeoff.{folder.relative_to(ROOT).as_posix().replace('/', '.')}."
     found: dict[str, set[str]] = {}

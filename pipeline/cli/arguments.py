@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
+MULTIRUN_FLAGS = ("-m", "--multirun")
+
 
 def parse_arguments(
     verb: str, words: Sequence[str], positions: Sequence[str], keys: Sequence[str]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.run import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import discard_output_folder, read_invocation
 from bakeoff.pipeline.config.settle import resolve_config, settle_config

@@ -10,28 +10,19 @@ command was ended by Ctrl-C or SIGTERM.
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import bakeoff
+from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 from bakeoff.pipeline.errors import UserError
 
 EXIT_REFUSED = 2
 EXIT_SIGNAL_BASE = 128
 GC_THRESHOLD_OBJECTS = 500_000
-
-VERBS: Mapping[str, str] = {
-    "list": "list_options",
-    "plan": "plan_sweep",
-    "predict": "predict_file",
-    "rerun": "rerun_failed_jobs",
-    "ui": "serve_ui",
-}
-"""Each verb is a module of this package; its function takes the words after the verb and returns the exit code."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -75,13 +66,6 @@ def run_words(words: Sequence[str]) -> int:
         return EXIT_SIGNAL_BASE + signal.SIGTERM
     except KeyboardInterrupt:
         return EXIT_SIGNAL_BASE + signal.SIGINT
-
-
-def load_verb(verb: str) -> Callable[[Sequence[str]], int]:
-    """Import the module of a verb and return its function."""
-    module = importlib.import_module(f"bakeoff.pipeline.cli.{verb}")
-    function: Callable[[Sequence[str]], int] = getattr(module, VERBS[verb])
-    return function
 
 
 def _raise_terminated(number: int, frame: Any) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.run import MULTIRUN_FLAGS, run_experiments
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.run import run_experiments
 
 
 def plan_sweep(words: Sequence[str]) -> int:

@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from bakeoff.pipeline.cli.main import VERBS
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.verbs import VERBS
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
-MULTIRUN_FLAGS = ("-m", "--multirun")
 MODES: Mapping[str, Sequence[str]] = {"hydra.mode=MULTIRUN": ["--multirun"], "hydra.mode=RUN": []}
 """Hydra's overrides that ask for a sweep or for a single run, and the flags that replace them."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

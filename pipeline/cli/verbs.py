@@ -1,0 +1,22 @@
+"""The table of verbs: the words that may come first on the command line."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+
+VERBS: Mapping[str, str] = {
+    "list": "list_options",
+    "plan": "plan_sweep",
+    "predict": "predict_file",
+    "rerun": "rerun_failed_jobs",
+    "ui": "serve_ui",
+}
+"""Each verb is a module of this package; its function takes the words after the verb and returns the exit code."""
+
+
+def load_verb(verb: str) -> Callable[[Sequence[str]], int]:
+    """Import the module of a verb and return its function."""
+    module = importlib.import_module(f"bakeoff.pipeline.cli.{verb}")
+    function: Callable[[Sequence[str]], int] = getattr(module, VERBS[verb])
+    return function
