@@ -1,7 +1,7 @@
-"""Several classes from machines that know two.
+"""Several classes from classifiers of two classes, one against the rest.
 
-A machine that separates two classes, labelled +1 and -1, serves c classes through c problems: each class against the
-rest, and the largest score wins.  Two classes need one problem, with the second class at +1.
+A classifier of two classes, labelled +1 and -1, serves c classes through c problems: each class against the rest, and
+the class of the largest score is predicted. Two classes need one problem, with the second class at +1.
 
 Reference: R. Rifkin and A. Klautau, "In defense of one-vs-all classification", JMLR 5, 2004.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def one_against_rest(codes: np.ndarray, c: int) -> np.ndarray:
+def label_one_against_rest(codes: np.ndarray, c: int) -> np.ndarray:
     """Label the rows of each two-class problem.
 
     Parameters
@@ -24,12 +24,12 @@ def one_against_rest(codes: np.ndarray, c: int) -> np.ndarray:
     Returns
     -------
     ndarray of shape (k, n)
-        +1.0 where the row is of the problem's class, else -1.0; k is c, or 1 (class 1 against class 0) if c is 2.
+        +1.0 for rows of the class of the problem, else -1.0; k is c, or 1 (class 1 against class 0) if c is 2.
 
     Examples
     --------
-    >>> one_against_rest(np.array([0, 1, 1]), 2)
+    >>> label_one_against_rest(np.array([0, 1, 1]), 2)
     array([[-1.,  1.,  1.]])
     """
-    positive = np.arange(c)[:, None] if c > 2 else np.array([[1]])
-    return np.where(codes == positive, 1.0, -1.0)
+    positive_class = np.arange(c)[:, None] if c > 2 else np.array([[1]])  # (k, 1)
+    return np.where(codes == positive_class, 1.0, -1.0)

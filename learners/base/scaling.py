@@ -1,44 +1,58 @@
-"""Columns brought to a common centre and size, so that a solver need not care about their units.
+"""Columns brought to a common centre and size, so that a solver does not depend on their units.
 
-With an intercept, the origin is free: centring changes b and nothing else.  The size of a column is free as well: its
-weight changes by the inverse, and a penalty on the weight is carried along.  Cost: O(n d).
+With an intercept the origin is free: centring changes b and nothing else. The size of a column is free as well: its
+weight changes by the inverse, and a penalty on the weight changes with it. Cost: O(n d).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-TILE = 1 << 15
-"""Cells squared at a time: 256 KiB."""
+TILE_CELLS = 1 << 15
+"""Cells that are squared together: 256 KiB, which stay in the cache."""
+
+MIN_SAFE_SQUARES = 1e-200
+MAX_SAFE_SQUARES = 1e200
+"""Sums of squares between these bounds neither vanish nor overflow in what follows."""
+
+N_SAMPLED_ROWS = 64
+MAX_SHIFT_DEVIATIONS = 1e-3
+MAX_PENALTY_ROOT = 1e300
 
 
 def column_units(X: np.ndarray) -> np.ndarray:
-    """Return a power of two for each column, of shape (d,), in which its squares neither overflow nor vanish.
+    """Choose a power of two for each column, of shape (d,), in which its squares neither overflow nor vanish.
 
-    It is 1 for columns of ordinary size, and dividing by it is exact.
+    It is 1 for columns of ordinary size, and division by it is exact.
     """
+    d = X.shape[1]
     with np.errstate(over="ignore", under="ignore"):
-        cells, some = X.ravel(order="K"), X[:64]
-        # Mostly the sum over all columns and a few rows of each tell as much, in a fifth of the time.
-        if cells @ cells < 1e200 and np.all(np.einsum("ij,ij->j", some, some) > 1e-200):
-            return np.ones(X.shape[1])
-        squares = np.einsum("ij,ij->j", X, X)
-    if np.all((squares > 1e-200) & (squares < 1e200)):
-        return np.ones(X.shape[1])
-    peak = np.abs(X).max(axis=0)
-    return np.where(peak > 0, np.ldexp(1.0, np.frexp(peak)[1] - 1), 1.0)
+        # The sum over all columns and a few rows of each mostly suffice, in a fifth of the time.
+        cells = X.ravel(order="K")
+        some_rows = X[:N_SAMPLED_ROWS]
+        if cells @ cells < MAX_SAFE_SQUARES:
+            sampled_squares = np.einsum("ij,ij->j", some_rows, some_rows)  # (d,)
+            if np.all(sampled_squares > MIN_SAFE_SQUARES):
+                return np.ones(d)
+        squares = np.einsum("ij,ij->j", X, X)  # (d,)
+    if np.all((squares > MIN_SAFE_SQUARES) & (squares < MAX_SAFE_SQUARES)):
+        return np.ones(d)
+    peak = np.abs(X).max(axis=0)  # (d,)
+    _, exponent = np.frexp(peak)
+    return np.where(peak > 0, np.ldexp(1.0, exponent - 1), 1.0)
 
 
-def steady(mean: np.ndarray, variance: np.ndarray, part: float = 1e-9) -> np.ndarray:
-    """Return which columns, (d,), deviate by less than this part of their mean (d,): less that, they are rounding.
+def find_steady_columns(mean: np.ndarray, variance: np.ndarray, max_deviation: float = 1e-9) -> np.ndarray:
+    """Find the columns, (d,), whose deviation is less than ``max_deviation`` of their mean (d,).
 
-    They are to be centred anew from the first row's values, whereby a constant column becomes exactly zero.
+    Centring by the mean would leave rounding errors of these. They are centred by the values of the first row instead,
+    with which a constant column becomes exactly zero.
     """
-    return np.sqrt(variance) < part * np.abs(mean)
+    return np.sqrt(variance) < max_deviation * np.abs(mean)
 
 
 class Table:
-    """A table T of shape (n, D) as it is.
+    """Final: a table T of shape (n, D), with the interface of `Standardized`.
 
     Parameters
     ----------
@@ -46,26 +60,27 @@ class Table:
     """
 
     def __init__(self, table: np.ndarray) -> None:
-        self.shape, self._table = table.shape, table
+        self.shape = table.shape
+        self._table = table
 
     def __getitem__(self, rows: slice) -> np.ndarray:
         """Return some of the rows, of shape (rows, D)."""
         return self._table[rows]
 
-    def scores(self, theta: np.ndarray, rows: slice) -> np.ndarray:
+    def compute_scores(self, theta: np.ndarray, rows: slice) -> np.ndarray:
         """Return θTᵀ, of shape (K, rows), for some of the rows."""
         return theta @ self._table[rows].T
 
-    def pull(self, residual: np.ndarray, rows: slice) -> np.ndarray:
-        """Return rT, of shape (K, D), for some of the rows, r being of shape (K, rows)."""
+    def multiply_residual(self, residual: np.ndarray, rows: slice) -> np.ndarray:
+        """Return rT, of shape (K, D), for some of the rows, where r has shape (K, rows)."""
         return residual @ self._table[rows]
 
 
 class Standardized:
-    """A table whose columns have mean 0 and about unit deviation, which is never made as a whole, and the way back.
+    """Final: a table whose columns have mean 0 and about unit deviation, computed from the given columns when needed.
 
-    Scores and their derivatives come from the columns as given, and weights that make up for it: a shift of a thousand
-    deviations costs three digits of sixteen, and before a greater one the columns are moved.
+    Scores and their derivatives are computed from the columns as given, with weights that compensate for it. A mean of
+    a thousand deviations costs three digits of sixteen; columns with a larger one are moved first.
 
     Parameters
     ----------
@@ -73,84 +88,93 @@ class Standardized:
     share : ndarray of shape (n,)
         Row weights that sum to 1.
     penalty : float
-        λ in ½λ‖w‖², w being weights of the columns as given.
+        λ in ½λ‖w‖², where w are weights of the columns as given.
     fit_intercept : bool
-        Whether the table gets a last column of ones; otherwise the columns keep their origin.
+        Whether the table has a last column of ones; otherwise the columns keep their origin.
 
     Attributes
     ----------
     shape : tuple of int
-        (n, D): D is d + 1 with an intercept, else d.
+        (n, D), where D is d + 1 with an intercept, else d.
     penalty : ndarray of shape (D,)
-        λ for the weights of the table's columns; 0 for the intercept.
+        λ for the weights of the columns of the table; 0 for the intercept.
     """
 
     def __init__(self, X: np.ndarray, share: np.ndarray, penalty: float, *, fit_intercept: bool) -> None:
         n, d = X.shape
-        self.shape = n, d + fit_intercept
-        unit = column_units(X)
+        self.shape = (n, d + fit_intercept)
+        unit = column_units(X)  # (d,)
         self._X = X if np.all(unit == 1) else X / unit
         self._shift = share @ self._X if fit_intercept else np.zeros(d)
-        mean, variance = self._shift, self._variance(share)
-        still = steady(mean, variance, 1e-3)
-        if still.any():
-            origin = np.where(still, self._X[0], 0.0)
+        mean = self._shift
+        variance = self._compute_variance(share)  # (d,)
+        is_steady = find_steady_columns(mean, variance, MAX_SHIFT_DEVIATIONS)
+        if is_steady.any():
+            origin = np.where(is_steady, self._X[0], 0.0)
             self._X = self._X - origin
             self._shift = share @ self._X
-            mean, variance = origin + self._shift, self._variance(share)
-        # A column that varies less than the penalty lets its weight count is sized by the penalty: both stay in reach.
+            mean = origin + self._shift
+            variance = self._compute_variance(share)
+        # Where the penalty holds a weight back more than the rows of its column do, the penalty gives the size, so that
+        # neither the column nor its penalty becomes too small to count.
         with np.errstate(over="ignore"):
-            firmness = np.minimum(np.sqrt(penalty) / unit, 1e300)  # (d,)
-        scale = np.hypot(np.sqrt(variance), firmness)  # (d,)
+            penalty_root = np.minimum(np.sqrt(penalty) / unit, MAX_PENALTY_ROOT)  # (d,)
+        scale = np.hypot(np.sqrt(variance), penalty_root)  # (d,)
         scale[scale == 0] = 1.0  # a constant column, whose weight stays 0
         self._scale = scale
         self.penalty = np.zeros(self.shape[1])
-        self.penalty[:d] = (firmness / scale) ** 2
-        self._center, self._unit = mean / scale, unit * scale
+        self.penalty[:d] = (penalty_root / scale) ** 2
+        self._center = mean / scale
+        self._unit = unit * scale
 
     def __getitem__(self, rows: slice) -> np.ndarray:
         """Return some rows of the table, a new array of shape (rows, D)."""
         X = self._X[rows]
-        table = np.empty((len(X), self.shape[1]))
-        columns = table[:, : X.shape[1]]
+        n_rows, d = X.shape
+        table = np.empty((n_rows, self.shape[1]))
+        columns = table[:, :d]
         np.subtract(X, self._shift, out=columns)
         columns /= self._scale
-        table[:, X.shape[1] :] = 1.0
+        table[:, d:] = 1.0
         return table
 
-    def scores(self, theta: np.ndarray, rows: slice) -> np.ndarray:
+    def compute_scores(self, theta: np.ndarray, rows: slice) -> np.ndarray:
         """Return θTᵀ, of shape (K, rows), for some of the rows of the table T."""
         d = len(self._scale)
-        coef = theta[:, :d] / self._scale
-        level = theta[:, d:].sum(axis=1) - coef @ self._shift  # without an intercept an empty sum
-        return coef @ self._X[rows].T + level[:, None]
+        coef = theta[:, :d] / self._scale  # (K, d)
+        intercept = theta[:, d:].sum(axis=1)  # (K,), zeros if there is no intercept
+        offset = intercept - coef @ self._shift
+        return coef @ self._X[rows].T + offset[:, None]
 
-    def pull(self, residual: np.ndarray, rows: slice) -> np.ndarray:
-        """Return rT, of shape (K, D), for some of the rows of the table T, r being of shape (K, rows)."""
-        total, d = residual.sum(axis=1)[:, None], len(self._scale)
-        pull = np.repeat(total, self.shape[1], axis=1)
-        pull[:, :d] = (residual @ self._X[rows] - total * self._shift) / self._scale
-        return pull
+    def multiply_residual(self, residual: np.ndarray, rows: slice) -> np.ndarray:
+        """Return rT, of shape (K, D), for some of the rows of the table T, where r has shape (K, rows)."""
+        d = len(self._scale)
+        total = residual.sum(axis=1)[:, None]  # (K, 1)
+        product = np.repeat(total, self.shape[1], axis=1)  # (K, D)
+        product[:, :d] = (residual @ self._X[rows] - total * self._shift) / self._scale
+        return product
 
-    def _variance(self, share: np.ndarray) -> np.ndarray:
+    def _compute_variance(self, share: np.ndarray) -> np.ndarray:
         """Return the weighted mean square of each column less its shift, of shape (d,)."""
         variance = np.zeros_like(self._shift)
-        step = max(1, TILE // len(variance))
-        for start in range(0, len(share), step):  # so few rows that they are still in the cache when they are squared
+        step = max(1, TILE_CELLS // len(variance))
+        for start in range(0, len(share), step):
             rows = slice(start, start + step)
-            gap = self._X[rows] - self._shift
-            variance += share[rows] @ np.square(gap, out=gap)
+            deviation = self._X[rows] - self._shift  # (step, d)
+            variance += share[rows] @ np.square(deviation, out=deviation)
         return variance
 
-    def original(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def to_original(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (k, d) and intercepts (k,) for the columns as given, from θ of shape (k, D)."""
         d = len(self._unit)
-        coef, intercept = theta[:, :d], theta[:, d:].sum(axis=1)  # without an intercept an empty sum
+        coef = theta[:, :d]
+        intercept = theta[:, d:].sum(axis=1)  # zeros if there is no intercept
         with np.errstate(over="ignore", under="ignore"):
             return coef / self._unit, intercept - coef @ self._center
 
-    def standardized(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    def to_standardized(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Return θ, of shape (k, D), from weights (k, d) and intercepts (k,) for the columns as given."""
         theta = coef * self._unit
-        level = intercept + theta @ self._center
-        return np.column_stack([theta, level]) if self.shape[1] > theta.shape[1] else theta
+        if self.shape[1] == theta.shape[1]:
+            return theta
+        return np.column_stack([theta, intercept + theta @ self._center])

@@ -16,7 +16,7 @@ from sklearn.utils import Bunch, Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner, with_input_tags
-from bakeoff.learners.base.paths import checked_values
+from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.trees import (
     TREE_CONSTRAINTS,
     Criterion,
@@ -115,7 +115,7 @@ class TreeLearner(Learner):
         ValueError
             Another parameter, or a value that is not allowed.
         """
-        values = checked_values(self, parameter, values)
+        values = check_path_values(self, parameter, values)
         limits_growth = parameter == "max_leaf_nodes" or (parameter == "max_depth" and self.max_leaf_nodes is not None)
         if limits_growth and self.max_features is not None:
             # Which features a node draws depends on the nodes beside it, so that each value needs its own growth.

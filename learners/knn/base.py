@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner
-from bakeoff.learners.base.paths import checked_values
+from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.knn.graph import build_graph, drop_self_neighbors
 from bakeoff.learners.knn.metric.coordinates import copy_transposed, has_missing
 from bakeoff.learners.knn.metric.fit_metric import fit_metric
@@ -143,7 +143,7 @@ class KNeighborsBase(Learner):
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit once for many numbers of neighbours, which share one search (see `bakeoff.learners.base.paths`)."""
-        values = checked_values(self, parameter, values)
+        values = check_path_values(self, parameter, values)
         # The neighbours for the largest number contain those for all others.
         largest = clone(self).set_params(n_neighbors=max(values))
         largest.fit(X, y, sample_weight)

@@ -1,7 +1,7 @@
-"""What linear models share: scores X·w + b, and the class whose score is largest.
+"""What linear models share: the scores X·w + b, and the class of the largest score.
 
-With c > 2 classes every class has its row of weights.  With two there is one row, the score of the second class
-against the first: positive means the second.  Cost: O(m d c) for m query rows.
+With c > 2 classes every class has a row of weights. With two classes there is one row, the score of the second class
+against the first: a positive score means the second class. Cost: O(m d c) for m query rows.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 
 from bakeoff.learners.base.estimator import Classifier
 
-TILE = 64
+TILE_ROWS = 64
 
 
 def linear_scores(X: np.ndarray, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    """Return ``X @ coef.T + intercept`` such that a row's scores do not depend on the other rows, to the last bit.
+    """Return ``X @ coef.T + intercept``, where the scores of a row do not depend on the other rows, to the last bit.
 
-    BLAS adds in an order that depends on the number of rows.  In tiles of always `TILE` rows, the last one filled up
-    with zeros, the order is one and the same.
+    BLAS adds in an order that depends on the number of rows. In tiles of exactly `TILE_ROWS` rows, the last one padded
+    with zeros, the order is always the same.
 
     Parameters
     ----------
@@ -36,16 +36,20 @@ def linear_scores(X: np.ndarray, coef: np.ndarray, intercept: np.ndarray) -> np.
     ValueError
         A score is too large for a float.
     """
-    (m, d), k = X.shape, coef.shape[0]
-    X, weights = np.ascontiguousarray(X), np.ascontiguousarray(coef.T)
-    whole = m - m % TILE
+    m, d = X.shape
+    k = len(coef)
+    X = np.ascontiguousarray(X)
+    weights = np.ascontiguousarray(coef.T)  # (d, k)
     scores = np.empty((m, k))
+    n_tiled = m - m % TILE_ROWS
+    n_rest = m - n_tiled
     with np.errstate(over="ignore", invalid="ignore"):
-        np.matmul(X[:whole].reshape(-1, TILE, d), weights, out=scores[:whole].reshape(-1, TILE, k))
-        if whole < m:
-            tile = np.zeros((TILE, d))
-            tile[: m - whole] = X[whole:]
-            scores[whole:] = (tile @ weights)[: m - whole]
+        tiles = X[:n_tiled].reshape(-1, TILE_ROWS, d)
+        np.matmul(tiles, weights, out=scores[:n_tiled].reshape(-1, TILE_ROWS, k))
+        if n_rest:
+            padded = np.zeros((TILE_ROWS, d))
+            padded[:n_rest] = X[n_tiled:]
+            scores[n_tiled:] = (padded @ weights)[:n_rest]
         scores += intercept
     if not np.isfinite(scores).all():
         raise ValueError("the scores of a row outgrow floats: its cells are too large for the weights; rescale X.")
@@ -53,7 +57,7 @@ def linear_scores(X: np.ndarray, coef: np.ndarray, intercept: np.ndarray) -> np.
 
 
 class LinearClassifier(Classifier):
-    """Abstract: a classifier whose ``fit`` leaves one row of weights per score.
+    """Abstract: a classifier whose ``fit`` sets one row of weights per score.
 
     Attributes
     ----------
@@ -68,9 +72,10 @@ class LinearClassifier(Classifier):
     def _check_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         X, codes, weight = super()._check_fit(X, y, sample_weight)
         if len(self.classes_) < 2:
+            only_class = self.classes_.tolist()[0]
             raise ValueError(
-                f"{type(self).__name__} tells classes apart, but all rows are of one class, "
-                f"{self.classes_.tolist()[0]!r}: give rows of a second one, or take MajorityClassifier."
+                f"{type(self).__name__} needs rows of at least two classes, but all rows are of one class, "
+                f"{only_class!r}: give rows of a second one, or use MajorityClassifier."
             )
         return X, codes, weight
 
@@ -89,9 +94,12 @@ class LinearClassifier(Classifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
+        """Return a score for every class, of shape (m, c)."""
         scores = linear_scores(X, self.coef_, self.intercept_)
-        missing = len(self.classes_) - scores.shape[1]  # of two classes the first is the reference, at score 0
-        return np.pad(scores, ((0, 0), (missing, 0))) if missing else scores
+        if scores.shape[1] == len(self.classes_):
+            return scores
+        # Of two classes the first one is the reference, with score 0.
+        return np.pad(scores, ((0, 0), (1, 0)))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of the largest score (ties: the smallest class).

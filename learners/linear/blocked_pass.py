@@ -1,15 +1,16 @@
-"""The perceptron's walk past the rows of one two-class problem, a block of rows to a matrix product.
+"""`definitions.perceptron`, a block of rows at a time: one matrix product serves the margins of a whole block.
 
-Before a block the margins of all its rows cost one product.  A mistake at row i turns the plane by η times the row, and
-changes the margins ahead by η G_i, the products of that row with the later ones of its block (its line of the block's
-Gram matrix G).  Both stand side by side, so that one addition makes both changes; and the line is kept for the next
-pass, since after a few passes it is mostly the same rows that are mistaken.  A row's margin is left as it was when the
-row was met: in the end the margins that are not positive tell the mistakes and the loss.  Rows are met in their order
-and none is skipped, as in the loop of the lecture.
+The lecture's loop computes the margin of each row when its turn comes. Here the margins of all rows of a block are one
+product, and a mistake at row i corrects the margins that follow: the plane changes by η times the row, so the margins
+ahead change by η G_i, the products of that row with the later rows of its block (a row of the block's Gram matrix G).
+Both updates stand side by side in one vector, so that one addition makes them. The vector is kept for the next pass,
+because after a few passes the mistakes are mostly at the same rows. The margin of a row stays as it was when its turn
+came: after the pass, the margins that are not positive tell the mistakes and the loss. Rows are processed in order and
+none is skipped, so that the result is that of the lecture's loop.
 
-With one or two columns and many mistakes that loop itself, in Python's own numbers, is the fastest: see `Few`.
+For one or two columns and many mistakes, the lecture's loop in Python's own numbers is the fastest: see `ScalarLoop`.
 
-Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) where it is a row's first.
+Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) for the first mistake at a row.
 """
 
 from __future__ import annotations
@@ -18,36 +19,36 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-BLOCK = 256
-"""Rows of a block: so many that a mistake's additions cost no more than Python's call of them."""
+BLOCK_ROWS = 256
+"""Rows of a block: with this many, the addition for a mistake costs no more than calling it."""
 
-THICK = 24
-"""Where more than one row in so many is mistaken, Python finds the next one before NumPy would."""
+ROWS_PER_MISTAKE_FOR_SCAN = 24
+"""Where mistakes are more frequent than one in this many rows, a Python loop finds the next one faster than NumPy."""
 
-MOST_KEPT = 2**20
-"""Products kept at most: 8 MiB."""
-
-
-class Stand(NamedTuple):
-    """Where a walk stands after some passes: its plane (d + 1,), the loss of each pass, and whether it has ended."""
-
-    plane: np.ndarray
-    losses: list[float]
-    ended: bool
+MAX_KEPT_PRODUCTS = 2**20
+"""Elements of Gram matrices that are kept: 8 MiB."""
 
 
-class Stretch(Protocol):
-    """Abstract: consecutive rows of a walk."""
+class Snapshot(NamedTuple):
+    """The state of training after some passes."""
 
-    def meet(self) -> None:
-        """Turn the plane by each row met on its wrong side; leave for each of these the margin it then had."""
+    plane: np.ndarray  # (d + 1,)
+    losses: list[float]  # one for each pass
+    ended: bool  # whether more passes would change nothing, or too little
 
 
-class Walk:
-    """The plane of one problem, and what it leaves behind on its way.
+class RowProcessor(Protocol):
+    """Abstract: processes consecutive rows in order."""
 
-    Rows bear the sign of their label and a column ±1 for the intercept: row i is y_i (x_i, 1), the plane is (ω, b),
-    their product is the margin y_i (ω·x_i + b), and a mistake adds η times the row to the plane.
+    def process(self) -> None:
+        """Update the plane at each misclassified row; store the margin of these rows when their turn came."""
+
+
+class BlockedPass:
+    """The plane of one two-class problem, and the passes that train it.
+
+    The rows are multiplied by their label and have a column ±1 for the intercept: row i is y_i (x_i, 1), the plane is
+    (ω, b), their product is the margin y_i (ω·x_i + b), and a mistake adds η times the row to the plane.
 
     Parameters
     ----------
@@ -55,139 +56,190 @@ class Walk:
     rates : ndarray of shape (n,)
         η of each row.
     plane : ndarray of shape (d + 1,)
-        The start.
+        The initial plane.
     averaged : bool
-        Whether to keep the mean of the plane.
+        Whether the result is the mean of the plane over all rows processed.
+
+    Attributes
+    ----------
+    losses : list of float
+        -Σ margin over the mistakes of each pass.
+    n_mistakes : int
+        Of the last pass; before the first one, n.
     """
 
     def __init__(self, rows: np.ndarray, rates: np.ndarray, plane: np.ndarray, *, averaged: bool) -> None:
         self.losses: list[float] = []
-        self.mistakes = len(rows)  # of the last pass; before the first many are to be expected
-        self._rows, self._rates = rows, rates
-        self._cuts: dict[bool, list[Stretch]] = {}
-        self._state = np.append(np.zeros(BLOCK), plane)  # margins of a block, then the plane
-        self._plane = self._state[BLOCK:]  # (d + 1,)
-        self._margins = np.empty(len(rows))  # when the rows were met; where there was no mistake, anything above 0
+        self.n_mistakes = len(rows)
+        self._rows = rows
+        self._rates = rates
+        self._processors: dict[bool, list[RowProcessor]] = {}
+        self._state = np.append(np.zeros(BLOCK_ROWS), plane)  # margins of one block, then the plane
+        self._plane = self._state[BLOCK_ROWS:]  # (d + 1,), a view
+        self._margins = np.empty(len(rows))  # (n,), positive where there was no mistake
         self._averaged = averaged
-        self._trail = np.zeros_like(plane)  # each step times the number of rows met before it
-        self._least = np.inf  # loss of a pass
-        self._idle = 0
+        self._weighted_updates = np.zeros_like(plane)  # (d + 1,), each update times the number of rows before it
+        self._best_loss = np.inf
+        self._n_passes_without_progress = 0
 
-    def pass_over(self, order: np.ndarray | None) -> None:
-        """Go once over the rows, in this order (n,) or, without one, as they are."""
-        for stretch in self._stretches(order):
-            stretch.meet()
-        (wrong,) = (self._margins <= 0).nonzero()
+    def run_pass(self, order: np.ndarray | None) -> None:
+        """Process all rows once, in the given order of shape (n,) or, without one, as they are."""
+        for processor in self._choose_processors(order):
+            processor.process()
+        (wrong,) = (self._margins <= 0).nonzero()  # positions in the order
         if self._averaged:
-            mistaken = wrong if order is None else order[wrong]
-            met = len(self.losses) * len(self._rows) + wrong
-            self._trail += (self._rates[mistaken] * met) @ self._rows[mistaken]
-        self.mistakes = wrong.size
+            self._add_to_average(wrong, order)
+        self.n_mistakes = wrong.size
         self.losses.append(-float(self._margins[wrong].sum()))
 
-    def stand(self, *, ended: bool) -> Stand:
-        """Return the last plane, or the mean of the plane over all rows met."""
+    def take_snapshot(self, *, ended: bool) -> Snapshot:
+        """Return the last plane, or the mean of the plane over all rows processed."""
         plane = self._plane.copy()
-        if self._averaged:  # a step taken late has been part of it for few of them
-            plane -= self._trail / (len(self.losses) * len(self._rows))
-        return Stand(plane, self.losses.copy(), ended)
+        if self._averaged:
+            # An update that came late was part of the plane for few rows only: take off its share of the others.
+            n_processed = len(self.losses) * len(self._rows)
+            plane -= self._weighted_updates / n_processed
+        return Snapshot(plane, self.losses.copy(), ended)
 
-    def idle(self, enough: float) -> int:
-        """Return how many passes in a row have not lowered the least loss by enough; to be asked after each pass."""
-        self._idle = self._idle + 1 if self.losses[-1] > self._least - enough else 0
-        self._least = min(self._least, self.losses[-1])
-        return self._idle
+    def count_passes_without_progress(self, tol: float) -> int:
+        """Count the last consecutive passes that did not lower the best loss by more than ``tol``.
 
-    def _stretches(self, order: np.ndarray | None) -> list[Stretch]:
-        """Return the rows in stretches as they are best met after what the last pass was like."""
-        few = self._plane.size <= Few.WIDTH and self.mistakes * THICK > len(self._rows)
+        To be called once after each pass.
+        """
+        if self.losses[-1] > self._best_loss - tol:
+            self._n_passes_without_progress += 1
+        else:
+            self._n_passes_without_progress = 0
+        self._best_loss = min(self._best_loss, self.losses[-1])
+        return self._n_passes_without_progress
+
+    def _add_to_average(self, wrong: np.ndarray, order: np.ndarray | None) -> None:
+        mistaken_rows = wrong if order is None else order[wrong]
+        n_before = len(self.losses) * len(self._rows) + wrong
+        self._weighted_updates += (self._rates[mistaken_rows] * n_before) @ self._rows[mistaken_rows]
+
+    def _choose_processors(self, order: np.ndarray | None) -> list[RowProcessor]:
+        """Return what is fastest after the number of mistakes in the last pass."""
+        has_many_mistakes = self.n_mistakes * ROWS_PER_MISTAKE_FOR_SCAN > len(self._rows)
+        scalar = has_many_mistakes and self._plane.size <= ScalarLoop.MAX_PLANE_SIZE
         if order is not None:
-            return self._cut(self._rows[order], self._rates[order], few)
-        if few not in self._cuts:
-            self._cuts[few] = self._cut(self._rows, self._rates, few)
-        return self._cuts[few]
+            return self._make_processors(self._rows[order], self._rates[order], scalar)
+        if scalar not in self._processors:
+            self._processors[scalar] = self._make_processors(self._rows, self._rates, scalar)
+        return self._processors[scalar]
 
-    def _cut(self, rows: np.ndarray, rates: np.ndarray, few: bool) -> list[Stretch]:
-        if few:
-            return [Few(rows, rates, self._margins, self._plane)]
-        room = MOST_KEPT // len(rows)  # of lines of 256 products, for each of n / 256 blocks
-        spans = [slice(first, first + BLOCK) for first in range(0, len(rows), BLOCK)]
-        return [Block(rows[span], rates[span], self._margins[span], self._state, room) for span in spans]
+    def _make_processors(self, rows: np.ndarray, rates: np.ndarray, scalar: bool) -> list[RowProcessor]:
+        if scalar:
+            return [ScalarLoop(rows, rates, self._margins, self._plane)]
+        # Each of the n / 256 blocks keeps up to this many updates of 256 products.
+        max_kept_updates = MAX_KEPT_PRODUCTS // len(rows)
+        blocks: list[RowProcessor] = []
+        for first in range(0, len(rows), BLOCK_ROWS):
+            span = slice(first, first + BLOCK_ROWS)
+            blocks.append(RowBlock(rows[span], rates[span], self._margins[span], self._state, max_kept_updates))
+        return blocks
 
 
-class Block:
-    """Final: at most 256 rows, and what is kept of G.
+class RowBlock:
+    """Final: at most 256 rows, and the part of their Gram matrix that is kept.
 
     Parameters
     ----------
     rows : ndarray of shape (b, d + 1)
     rates, margins : ndarray of shape (b,)
     state : ndarray of shape (256 + d + 1,)
-        Room for margins, then the plane.
-    room : int
-        How many lines of G may be kept.
+        Space for the margins of a block, then the plane.
+    max_kept_updates : int
+        Rows whose update is kept.
     """
 
-    def __init__(self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, state: np.ndarray, room: int) -> None:
-        self._rows, self._rates, self._margins = rows, rates.tolist(), margins
+    def __init__(
+        self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, state: np.ndarray, max_kept_updates: int
+    ) -> None:
         b = len(rows)
-        self._state = state[BLOCK - b :]
-        self._margin, self._plane = self._state[:b], self._state[b:]
-        # The same numbers for NumPy, and for Python, which reads a single one in a fraction of the time.
-        self._single = self._margin.data
-        self._flags = bytearray(b)
-        self._wrong = np.frombuffer(self._flags, dtype=bool)  # (b,)
-        self._zero = np.zeros(b)
-        self._lines: list[np.ndarray | None] = [None] * b  # what a mistake at row i adds: η (0, G_i, row i)
-        self._room = room
+        self._rows = rows
+        self._rates = rates.tolist()
+        self._margins = margins
+        self._state = state[BLOCK_ROWS - b :]
+        self._margin = self._state[:b]  # (b,), of all rows, for the plane as it is now
+        self._plane = self._state[b:]  # (d + 1,)
+        # The same memory for NumPy and for Python, which reads a single number in a fraction of the time.
+        self._margin_numbers = self._margin.data
+        self._wrong_bytes = bytearray(b)
+        self._wrong = np.frombuffer(self._wrong_bytes, dtype=bool)  # (b,)
+        self._zeros = np.zeros(b)
+        self._updates: list[np.ndarray | None] = [None] * b  # for a mistake at row i: η (0, G_i, row i)
+        self._n_free_updates = max_kept_updates
 
-    def meet(self) -> None:
-        """Turn the plane by each row met on its wrong side; leave each row's margin when it was met."""
-        state, margin, zero, wrong, flags = self._state, self._margin, self._zero, self._wrong, self._flags
-        lines, add, less_equal = self._lines, np.add, np.less_equal
-        np.dot(self._rows, self._plane, out=margin)
-        less_equal(margin, zero, wrong)
-        if flags.count(1) * THICK > len(flags):
-            for i, value in enumerate(self._single):  # as it is when its turn has come
-                if value <= 0.0:
-                    line = lines[i]
-                    if line is None:
-                        self._turn(i)
-                    else:
-                        add(state, line, state)
+    def process(self) -> None:
+        """Update the plane at each misclassified row; store the margin of each row when its turn came."""
+        np.dot(self._rows, self._plane, out=self._margin)
+        np.less_equal(self._margin, self._zeros, self._wrong)
+        n_wrong = self._wrong_bytes.count(1)
+        if n_wrong * ROWS_PER_MISTAKE_FOR_SCAN > len(self._wrong_bytes):
+            self._scan_margins()
         else:
-            i = flags.find(1)
-            while i >= 0:
-                line = lines[i]
-                if line is None:
-                    self._turn(i)
+            self._jump_to_mistakes()
+        self._margins[:] = self._margin
+
+    def _scan_margins(self) -> None:
+        """Look at every margin in turn."""
+        # Attributes in local variables: this loop is where the time of a noisy problem goes.
+        state = self._state
+        updates = self._updates
+        add = np.add
+        for i, margin in enumerate(self._margin_numbers):  # with all corrections up to here
+            if margin <= 0.0:
+                update = updates[i]
+                if update is None:
+                    self._update_plane(i)
                 else:
-                    add(state, line, state)
-                less_equal(margin, zero, wrong)
-                i = flags.find(1, i + 1)
-        self._margins[:] = margin
+                    add(state, update, state)
 
-    def _turn(self, i: int) -> None:
-        """Turn the plane by row i, and the margins ahead with it; keep what both took, if there is room."""
-        row, rate = self._rows[i], self._rates[i]
-        if not self._room:
+    def _jump_to_mistakes(self) -> None:
+        """Search for the next mistake after each update."""
+        state = self._state
+        updates = self._updates
+        add = np.add
+        margin = self._margin
+        zeros = self._zeros
+        wrong = self._wrong
+        wrong_bytes = self._wrong_bytes
+        less_equal = np.less_equal
+        i = wrong_bytes.find(1)
+        while i >= 0:
+            update = updates[i]
+            if update is None:
+                self._update_plane(i)
+            else:
+                add(state, update, state)
+            less_equal(margin, zeros, wrong)
+            i = wrong_bytes.find(1, i + 1)
+
+    def _update_plane(self, i: int) -> None:
+        """Add row i to the plane and correct the margins that follow; keep the update if there is space."""
+        row = self._rows[i]
+        rate = self._rates[i]
+        following_rows = self._rows[i + 1 :]
+        if not self._n_free_updates:
             self._plane += row if rate == 1.0 else rate * row
-            np.dot(self._rows[i + 1 :], self._plane, out=self._margin[i + 1 :])
+            np.dot(following_rows, self._plane, out=self._margin[i + 1 :])
             return
-        self._room -= 1
-        line, b = np.zeros(self._state.size), len(self._rows)
-        np.dot(self._rows[i + 1 :], row, out=line[i + 1 : b])
-        line[b:] = row
+        self._n_free_updates -= 1
+        b = len(self._rows)
+        update = np.zeros(self._state.size)  # (b + d + 1,)
+        np.dot(following_rows, row, out=update[i + 1 : b])
+        update[b:] = row
         if rate != 1.0:
-            line *= rate
-        self._lines[i] = line
-        self._state += line
+            update *= rate
+        self._updates[i] = update
+        self._state += update
 
 
-class Few:
-    """Final: rows of at most two columns, all of them, one after the other in Python's own numbers.
+class ScalarLoop:
+    """Final: all rows of a problem with at most two columns, one after the other in Python's own numbers.
 
-    A product of three terms takes Python less time than NumPy takes to be called.
+    A product of three terms takes Python less time than a call of NumPy.
 
     Parameters
     ----------
@@ -196,23 +248,26 @@ class Few:
     plane : ndarray of shape (d + 1,)
     """
 
-    WIDTH = 3
+    MAX_PLANE_SIZE = 3
 
     def __init__(self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, plane: np.ndarray) -> None:
-        self._margins, self._plane = margins, plane
-        columns = [np.zeros(len(rows)), *rows.T, rates][-self.WIDTH - 1 :]  # zeros for the other column of two
-        self._rows = list(zip(range(len(rows)), *(column.tolist() for column in columns), strict=True))
+        self._margins = margins
+        self._plane = plane
+        # With one column of features, a column of zeros takes the place of the first of two.
+        columns = [np.zeros(len(rows)), *rows.T, rates][-self.MAX_PLANE_SIZE - 1 :]
+        numbers = (column.tolist() for column in columns)
+        self._rows = list(zip(range(len(rows)), *numbers, strict=True))
 
-    def meet(self) -> None:
-        """Turn the plane by each row met on its wrong side; leave for each of these the margin it then had."""
-        u, v, b = [0.0, *self._plane.tolist()][-self.WIDTH :]
-        single = self._margins.data
+    def process(self) -> None:
+        """Update the plane at each misclassified row; store the margin of these rows when their turn came."""
+        w1, w2, b = [0.0, *self._plane.tolist()][-self.MAX_PLANE_SIZE :]
+        margins = self._margins.data
         self._margins[:] = 1.0
-        for i, x, z, one, rate in self._rows:
-            margin = u * x + v * z + b * one
+        for i, x1, x2, one, rate in self._rows:
+            margin = w1 * x1 + w2 * x2 + b * one
             if margin <= 0.0:
-                u += rate * x
-                v += rate * z
+                w1 += rate * x1
+                w2 += rate * x2
                 b += rate * one
-                single[i] = margin
-        self._plane[:] = [u, v, b][-self._plane.size :]
+                margins[i] = margin
+        self._plane[:] = [w1, w2, b][-self._plane.size :]

@@ -1,8 +1,8 @@
-"""Rows about their means, for least squares: what a fit needs of them, whatever the penalty.
+"""Centred rows for least squares: all that a fit needs of them, whatever the penalty.
 
-With an intercept, least squares on the rows is least squares on the rows less their means.  All that the normal
-equations need of the n rows are the d² products XᵀX and the d products Xᵀy, so rows are centred and weighted a few at
-a time, multiplied while they are in the cache, and forgotten: no second table is kept.
+With an intercept, least squares on the rows is least squares on the rows less their means. The normal equations need
+only the d² products XᵀX and the d products Xᵀy, so a few rows at a time are centred, weighted and multiplied while they
+are in the cache, and no second table is kept.
 
 Cost: O(n d²) time, O(d²) memory beside the table.
 """
@@ -13,15 +13,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bakeoff.learners.base.scaling import column_units, steady
-from bakeoff.learners.linear.least_squares import by_normal_equations, by_singular_values, least_squares
+from bakeoff.learners.base.scaling import column_units, find_steady_columns
+from bakeoff.learners.linear.least_squares import (
+    solve_by_normal_equations,
+    solve_by_singular_values,
+    solve_least_squares,
+)
 
-TILE = 1 << 16
-"""Cells centred at a time: 512 KiB."""
+TILE_CELLS = 1 << 16
+"""Cells that are centred together: 512 KiB."""
+
+MIN_TILE_ROWS = 64
 
 
-class Centred:
-    """Final: checked rows in ordinary units, about their means: all of a fit that the penalty has no part in.
+class CenteredRows:
+    """Final: checked rows in ordinary units, less their means: the part of a fit that the penalty does not change.
 
     Parameters
     ----------
@@ -33,72 +39,88 @@ class Centred:
     Attributes
     ----------
     y : ndarray of shape (n,)
-        Multiplied by the root of the row's weight, the heaviest having 1.
+        Multiplied by the square root of the row's weight relative to the largest weight.
     unit, mean : ndarray of shape (d,)
         The means are in units.
-    target_unit, target_mean, heaviest : float
+    target_unit, target_mean, max_weight : float
     """
 
     def __init__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, fit_intercept: bool) -> None:
-        self.unit, self.target_unit = column_units(X), column_units(y[:, None])[0]
-        self._table, self.y = X if np.all(self.unit == 1) else X / self.unit, y / self.target_unit
-        self.heaviest = weight.max()
-        weight = weight / self.heaviest
-        self._root = None if np.all(weight == 1) else np.sqrt(weight)
-        share = weight / weight.sum()
-        self.mean, self.target_mean = np.zeros(X.shape[1]), 0.0
+        self.unit = column_units(X)
+        self.target_unit = column_units(y[:, None])[0]
+        self._table = X if np.all(self.unit == 1) else X / self.unit  # (n, d)
+        self.y = y / self.target_unit
+        self.max_weight = weight.max()
+        weight = weight / self.max_weight
+        self._root_weight = None if np.all(weight == 1) else np.sqrt(weight)  # (n,)
+        share = weight / weight.sum()  # (n,)
+        self._center(share, fit_intercept)
+        if self._root_weight is not None:
+            self.y *= self._root_weight
+        variance = self._compute_products() / weight.sum()  # (d,)
+        is_steady = find_steady_columns(self.mean, variance)
+        if is_steady.any():
+            self._move_origin(is_steady, share)
+
+    def _center(self, share: np.ndarray, fit_intercept: bool) -> None:
+        self.mean = np.zeros(self._table.shape[1])
+        self.target_mean = 0.0
         if fit_intercept:
-            self.mean, self.target_mean = share @ self._table, share @ self.y
+            self.mean = share @ self._table
+            self.target_mean = share @ self.y
             self.y -= self.target_mean
-        if self._root is not None:
-            self.y *= self._root
         self._shift = self.mean
-        variance = self._multiply() / weight.sum()
-        still = steady(self.mean, variance)
-        if still.any():
-            origin = np.where(still, self._table[0], 0.0)
-            self._table = self._table - origin
-            self._shift = share @ self._table
-            self.mean = origin + self._shift
-            self._multiply()
 
-    def weights(self, penalty: np.ndarray) -> np.ndarray:
-        """Return w (d,) that minimises ‖y - Xw‖² + ‖penalty * w‖², penalty of shape (d,); see `least_squares`."""
-        if self._table.shape[1] > self._table.shape[0]:
-            return least_squares(self._whole(), self.y, penalty)
-        w = by_normal_equations(self._gram, self._moment, penalty, self._pull)
-        return by_singular_values(self._whole(), self.y, penalty) if w is None else w
+    def _move_origin(self, is_steady: np.ndarray, share: np.ndarray) -> None:
+        """Centre steady columns anew, from their first row, so that no rounding error of the mean is left in them."""
+        origin = np.where(is_steady, self._table[0], 0.0)  # (d,)
+        self._table = self._table - origin
+        self._shift = share @ self._table
+        self.mean = origin + self._shift
+        self._compute_products()
 
-    def _multiply(self) -> np.ndarray:
-        """Compute XᵀX (d, d) and Xᵀy (d,), where they are of use; return the columns' sums of squares, (d,)."""
+    def solve(self, penalty: np.ndarray) -> np.ndarray:
+        """Return w (d,) that minimises ‖y - Xw‖² + ‖penalty * w‖², with a penalty of shape (d,)."""
         n, d = self._table.shape
         if d > n:
-            return np.square(self._whole()).sum(axis=0)
-        self._gram, self._moment = np.zeros((d, d)), np.zeros(d)
-        for rows, part in self._parts():
-            self._gram += part.T @ part
-            self._moment += self.y[rows] @ part
+            return solve_least_squares(self._make_table(), self.y, penalty)
+        w = solve_by_normal_equations(self._gram, self._moment, penalty, self._multiply_residual)
+        if w is None:
+            return solve_by_singular_values(self._make_table(), self.y, penalty)
+        return w
+
+    def _compute_products(self) -> np.ndarray:
+        """Compute XᵀX (d, d) and Xᵀy (d,) if d ≤ n; return the sum of squares of each column, (d,)."""
+        n, d = self._table.shape
+        if d > n:
+            return np.square(self._make_table()).sum(axis=0)
+        self._gram = np.zeros((d, d))
+        self._moment = np.zeros(d)
+        for rows, tile in self._tiles():
+            self._gram += tile.T @ tile
+            self._moment += self.y[rows] @ tile
         return self._gram.diagonal()
 
-    def _pull(self, w: np.ndarray) -> np.ndarray:
+    def _multiply_residual(self, w: np.ndarray) -> np.ndarray:
         """Return Xᵀ(y - Xw), of shape (d,)."""
-        pull = np.zeros_like(w)
-        for rows, part in self._parts():
-            pull += (self.y[rows] - part @ w) @ part
-        return pull
+        product = np.zeros_like(w)
+        for rows, tile in self._tiles():
+            product += (self.y[rows] - tile @ w) @ tile
+        return product
 
-    def _whole(self) -> np.ndarray:
-        return np.concatenate([part.copy() for _, part in self._parts()])
+    def _make_table(self) -> np.ndarray:
+        """Return all rows, centred and weighted, of shape (n, d)."""
+        return np.concatenate([tile.copy() for _, tile in self._tiles()])
 
-    def _parts(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield rows, centred and weighted, and where they are; the array is used again for the next."""
+    def _tiles(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield some rows, centred and weighted, with their positions; the array is reused for the next tile."""
         n, d = self._table.shape
-        step = min(n, max(64, TILE // d))
-        room = np.empty((step, d))
+        step = min(n, max(MIN_TILE_ROWS, TILE_CELLS // d))
+        buffer = np.empty((step, d))
         for start in range(0, n, step):
             rows = slice(start, start + step)
-            part = self._table[rows]
-            part = np.subtract(part, self._shift, out=room[: len(part)])
-            if self._root is not None:
-                part *= self._root[rows, None]
-            yield rows, part
+            tile = self._table[rows]
+            tile = np.subtract(tile, self._shift, out=buffer[: len(tile)])
+            if self._root_weight is not None:
+                tile *= self._root_weight[rows, None]
+            yield rows, tile

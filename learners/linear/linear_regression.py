@@ -1,11 +1,11 @@
-"""Linear regression: the hyperplane with the least squared error, and ridge regression, which also keeps it flat.
+"""Linear and ridge regression (`definitions.least_squares`), from products of centred rows (`linear.centered_rows`).
 
-The prediction is ŷ = Xw + b.  With row weights s_i, and α = 0 for plain least squares,
+The prediction is ŷ = Xw + b. With row weights s_i, and α = 0 for plain least squares,
 
     (w, b) = argmin Σ_i s_i (y_i - x_i·w - b)² + α ‖w‖².
 
-The intercept is not penalised, so centring X and y takes it out of the problem.  Cost: O(n d² + d³) to fit, where
-d > n O(n² d) (more with collinear columns); O(m d) to predict.
+The intercept is not penalised, so centring X and y takes it out of the problem. Cost of a fit: O(n d² + d³), or O(n² d)
+where d > n (more with collinear columns); of a prediction: O(m d).
 
 Reference: A. E. Hoerl and R. W. Kennard, "Ridge regression", Technometrics 12, 1970.
 """
@@ -25,11 +25,13 @@ from sklearn.utils._param_validation import Interval
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.base.paths import require_path_parameter
 from bakeoff.learners.linear.base import linear_scores
-from bakeoff.learners.linear.centered_rows import Centred
+from bakeoff.learners.linear.centered_rows import CenteredRows
+
+MAX_PENALTY_ROOT = 1e300
 
 
 class LinearRegressor(Regressor):
-    """Abstract: a hyperplane of least squares under a penalty that the subclass names."""
+    """Abstract: the hyperplane of least squares under a penalty that the subclass gives."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"fit_intercept": ["boolean"]}
 
@@ -40,7 +42,7 @@ class LinearRegressor(Regressor):
         """Return α, in the unit of y² per squared weight."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the weights and the intercept.
+        """Fit the weights and the intercept.
 
         Parameters
         ----------
@@ -56,17 +58,20 @@ class LinearRegressor(Regressor):
         Raises
         ------
         ValueError
-            Cells that are no finite numbers; weights too large to be written as floats.
+            A cell that is not a finite number; weights too large for floats.
         """
-        self._solve(Centred(*self._check_fit(X, y, sample_weight), self.fit_intercept))
+        rows = CenteredRows(*self._check_fit(X, y, sample_weight), self.fit_intercept)
+        self._solve(rows)
         return self
 
-    def _solve(self, rows: Centred) -> None:
-        unit, target_unit = rows.unit, rows.target_unit
+    def _solve(self, rows: CenteredRows) -> None:
+        """Set the fitted attributes, in the units of the columns and the target as given."""
+        unit = rows.unit
+        target_unit = rows.target_unit
         with np.errstate(over="ignore", under="ignore"):
-            penalty = np.minimum(np.sqrt(self._penalty()) / np.sqrt(rows.heaviest) / unit, 1e300)  # (d,)
-            w = rows.weights(penalty)
-            self.coef_ = w * target_unit / unit  # (d,)
+            penalty_root = np.sqrt(self._penalty()) / np.sqrt(rows.max_weight) / unit  # (d,)
+            w = rows.solve(np.minimum(penalty_root, MAX_PENALTY_ROOT))  # (d,)
+            self.coef_ = w * target_unit / unit
             self.intercept_ = float((rows.target_mean - rows.mean @ w) * target_unit)
         if not np.isfinite(self.coef_).all() or not np.isfinite(self.intercept_):
             raise ValueError(
@@ -75,16 +80,17 @@ class LinearRegressor(Regressor):
             )
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        return linear_scores(X, self.coef_[None, :], np.array([self.intercept_]))[:, 0]
+        scores = linear_scores(X, self.coef_[None, :], np.array([self.intercept_]))  # (m, 1)
+        return scores[:, 0]
 
 
 class LinearRegression(LinearRegressor):
-    """Least squares without penalty; with collinear columns, the weights of minimum norm.
+    """Least squares without a penalty; of collinear columns, the weights of minimum norm.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Whether to learn b; otherwise the hyperplane passes through the origin.
+        Whether to fit b; otherwise the hyperplane passes through the origin.
 
     Attributes
     ----------
@@ -115,7 +121,7 @@ class Ridge(LinearRegressor):
     alpha : float, default=1.0
         The strength of the penalty, at least 0; 0 is `LinearRegression`.
     fit_intercept : bool, default=True
-        Whether to learn b, which is not penalised.
+        Whether to fit b, which is not penalised.
 
     Attributes
     ----------
@@ -143,11 +149,11 @@ class Ridge(LinearRegressor):
         self.fit_intercept = fit_intercept
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Centre and multiply once for many penalties (see `bakeoff.learners.base.paths`)."""
+        """Centre and multiply the rows once for several penalties (see `learners.base.paths`)."""
         require_path_parameter(self, parameter)
         checked = clone(self).set_params(alpha=values[0])
         X, y, weight = checked._check_fit(X, y, sample_weight)
-        rows = Centred(X, y, weight, self.fit_intercept)
+        rows = CenteredRows(X, y, weight, self.fit_intercept)
         for alpha in values:
             fitted = copy(checked).set_params(alpha=alpha)
             fitted._validate_params()

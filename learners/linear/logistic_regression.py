@@ -1,15 +1,15 @@
-"""Logistic regression: linear scores, turned into the probabilities under which the training labels are likeliest.
+"""Logistic regression (`definitions.logistic_regression`), with standardized columns and second-order solvers.
 
     P(Y=k|x) = exp(w_k·x + b_k) / Σ_l exp(w_l·x + b_l)        the softmax form, a row of weights for every class
     P(Y=K|x) = 1 / (1 + Σ_{l<K} exp(w_l·x + b_l))             the reference-class form, w_K = 0 for the last class
 
-and for two classes P(Y=1|x) = exp(w·x + b) / (1 + exp(w·x + b)) in either.  Learned are the weights that maximise
+and for two classes P(Y=1|x) = exp(w·x + b) / (1 + exp(w·x + b)) in either form. The fitted weights maximise
 
     C Σ_i s_i log P(Y=y_i|x_i) - ½ Σ_k ‖w_k‖²,
 
-with row weights s_i; C = ∞ leaves the plain likelihood.  Cost to fit, per step: O(n d c) by gradient descent and
-L-BFGS, which need many or some steps after O(n d² + d³) once, and O(n (dc)² + (dc)³) by Newton, which needs few.
-To predict: O(m d c).
+with row weights s_i; C = ∞ is the plain likelihood. Cost of a step: O(n d c) for gradient descent and L-BFGS, after
+O(n d² + d³) once, and O(n (dc)² + (dc)³) for Newton's method, which needs few steps where the others need some or many.
+Cost of a prediction: O(m d c).
 
 Reference: T. Hastie, R. Tibshirani and J. Friedman, "The Elements of Statistical Learning", 2nd ed., 2009, section 4.4.
 """
@@ -30,13 +30,28 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from bakeoff.learners.base.paths import require_path_parameter
 from bakeoff.learners.base.scaling import Standardized
 from bakeoff.learners.linear.base import LinearClassifier, linear_scores
-from bakeoff.learners.linear.log_likelihood import Likelihood, Point
-from bakeoff.learners.linear.solvers import gradient_descent, lbfgs, newton, newton_direction, reached
+from bakeoff.learners.linear.log_likelihood import Evaluation, LogLikelihood
+from bakeoff.learners.linear.solvers import (
+    has_converged,
+    minimize_by_gradient_descent,
+    minimize_by_lbfgs,
+    minimize_by_newton,
+    solve_newton_direction,
+)
 
-SOLVERS = {"newton": newton, "lbfgs": lbfgs, "gradient_descent": gradient_descent}
+SOLVERS = {
+    "newton": minimize_by_newton,
+    "lbfgs": minimize_by_lbfgs,
+    "gradient_descent": minimize_by_gradient_descent,
+}
 
-NEWTON_WORK = 3e6
-"""Up to how many multiplications for a matrix of second derivatives ``solver="auto"`` is Newton's method."""
+MAX_HESSIAN_MULTIPLICATIONS = 3e6
+"""``solver="auto"`` is Newton's method where one Hessian costs at most this many multiplications."""
+
+MAX_PENALTY = 1e300
+
+N_PROBING_STEPS = 6
+MIN_PROBED_SCORE_CHANGE = 0.3
 
 
 class LogisticRegression(LinearClassifier):
@@ -45,20 +60,21 @@ class LogisticRegression(LinearClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The weight of the data against the penalty ½‖w‖², above 0; infinity is no penalty.
+        Inverse strength of the penalty ½‖w‖², above 0; infinity means no penalty.
     form : {"softmax", "reference"}, default="softmax"
-        For three or more classes: every class has weights, or the last class has none.  Without penalty both are one
-        model; a penalty treats the classes alike in the first, and draws towards the last class in the second.
+        For three or more classes: every class has weights, or the last class has none. Without a penalty both are the
+        same model; a penalty treats all classes alike in the first form, and favours the last class in the second.
     fit_intercept : bool, default=True
-        Whether to learn b, which is not penalised.
+        Whether to fit b, which is not penalised.
     solver : {"auto", "newton", "lbfgs", "gradient_descent"}, default="auto"
         ``"auto"`` is Newton's method where its matrix is cheap, otherwise L-BFGS.
     tol : float, default=1e-4
-        Stop when no component of the gradient of the mean log-likelihood, columns scaled to unit deviation, is larger.
+        Training ends when no component of the gradient of the mean log-likelihood, with columns scaled to unit
+        deviation, is larger.
     max_iter : int, default=300
-        The most steps.  Gradient descent is slow and often needs thousands.
+        Maximum number of steps. Gradient descent is slow and often needs thousands.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the weights of a class's rows.
+        Multiplies the weights of the rows of a class.
 
     Attributes
     ----------
@@ -67,7 +83,7 @@ class LogisticRegression(LinearClassifier):
         In log-odds per unit of the column.
     intercept_ : ndarray of shape (c,), or (1,) for two classes
     n_iter_ : int
-        Steps taken, at least 1.
+        Number of steps, at least 1.
 
     Examples
     --------
@@ -107,7 +123,7 @@ class LogisticRegression(LinearClassifier):
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the likeliest weights.
+        """Find the weights of maximum likelihood.
 
         Parameters
         ----------
@@ -123,7 +139,7 @@ class LogisticRegression(LinearClassifier):
         Raises
         ------
         ValueError
-            One class only; cells that are no finite numbers; weights too large to be written as floats.
+            Only one class; a cell that is not a finite number; weights too large for floats.
 
         Warns
         -----
@@ -131,68 +147,74 @@ class LogisticRegression(LinearClassifier):
             The gradient is still above ``tol`` after ``max_iter`` steps; or there is no optimum, because C is infinite
             and a hyperplane separates the classes without error.
         """
-        self._maximise(*self._check_fit(X, y, sample_weight))
+        self._maximize(*self._check_fit(X, y, sample_weight))
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit many values of C, each from the weights of the one before (see `bakeoff.learners.base.paths`)."""
+        """Fit several values of C, each from the weights of the previous one (see `learners.base.paths`)."""
         require_path_parameter(self, parameter)
         checked = clone(self).set_params(C=values[0])
         rows = checked._check_fit(X, y, sample_weight)
-        before: Self | None = None
+        previous: Self | None = None
         for C in values:
             fitted = copy(checked).set_params(C=C)
             fitted._validate_params()
-            fitted._maximise(*rows, before)
+            fitted._maximize(*rows, previous)
             yield fitted
-            before = fitted
+            previous = fitted
 
-    def _maximise(
-        self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, near: LogisticRegression | None = None
+    def _maximize(
+        self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, previous: LogisticRegression | None = None
     ) -> None:
-        """Find the weights for checked rows, from those of another fit of the same rows or from zero."""
+        """Find the weights for checked rows, starting from another fit of the same rows or from zero."""
         c = len(self.classes_)
         if c == 2:
-            codes = 1 - codes  # the last class is the reference, and that is to be the first label
-        share = weight / weight.max()
+            codes = 1 - codes  # the last class is the reference, which is to be the first label
+        share = weight / weight.max()  # (n,)
         with np.errstate(over="ignore", divide="ignore"):
-            penalty = min(1.0 / (self.C * weight.max() * share.sum()), 1e300)
+            penalty = min(1.0 / (self.C * weight.max() * share.sum()), MAX_PENALTY)
         share /= share.sum()
         columns = Standardized(X, share, penalty, fit_intercept=self.fit_intercept)
         reference = c == 2 or self.form == "reference"
-        objective = Likelihood(columns, codes, share, columns.penalty, c, reference=reference)
-        if near is not None:
-            objective.origin = columns.standardized(near.coef_, near.intercept_)[: objective.free]
-        best, steps = SOLVERS[self._solver(objective)](objective, self.tol, self.max_iter)
-        self.n_iter_ = max(1, steps)
-        self._warn(objective, best)
-        self._keep(*columns.original(best.theta))
+        objective = LogLikelihood(columns, codes, share, columns.penalty, c, reference=reference)
+        if previous is not None:
+            theta = columns.to_standardized(previous.coef_, previous.intercept_)
+            objective.initial_theta = theta[: objective.n_free_classes]
+        minimize = SOLVERS[self._choose_solver(objective)]
+        best, n_steps = minimize(objective, self.tol, self.max_iter)
+        self.n_iter_ = max(1, n_steps)
+        self._warn_unless_optimal(objective, best)
+        self._set_weights(*columns.to_original(best.theta))
 
-    def _solver(self, objective: Likelihood) -> str:
+    def _choose_solver(self, objective: LogLikelihood) -> str:
         if self.solver != "auto":
             return self.solver
-        return "newton" if objective.newton_work <= NEWTON_WORK else "lbfgs"
+        is_cheap = objective.hessian_multiplications <= MAX_HESSIAN_MULTIPLICATIONS
+        return "newton" if is_cheap else "lbfgs"
 
-    def _keep(self, coef: np.ndarray, intercept: np.ndarray) -> None:
+    def _set_weights(self, coef: np.ndarray, intercept: np.ndarray) -> None:
         """Store the weights; in the reference-class form of three or more classes the last class has zeros."""
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise ValueError(
                 "LogisticRegression: a weight of this fit is too large for a float, because a column's values are "
                 "almost zero; rescale the columns."
             )
-        rows = len(coef) if len(self.classes_) == 2 else len(self.classes_)
-        self.coef_, self.intercept_ = np.zeros((rows, coef.shape[1])), np.zeros(rows)
-        self.coef_[: len(coef)], self.intercept_[: len(coef)] = coef, intercept
+        k, d = coef.shape
+        n_scores = k if len(self.classes_) == 2 else len(self.classes_)
+        self.coef_ = np.zeros((n_scores, d))
+        self.coef_[:k] = coef
+        self.intercept_ = np.zeros(n_scores)
+        self.intercept_[:k] = intercept
 
-    def _warn(self, objective: Likelihood, best: Point) -> None:
-        arrived = reached(best, self.tol)
-        if np.isinf(self.C) and (objective.separates(best) or (arrived and _still_moving(objective, best))):
+    def _warn_unless_optimal(self, objective: LogLikelihood, best: Evaluation) -> None:
+        converged = has_converged(best, self.tol)
+        if np.isinf(self.C) and (objective.is_separated(best) or (converged and _is_diverging(objective, best))):
             message = (
                 "without penalty there is no optimum: the columns separate classes without error, so that larger "
                 "weights are always likelier; give a finite C. The weights returned are those where the gradient fell "
                 "under tol, or max_iter was reached."
             )
-        elif not arrived:
+        elif not converged:
             message = (
                 f"after {self.n_iter_} steps the gradient is {np.abs(best.gradient).max():.1e}, above "
                 f"tol={self.tol:g}; raise max_iter or tol, or choose solver='newton'."
@@ -224,24 +246,27 @@ class LogisticRegression(LinearClassifier):
         return np.ascontiguousarray(scores.T)
 
     def _shifted_scores(self, X: Any) -> np.ndarray:
-        """Return the scores of shape (c, m), the largest of each row at 0, so that no exponential overflows."""
-        free = linear_scores(self._check_query(X), self.coef_, self.intercept_).T
-        scores = np.zeros((len(self.classes_), free.shape[1]))
-        scores[-len(free) :] = free
+        """Return scores of shape (c, m), with 0 for the largest of each row, so that no exponential overflows."""
+        free_scores = linear_scores(self._check_query(X), self.coef_, self.intercept_).T
+        k, m = free_scores.shape
+        scores = np.zeros((len(self.classes_), m))
+        scores[-k:] = free_scores
         scores -= scores.max(axis=0)
         return scores
 
 
-def _still_moving(objective: Likelihood, point: Point) -> bool:
-    """Return whether Newton's steps go on changing some row's score by much although the gradient is nearly zero.
+def _is_diverging(objective: LogLikelihood, point: Evaluation) -> bool:
+    """Return whether Newton's steps keep changing some score by much although the gradient is nearly zero.
 
-    Towards an optimum they shrink fast.  Where classes touch but do not mix, the gradient fades and the steps do not.
+    Towards an optimum the steps shrink fast. Where classes touch but do not mix, the gradient vanishes and the steps do
+    not.
     """
-    if objective.newton_work > NEWTON_WORK:
+    if objective.hessian_multiplications > MAX_HESSIAN_MULTIPLICATIONS:
         return False
-    for _ in range(6):
-        direction = newton_direction(objective, point)
-        if np.abs(objective.table.scores(direction, slice(None))).max() < 0.3:
+    for _ in range(N_PROBING_STEPS):
+        direction = solve_newton_direction(objective, point)
+        score_changes = objective.table.compute_scores(direction, slice(None))  # (K, n)
+        if np.abs(score_changes).max() < MIN_PROBED_SCORE_CHANGE:
             return False
-        point = objective.at(point.theta + direction)
+        point = objective.evaluate(point.theta + direction)
     return True

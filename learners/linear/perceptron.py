@@ -1,13 +1,13 @@
-"""Perceptron: walk past the rows, and whenever one lies on the wrong side of the plane, turn the plane towards it.
+"""Perceptron (`definitions.perceptron`), trained a block of rows at a time (`linear.blocked_pass`).
 
-With labels y_i = ±1, from the start (ω0, b0), row after row:
+With labels y_i = ±1, from the initial plane (ω0, b0), row after row:
 
     if y_i (ω·x_i + b) ≤ 0:    ω ← ω + η y_i x_i,    b ← b + η y_i.
 
-That is stochastic gradient descent on the loss L(ω, b) = -Σ_{i in M} y_i (ω·x_i + b), M being the rows met on the
-wrong side.  If a plane separates the classes, some pass makes no mistake and learning ends; which plane it ends with
-depends on the start and on the order of the rows.  If none does, it never ends, and ``max_iter`` stops it.
-More than two classes: each against the rest.
+That is stochastic gradient descent on the loss L(ω, b) = -Σ_{i in M} y_i (ω·x_i + b), where M are the rows that are on
+the wrong side of the plane when their turn comes. If a plane separates the classes, some pass makes no mistake and
+training ends; the result depends on the initial plane and on the order of the rows. If no plane separates them,
+training does not end by itself, and ``max_iter`` stops it. Several classes are trained one against the rest.
 
 Cost: O(n d) per pass and O(d + 256) per mistake; O(m d c) to predict.
 
@@ -29,10 +29,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from bakeoff.learners.base.multiclass import one_against_rest
-from bakeoff.learners.base.paths import checked_values
+from bakeoff.learners.base.multiclass import label_one_against_rest
+from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.linear.base import LinearClassifier
-from bakeoff.learners.linear.blocked_pass import Stand, Walk
+from bakeoff.learners.linear.blocked_pass import BlockedPass, Snapshot
 
 
 class Perceptron(LinearClassifier):
@@ -41,32 +41,32 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     eta0 : float, default=1.0
-        The learning rate η, above 0.  From the start 0 it changes no prediction.
+        The learning rate η, above 0. If the initial plane is 0, it changes no prediction.
     coef_init : array-like that broadcasts to (k, d), or None, default=None
         ω0 of each of the k problems (1 for two classes, else c); None is 0.
     intercept_init : array-like that broadcasts to (k,), or None, default=None
         b0 of each problem; None is 0.
     fit_intercept : bool, default=True
-        Whether to learn b; otherwise it stays b0.
+        Whether to fit b; otherwise it stays b0.
     max_iter : int, default=100
-        The most passes over the rows, for each problem.
+        Maximum number of passes over the rows, for each problem.
     tol : float or None, default=None
-        None is the lecture's loop: pass after pass until one makes no mistake.  A number also ends learning, without
-        a warning, when ``n_iter_no_change`` passes in a row brought L / n no lower than its least so far less ``tol``.
-        That is scikit-learn's rule, whose default is 1e-3: it spares passes where no plane separates the classes, but
-        may end before one that does is found.
+        None is the lecture's loop: passes continue until one makes no mistake. With a number, training also ends,
+        without a warning, after ``n_iter_no_change`` consecutive passes in which L / n did not fall below its minimum
+        so far by more than ``tol``. That is scikit-learn's rule, with a default of 1e-3: it saves passes where no
+        plane separates the classes, but may end before a separating plane is found.
     n_iter_no_change : int, default=5
-        Only for ``tol``.
+        Number of consecutive passes for ``tol``.
     shuffle : bool, default=False
-        Whether each pass has a new order, drawn with ``random_state``; otherwise all go in row order.
+        Whether each pass has a new order, drawn with ``random_state``; otherwise all passes are in row order.
     averaged : bool, default=False
-        Whether to keep the mean of the plane over all rows met, which is steadier when mistakes never end, in place of
-        the last plane.
+        Whether the result is the mean of the plane over all rows processed instead of the last plane. The mean is
+        steadier where no plane separates the classes.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies η for the rows of a class, so that its mistakes turn the plane further.  Of more than two classes
-        each has its weight where it stands against the rest, whose rows have 1 there, as in scikit-learn.
+        Multiplies η for the rows of a class. With more than two classes, the weight of a class holds in its own
+        problem, where the rows of the other classes have weight 1, as in scikit-learn.
     random_state : int, RandomState instance or None, default=None
-        Only for ``shuffle``.
+        Used by ``shuffle``.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class Perceptron(LinearClassifier):
     coef_ : ndarray of shape (c, d), or (1, d) for two classes
     intercept_ : ndarray of shape (c,), or (1,) for two classes
     n_iter_ : int
-        The passes that the longest problem took.
+        Number of passes of the problem that took longest.
     loss_curve_ : list of float, one per pass
-        L, each row of M taken when it was met, summed over the problems; 0 at the end if all were separated.
+        L of each pass, summed over the problems, with the margins at the turn of each row; 0 if all are separated.
 
     Examples
     --------
@@ -128,9 +128,9 @@ class Perceptron(LinearClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Pass over the rows until no mistake is left, or as ``max_iter`` and ``tol`` say.
+        """Train until a pass makes no mistake, or until ``max_iter`` or ``tol`` ends it.
 
-        There are no weights of rows: a row met twice is not a row met once with twice the rate.
+        There is no ``sample_weight``: a row that occurs twice is not a row that occurs once with twice the rate.
 
         Parameters
         ----------
@@ -144,49 +144,52 @@ class Perceptron(LinearClassifier):
         Raises
         ------
         ValueError
-            One class only; cells that are no finite numbers; a start of the wrong shape; a class's weight not positive.
+            Only one class; a cell that is not a finite number; an initial plane of the wrong shape; a class weight that
+            is not positive.
 
         Warns
         -----
         ConvergenceWarning
             The last of ``max_iter`` passes still made mistakes.
         """
-        (stands,) = self._train(*self._check_fit(X, y), [self.max_iter])
-        self._adopt(stands)
+        (snapshots,) = self._train(*self._check_fit(X, y), [self.max_iter])
+        self._set_fitted(snapshots)
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Walk once for many numbers of passes: fewer passes are the first of more (see `learners.base.paths`)."""
-        values = checked_values(self, parameter, values)
+        """Train once for several values of ``max_iter``, whose passes are the same (see `learners.base.paths`)."""
+        values = check_path_values(self, parameter, values)
         if sample_weight is not None:
             raise TypeError("Perceptron takes no sample_weight; give None.")
         checked = clone(self)
         rows = checked._check_fit(X, y)
-        for value, stands in zip(values, checked._train(*rows, values), strict=True):
+        for value, snapshots in zip(values, checked._train(*rows, values), strict=True):
             fitted = copy(checked)
             fitted.max_iter = value
-            fitted._adopt(stands)
+            fitted._set_fitted(snapshots)
             yield fitted
 
     def _train(
-        self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, stops: Sequence[int]
-    ) -> Iterator[tuple[Stand, ...]]:
-        """Walk once in each of the k problems; return where all of them stand after so many passes, for each stop."""
-        signs = one_against_rest(codes, len(self.classes_))  # (k, n)
-        rates = self._rates(signs, weight)  # (k, n)
-        start = self._start(len(signs), X.shape[1])  # (k, d + 1)
-        rows = np.column_stack([X, np.full(len(X), float(self.fit_intercept))])  # (n, d + 1)
-        unit = _unit(rows)
+        self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, max_iters: Sequence[int]
+    ) -> Iterator[tuple[Snapshot, ...]]:
+        """Train each of the k two-class problems once; yield the snapshots of all problems for each ``max_iter``."""
+        signs = label_one_against_rest(codes, len(self.classes_))  # (k, n)
+        rates = self._learning_rates(signs, weight)  # (k, n)
+        planes = self._initial_planes(len(signs), X.shape[1])  # (k, d + 1)
+        ones = np.full(len(X), float(self.fit_intercept))
+        rows = np.column_stack([X, ones])  # (n, d + 1)
+        unit = _choose_unit(rows)
         if unit != 1.0:
-            rows, start = rows / unit, start / unit
-        # Seeds of their own: what one problem draws does not depend on how many passes another made.
+            rows = rows / unit
+            planes = planes / unit
+        # A seed for each problem: its orders do not depend on the number of passes of the others.
         seeds = check_random_state(self.random_state).randint(2**31, size=len(signs))
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            problems = zip(signs, rates, start, seeds, strict=True)
-            walks = [self._walk(rows, *problem, unit, stops) for problem in problems]
-        return zip(*walks, strict=True)
+            problems = zip(signs, rates, planes, seeds, strict=True)
+            snapshots = [self._train_problem(rows, *problem, unit, max_iters) for problem in problems]
+        return zip(*snapshots, strict=True)
 
-    def _walk(
+    def _train_problem(
         self,
         rows: np.ndarray,
         sign: np.ndarray,
@@ -194,36 +197,48 @@ class Perceptron(LinearClassifier):
         plane: np.ndarray,
         seed: int,
         unit: float,
-        stops: Sequence[int],
-    ) -> list[Stand]:
-        """Pass over the rows of one problem until none is wrong, or the loss falls no more, or the last stop."""
+        max_iters: Sequence[int],
+    ) -> list[Snapshot]:
+        """Pass over the rows of one problem until a pass makes no mistake, or ``tol`` or the largest limit ends it."""
+        # The labels are multiplied in place and taken out again below, so that no problem copies the rows.
         rows *= sign[:, None]
-        walk = Walk(rows, rates, plane, averaged=self.averaged)
+        trainer = BlockedPass(rows, rates, plane, averaged=self.averaged)
         random_state = np.random.RandomState(seed)
-        enough = None if self.tol is None else self.tol * len(rows) / unit / unit
-        stands: dict[int, Stand] = {}
-        ended, passes = False, 0
-        while not ended and passes < max(stops, default=0):
-            walk.pass_over(random_state.permutation(len(rows)) if self.shuffle else None)
-            passes += 1
-            ended = not walk.mistakes or (enough is not None and walk.idle(enough) >= self.n_iter_no_change)
-            if ended or passes in stops:
-                stand = walk.stand(ended=ended)
-                stands[passes] = Stand(stand.plane * unit, [loss * unit * unit for loss in stand.losses], ended)
-        rows *= sign[:, None]  # as they were: the next problem needs no copy either
-        return [stands[min(stop, passes)] for stop in stops]
+        snapshots: dict[int, Snapshot] = {}
+        n_passes = 0
+        ended = False
+        while not ended and n_passes < max(max_iters, default=0):
+            order = random_state.permutation(len(rows)) if self.shuffle else None
+            trainer.run_pass(order)
+            n_passes += 1
+            ended = trainer.n_mistakes == 0 or self._has_stalled(trainer, len(rows), unit)
+            if ended or n_passes in max_iters:
+                plane, losses, _ = trainer.take_snapshot(ended=ended)
+                losses_in_units = [loss * unit * unit for loss in losses]
+                snapshots[n_passes] = Snapshot(plane * unit, losses_in_units, ended)
+        rows *= sign[:, None]
+        return [snapshots[min(max_iter, n_passes)] for max_iter in max_iters]
 
-    def _adopt(self, stands: Sequence[Stand]) -> None:
-        """Be the planes that the walks came to."""
-        planes = np.array([stand.plane for stand in stands])  # (k, d + 1)
+    def _has_stalled(self, trainer: BlockedPass, n: int, unit: float) -> bool:
+        """Return whether ``tol`` ends the training after the last pass."""
+        if self.tol is None:
+            return False
+        tol = self.tol * n / unit / unit
+        return trainer.count_passes_without_progress(tol) >= self.n_iter_no_change
+
+    def _set_fitted(self, snapshots: Sequence[Snapshot]) -> None:
+        """Set the fitted attributes from the snapshot of each problem."""
+        planes = np.array([snapshot.plane for snapshot in snapshots])  # (k, d + 1)
         if not np.isfinite(planes).all():
             raise ValueError("Perceptron: the plane's weights outgrew floats; rescale the columns, or lower eta0.")
-        losses = np.zeros(max(len(stand.losses) for stand in stands))
-        for stand in stands:
-            losses[: len(stand.losses)] += stand.losses
-        self.coef_, self.intercept_ = planes[:, :-1].copy(), planes[:, -1].copy()
-        self.n_iter_, self.loss_curve_ = len(losses), losses.tolist()
-        if not all(stand.ended for stand in stands):
+        losses = np.zeros(max(len(snapshot.losses) for snapshot in snapshots))
+        for snapshot in snapshots:
+            losses[: len(snapshot.losses)] += snapshot.losses
+        self.coef_ = planes[:, :-1].copy()
+        self.intercept_ = planes[:, -1].copy()
+        self.n_iter_ = len(losses)
+        self.loss_curve_ = losses.tolist()
+        if not all(snapshot.ended for snapshot in snapshots):
             warnings.warn(
                 f"Perceptron: the last of max_iter={self.max_iter} passes still made mistakes; the classes may not be "
                 "separable by a plane (averaged=True is steadier then), or raise max_iter.",
@@ -231,34 +246,43 @@ class Perceptron(LinearClassifier):
                 stacklevel=3,
             )
 
-    def _rates(self, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return η of each row in each problem, of shape (k, n), from the weights of the rows' classes, (n,)."""
+    def _learning_rates(self, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return η of each row in each problem, of shape (k, n), from the weight of each row's class, (n,)."""
         if not (weight > 0).all():
             raise ValueError(f"class_weight gives {weight.min():g} to a class; every weight must be positive.")
-        with np.errstate(over="ignore"):  # what comes of it is looked at
-            return self.eta0 * np.where((signs > 0) | (len(signs) == 1), weight, 1.0)
+        is_two_class = len(signs) == 1
+        weighted = (signs > 0) | is_two_class  # (k, n), the rows of the rest have weight 1
+        with np.errstate(over="ignore"):  # `_set_fitted` rejects what comes of it
+            return self.eta0 * np.where(weighted, weight, 1.0)
 
-    def _start(self, k: int, d: int) -> np.ndarray:
+    def _initial_planes(self, k: int, d: int) -> np.ndarray:
         """Return ω0 and b0 of each problem, of shape (k, d + 1)."""
-        start = np.zeros((k, d + 1))
-        given = {"coef_init": (self.coef_init, start[:, :d])}
+        planes = np.zeros((k, d + 1))
+        _fill("coef_init", self.coef_init, planes[:, :d])
         if self.fit_intercept:
-            given["intercept_init"] = (self.intercept_init, start[:, d])
-        for name, (value, place) in given.items():
-            if value is not None:
-                try:
-                    place[...] = value
-                except (TypeError, ValueError) as error:
-                    raise ValueError(
-                        f"{name} has shape {np.shape(value)}, which does not fit {place.shape}, the shape of this "
-                        "problem; give numbers that broadcast to it, or None."
-                    ) from error
-        if not np.isfinite(start).all():
+            _fill("intercept_init", self.intercept_init, planes[:, d])
+        if not np.isfinite(planes).all():
             raise ValueError("coef_init and intercept_init must be finite numbers; give others, or None for 0.")
-        return start
+        return planes
 
 
-def _unit(rows: np.ndarray) -> float:
-    """Return 1, or for absurdly large or small cells a power of two near the largest, so that products stay floats."""
+def _fill(name: str, value: Any, target: np.ndarray) -> None:
+    """Write the value of a parameter into an array; None leaves it as it is."""
+    if value is None:
+        return
+    try:
+        target[...] = value
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} has shape {np.shape(value)}, which does not fit {target.shape}, the shape of this problem; "
+            "give numbers that broadcast to it, or None."
+        ) from error
+
+
+def _choose_unit(rows: np.ndarray) -> float:
+    """Return 1, or for extreme cells a power of two near the largest, in which products neither overflow nor vanish."""
     peak = max(rows.max(), -rows.min())
-    return 1.0 if peak == 0 or 1e-100 < peak < 1e100 else float(np.ldexp(1.0, np.frexp(peak)[1] - 1))
+    if peak == 0 or 1e-100 < peak < 1e100:
+        return 1.0
+    _, exponent = np.frexp(peak)
+    return float(np.ldexp(1.0, exponent - 1))

@@ -1,8 +1,8 @@
-"""Three ways down a smooth convex hill: gradient descent, Newton's method, and L-BFGS between the two.
+"""Solvers of a smooth convex objective: gradient descent, Newton's method, and L-BFGS.
 
-All step from θ to θ + t·direction until no component of the gradient exceeds ``tol``.  Gradient descent goes against
-the gradient, by a fixed t.  Newton solves ∇²J · direction = -∇J, and halves t while J does not fall enough ("damped").
-L-BFGS replaces ∇²J by a bound of it, corrected by the last few steps and the changes of the gradient met on them.
+All of them step from θ to θ + t·direction until no component of the gradient exceeds ``tol``. Gradient descent steps
+against the gradient, by a fixed t. Newton's method solves ∇²J · direction = -∇J, and halves t while J does not decrease
+enough (damping). L-BFGS replaces ∇²J by a bound, corrected by the last steps and the changes of the gradient on them.
 
 Reference: J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., 2006, chapters 3 and 7.
 """
@@ -13,99 +13,122 @@ from collections import deque
 
 import numpy as np
 
-from bakeoff.learners.linear.log_likelihood import Likelihood, Point
+from bakeoff.learners.linear.log_likelihood import Evaluation, LogLikelihood
 
-MEMORY = 10
-"""How many steps L-BFGS remembers."""
+N_REMEMBERED_STEPS = 10
+"""Steps that L-BFGS uses to correct its Hessian."""
+
+MIN_STEP_LENGTH = 1e-10
+"""The line search gives up below this part of a direction."""
+
+SUFFICIENT_DECREASE = 1e-4
+"""The line search accepts this part of the decrease that the slope promises (the Armijo condition)."""
+
+RELATIVE_ROUNDING = 1e-15
+
+MIN_RELATIVE_CURVATURE = 1e-11
+"""Curvatures below this part of the largest are taken for zero: columns are collinear there."""
 
 
-def gradient_descent(objective: Likelihood, tol: float, max_iter: int) -> tuple[Point, int]:
-    """Step against the gradient by 1/L, L the largest curvature there is: no step can lead uphill."""
-    point = objective.start()
-    step = 1.0 / np.linalg.eigvalsh(objective.bound())[-1]
+def minimize_by_gradient_descent(objective: LogLikelihood, tol: float, max_iter: int) -> tuple[Evaluation, int]:
+    """Step against the gradient by 1/L, where L is the largest curvature anywhere: no step increases J."""
+    point = objective.evaluate_initial()
+    largest_curvature = np.linalg.eigvalsh(objective.bound_curvature())[-1]
+    step_length = 1.0 / largest_curvature
     for iteration in range(max_iter):
-        if reached(point, tol):
+        if has_converged(point, tol):
             return point, iteration
-        point = objective.at(point.theta - step * point.gradient)
+        point = objective.evaluate(point.theta - step_length * point.gradient)
     return point, max_iter
 
 
-def newton(objective: Likelihood, tol: float, max_iter: int) -> tuple[Point, int]:
-    """Step to the bottom of the parabola that touches the hill, if need be half of the way, or a quarter."""
-    point = objective.start()
+def minimize_by_newton(objective: LogLikelihood, tol: float, max_iter: int) -> tuple[Evaluation, int]:
+    """Step to the minimum of the quadratic approximation of J, with a line search."""
+    point = objective.evaluate_initial()
     for iteration in range(max_iter):
-        if reached(point, tol):
+        if has_converged(point, tol):
             return point, iteration
-        lower = _descend(objective, point, newton_direction(objective, point))
-        if lower is None:
+        next_point = _search_line(objective, point, solve_newton_direction(objective, point))
+        if next_point is None:
             return point, iteration + 1
-        point = lower
+        point = next_point
     return point, max_iter
 
 
-def newton_direction(objective: Likelihood, point: Point) -> np.ndarray:
-    """Solve ∇²J · direction = -∇J; where columns are collinear, with the shortest direction."""
-    hessian, gradient = objective.hessian(point), point.gradient.ravel()
-    faint = 1e-11 * np.diagonal(hessian).max()
-    try:  # the factor exists if and only if every curvature is larger than faint
-        np.linalg.cholesky(hessian - faint * np.eye(len(hessian)))
+def solve_newton_direction(objective: LogLikelihood, point: Evaluation) -> np.ndarray:
+    """Solve ∇²J · direction = -∇J; where columns are collinear, return the shortest direction, of shape (K, D)."""
+    hessian = objective.compute_hessian(point)
+    gradient = point.gradient.ravel()  # (K D,)
+    min_curvature = MIN_RELATIVE_CURVATURE * np.diagonal(hessian).max()
+    try:
+        # This factor exists if and only if every curvature is larger than the minimum.
+        np.linalg.cholesky(hessian - min_curvature * np.eye(len(hessian)))
         direction = -np.linalg.solve(hessian, gradient)
     except np.linalg.LinAlgError:
         curvature, axes = np.linalg.eigh(hessian)
-        axes, curvature = axes[:, curvature > faint], curvature[curvature > faint]
-        direction = -axes @ (axes.T @ gradient / curvature)
+        is_curved = curvature > min_curvature
+        axes = axes[:, is_curved]
+        direction = -axes @ (axes.T @ gradient / curvature[is_curved])
     return direction.reshape(point.theta.shape)
 
 
-def lbfgs(objective: Likelihood, tol: float, max_iter: int) -> tuple[Point, int]:
-    """Newton's method with a curvature that is only learned on the way."""
-    point = objective.start()
-    bound = objective.bound()
-    bound[np.diag_indices_from(bound)] += 1e-9 * np.diagonal(bound).max()  # regular, with collinear columns too
-    inverse = np.linalg.inv(bound)  # (D, D)
-    past: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
+def minimize_by_lbfgs(objective: LogLikelihood, tol: float, max_iter: int) -> tuple[Evaluation, int]:
+    """Approximate Newton's method with a Hessian that is learned from the last steps."""
+    point = objective.evaluate_initial()
+    bound = objective.bound_curvature()  # (D, D)
+    # Collinear columns would make the bound singular.
+    bound[np.diag_indices_from(bound)] += 1e-9 * np.diagonal(bound).max()
+    inverse_bound = np.linalg.inv(bound)
+    history: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=N_REMEMBERED_STEPS)
     for iteration in range(max_iter):
-        if reached(point, tol):
+        if has_converged(point, tol):
             return point, iteration
-        lower = _descend(objective, point, -_corrected(point.gradient, inverse, past))
-        if lower is None:
+        direction = -_multiply_inverse_hessian(point.gradient, inverse_bound, history)
+        next_point = _search_line(objective, point, direction)
+        if next_point is None:
             return point, iteration + 1
-        step, change = lower.theta - point.theta, lower.gradient - point.gradient
-        if np.vdot(step, change) > 0:
-            past.append((step, change))
-        point = lower
+        step = next_point.theta - point.theta
+        gradient_change = next_point.gradient - point.gradient
+        if np.vdot(step, gradient_change) > 0:
+            history.append((step, gradient_change))
+        point = next_point
     return point, max_iter
 
 
-def _corrected(gradient: np.ndarray, inverse: np.ndarray, past: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Multiply the gradient by the learned inverse of the curvature (the two-loop recursion, algorithm 7.4)."""
-    q, shares = gradient, []
-    for step, change in reversed(past):
-        share = np.vdot(step, q) / np.vdot(step, change)
-        q = q - share * change
-        shares.append(share)
-    r = q @ inverse
-    if past:
-        step, change = past[-1]
-        r = r * (np.vdot(step, change) / np.vdot(change, change @ inverse))
-    for (step, change), share in zip(past, reversed(shares), strict=True):
-        r = r + (share - np.vdot(change, r) / np.vdot(step, change)) * step
+def _multiply_inverse_hessian(
+    gradient: np.ndarray, inverse_bound: np.ndarray, history: deque[tuple[np.ndarray, np.ndarray]]
+) -> np.ndarray:
+    """Multiply the gradient by the learned inverse Hessian (Nocedal and Wright, algorithm 7.4, two-loop recursion)."""
+    q = gradient
+    alphas = []
+    for step, change in reversed(history):
+        alpha = np.vdot(step, q) / np.vdot(step, change)
+        q = q - alpha * change
+        alphas.append(alpha)
+    r = q @ inverse_bound
+    if history:
+        # The last step tells by how much the bound exceeds the curvature.
+        step, change = history[-1]
+        r = r * (np.vdot(step, change) / np.vdot(change, change @ inverse_bound))
+    for (step, change), alpha in zip(history, reversed(alphas), strict=True):
+        beta = np.vdot(change, r) / np.vdot(step, change)
+        r = r + (alpha - beta) * step
     return r
 
 
-def _descend(objective: Likelihood, point: Point, direction: np.ndarray) -> Point | None:
-    """Go along the direction by 1, ½, ¼ … until J falls by a fair part of what its slope promises; None if never."""
+def _search_line(objective: LogLikelihood, point: Evaluation, direction: np.ndarray) -> Evaluation | None:
+    """Step along the direction by 1, ½, ¼ … until J decreases sufficiently; None if it never does."""
     slope = np.vdot(point.gradient, direction)
-    rounding = 1e-15 * point.magnitude
+    rounding = RELATIVE_ROUNDING * point.magnitude
     t = 1.0
-    while slope < 0 and t > 1e-10:
-        lower = objective.at(point.theta + t * direction)
-        if lower.value <= point.value + 1e-4 * t * slope + rounding:
-            return lower
+    while slope < 0 and t > MIN_STEP_LENGTH:
+        candidate = objective.evaluate(point.theta + t * direction)
+        if candidate.value <= point.value + SUFFICIENT_DECREASE * t * slope + rounding:
+            return candidate
         t /= 2
     return None
 
 
-def reached(point: Point, tol: float) -> bool:
-    """Return whether the gradient is nearly zero."""
+def has_converged(point: Evaluation, tol: float) -> bool:
+    """Return whether no component of the gradient exceeds ``tol``."""
     return bool(np.abs(point.gradient).max() <= tol)

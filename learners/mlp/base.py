@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from bakeoff.learners.base.estimator import Learner
-from bakeoff.learners.base.paths import checked_values
+from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.mlp.network import ACTIVATIONS, Network, propagate_forward
 from bakeoff.learners.mlp.solvers import SGD, Adam, Solver
 from bakeoff.learners.mlp.training import DivergedError, TrainingHistory, TrainingSchedule, train_network
@@ -164,7 +164,7 @@ class MultilayerPerceptron(Learner):
 
         See `bakeoff.learners.base.paths`.
         """
-        values = checked_values(self, parameter, values)
+        values = check_path_values(self, parameter, values)
         if sample_weight is not None:
             raise TypeError(f"{type(self).__name__} takes no sample_weight; give None.")
         if not values:

@@ -29,7 +29,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner, with_input_tags
-from bakeoff.learners.base.paths import checked_values
+from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.random_forest.batch_grower import Plan, grow_trees
 from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree, rows_to_draw
 from bakeoff.learners.random_forest.out_of_bag import OutOfBag, places_given
@@ -127,7 +127,7 @@ class ForestLearner(Learner):
         ValueError
             Another parameter, or a value that is not allowed.
         """
-        values = checked_values(self, parameter, values)
+        values = check_path_values(self, parameter, values)
         if values:
             largest = clone(self).set_params(n_estimators=max(values))
             fitted = {size: copy(largest) for size in largest._fit_sizes(X, y, sample_weight, set(values))}

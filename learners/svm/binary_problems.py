@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.base.multiclass import one_against_rest
+from bakeoff.learners.base.multiclass import label_one_against_rest
 from bakeoff.learners.svm.hard_margin import fit_hard_margin
 from bakeoff.learners.svm.hyperplane import Hyperplane
 from bakeoff.learners.svm.kernel.training_space import TrainingSpace
@@ -52,7 +52,7 @@ def list_binary_problems(codes: np.ndarray, c: int, multi_class: str) -> list[Bi
     multi_class : {"ovo", "ovr"}
     """
     if c == 2 or multi_class == "ovr":
-        return [_make_problem(signs) for signs in one_against_rest(codes, c)]
+        return [_make_problem(signs) for signs in label_one_against_rest(codes, c)]
     class_starts = np.searchsorted(codes, np.arange(1, c))
     rows_of_class = np.split(np.arange(codes.size), class_starts)
     problems = []

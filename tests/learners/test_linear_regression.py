@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
 from bakeoff.learners import LinearRegression, Ridge
-from bakeoff.learners.linear.least_squares import least_squares
+from bakeoff.learners.linear.least_squares import solve_least_squares
 
 RNG = np.random.default_rng(0)
 LEARNERS = [LinearRegression(), Ridge(alpha=0.7)]
@@ -140,7 +140,7 @@ def test_the_stronger_the_penalty_the_shorter_the_weights() -> None:
 @settings(deadline=None, max_examples=60)
 def test_the_gradient_vanishes_at_the_solution(seed: int, n: int, d: int, alpha: float) -> None:
     X, y, _ = made(n, d, seed)
-    w = least_squares(X, y, np.full(d, np.sqrt(alpha)))
+    w = solve_least_squares(X, y, np.full(d, np.sqrt(alpha)))
     gradient = X.T @ (X @ w - y) + alpha * w
     assert np.abs(gradient).max() <= 1e-7 * np.abs(X.T @ y).max()
 

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from bakeoff.learners import LogisticRegression
-from bakeoff.learners.linear import log_likelihood as likelihood
-from bakeoff.learners.linear.log_likelihood import Likelihood
+from bakeoff.learners.linear import log_likelihood
+from bakeoff.learners.linear.log_likelihood import LogLikelihood
 
 INF = float("inf")
 TIGHT = {"tol": 1e-10, "max_iter": 20000}
@@ -112,14 +112,14 @@ def test_two_classes_have_one_row_of_weights_in_either_form(form: str) -> None:
 def test_gradient_and_hessian_are_the_derivatives(c: int, reference: bool) -> None:
     rng = np.random.default_rng(0)
     X, y = mixed(30, 3, c)
-    loss = Likelihood(X, y, rng.dirichlet(np.ones(30)), rng.uniform(size=3), c, reference=reference)
-    theta = rng.normal(size=(loss.free, 3))
+    loss = LogLikelihood(X, y, rng.dirichlet(np.ones(30)), rng.uniform(size=3), c, reference=reference)
+    theta = rng.normal(size=(loss.n_free_classes, 3))
     theta -= 0 if reference else theta.mean(axis=0)
-    point, hessian, step = loss.at(theta), loss.hessian(loss.at(theta)), 1e-6
+    point, hessian, step = loss.evaluate(theta), loss.compute_hessian(loss.evaluate(theta)), 1e-6
     for index in range(theta.size):
         nudge = np.zeros(theta.size)
         nudge[index] = step
-        up, down = loss.at(theta + nudge.reshape(theta.shape)), loss.at(theta - nudge.reshape(theta.shape))
+        up, down = loss.evaluate(theta + nudge.reshape(theta.shape)), loss.evaluate(theta - nudge.reshape(theta.shape))
         assert point.gradient.flat[index] == pytest.approx((up.value - down.value) / (2 * step), abs=1e-8)
         if reference:  # the softmax form's has curvature added along the flat direction
             np.testing.assert_allclose(hessian[index], (up.gradient - down.gradient).ravel() / (2 * step), atol=1e-7)
@@ -128,9 +128,9 @@ def test_gradient_and_hessian_are_the_derivatives(c: int, reference: bool) -> No
 def test_the_bound_bends_more_than_the_likelihood_anywhere() -> None:
     rng = np.random.default_rng(0)
     X, y = mixed(50, 3, 2)
-    loss = Likelihood(X, 1 - y, np.full(50, 0.02), np.zeros(3), 2, reference=True)
+    loss = LogLikelihood(X, 1 - y, np.full(50, 0.02), np.zeros(3), 2, reference=True)
     for _ in range(20):
-        excess = loss.bound() - loss.hessian(loss.at(rng.normal(size=(1, 3))))
+        excess = loss.bound_curvature() - loss.compute_hessian(loss.evaluate(rng.normal(size=(1, 3))))
         assert np.linalg.eigvalsh(excess).min() >= -1e-12
 
 
@@ -299,8 +299,8 @@ def test_a_table_of_which_no_copy_is_made_has_the_same_weights(
     weight = np.random.default_rng(0).integers(0, 3, 300)
     model = LogisticRegression(solver=solver, tol=1e-8, max_iter=1000)
     kept = clone(model).fit(X, y, weight)
-    monkeypatch.setattr(likelihood, "MOST_KEPT", 0)
-    monkeypatch.setattr(likelihood, "TILE", 0)  # as few rows at a time as there may be
+    monkeypatch.setattr(log_likelihood, "MAX_COPIED_CELLS", 0)
+    monkeypatch.setattr(log_likelihood, "TILE_CELLS", 0)  # as few rows at a time as there may be
     free = clone(model).fit(X, y, weight)
     np.testing.assert_allclose(free.coef_, kept.coef_, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(free.predict_proba(X), kept.predict_proba(X), atol=1e-7)

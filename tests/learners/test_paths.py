@@ -23,7 +23,7 @@ from bakeoff.learners import (
     Ridge,
 )
 from bakeoff.learners.knn.search.base import Search
-from bakeoff.learners.linear.blocked_pass import Walk
+from bakeoff.learners.linear.blocked_pass import BlockedPass
 from bakeoff.learners.mlp import training
 
 PATHS = [(name, learner) for name, learner in learners.REGISTRY.items() if hasattr(learner, "path_parameters")]
@@ -282,12 +282,12 @@ def test_a_path_of_the_perceptron_goes_on_past_the_end_of_learning() -> None:
 def test_one_walk_serves_every_number_of_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
-    def counted(self: Walk, order: Any) -> None:
+    def counted(self: BlockedPass, order: Any) -> None:
         seen.append(1)
-        pass_over(self, order)
+        run_pass(self, order)
 
-    pass_over = Walk.pass_over
-    monkeypatch.setattr(Walk, "pass_over", counted)
+    run_pass = BlockedPass.run_pass
+    monkeypatch.setattr(BlockedPass, "run_pass", counted)
     X, labels, _ = table()
     assert len(list(Perceptron().path(X, labels == "top", "max_iter", [5, 20, 10]))) == 3
     assert len(seen) == 20

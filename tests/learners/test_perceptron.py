@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from bakeoff.learners import Perceptron
-from bakeoff.learners.linear import blocked_pass as perceptron_walk
+from bakeoff.learners.linear import blocked_pass
 
 ROWS = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]])
 LABELS = np.array([1, 1, -1])
@@ -141,7 +141,7 @@ def test_what_is_kept_between_passes_changes_nothing(monkeypatch: pytest.MonkeyP
     X, y = noisy(700, 4)
     plain = quiet_fit(Perceptron(), X, y)
     for room in (0, 20 * 700):
-        monkeypatch.setattr(perceptron_walk, "MOST_KEPT", room)
+        monkeypatch.setattr(blocked_pass, "MAX_KEPT_PRODUCTS", room)
         np.testing.assert_array_equal(quiet_fit(Perceptron(), X, y).coef_, plain.coef_)
 
 
