@@ -20,8 +20,8 @@ from bakeoff.learners.trees.growing.assembly import (
 )
 from bakeoff.learners.trees.rows.frontier import Frontier
 from bakeoff.learners.trees.rows.target import NodeStats, Target
+from bakeoff.learners.trees.splitting.partition import Partition
 from bakeoff.learners.trees.splitting.splits import NO_ROUTES, Routes, Splits
-from bakeoff.learners.trees.splitting.splitter import Partition
 from bakeoff.learners.trees.tree import Tree
 
 

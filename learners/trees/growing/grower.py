@@ -28,8 +28,9 @@ from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
 from bakeoff.learners.trees.rows.frontier import Frontier, group_by_branch
 from bakeoff.learners.trees.rows.target import Target
+from bakeoff.learners.trees.splitting.partition import Partition, partition_rows
 from bakeoff.learners.trees.splitting.splits import BranchLimits, Splits
-from bakeoff.learners.trees.splitting.splitter import Partition, find_best_splits, partition_rows
+from bakeoff.learners.trees.splitting.splitter import find_best_splits
 from bakeoff.learners.trees.tree import Tree
 
 KEPT_BYTES = 4_000_000

@@ -50,19 +50,18 @@ class Bins:
         if max_bins == 0:
             return None
         if holds_whole_numbers(columns, max_bins):
-            values = np.tile(np.arange(columns.max() + 1), (d, 1))  # (d, v)
+            numbers = np.arange(columns.max() + 1)
+            values = np.tile(numbers, (d, 1))  # (d, v)
             codes = columns.astype(np.uint8)  # (d, n)
         else:
             distinct = _list_distinct_values(columns, max_bins)
             if distinct is None:
                 return None
             values = distinct
-            codes = np.zeros(columns.shape, dtype=np.uint8)
-            # To compare with each of a few values is faster than a binary search for each cell.
-            for value in values[:, :-1].T:
-                codes += columns > value[:, None]
+            codes = _find_among_values(columns, values)
         v = values.shape[1]
-        return cls(values, codes, codes + np.arange(0, d * v, v)[:, None])
+        first_of_column = np.arange(0, d * v, v)[:, None]  # (d, 1)
+        return cls(values, codes, codes + first_of_column)
 
 
 def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | None:
@@ -75,17 +74,31 @@ def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | 
         n_values = np.count_nonzero(is_first, axis=1)  # (d,)
         if n_values.max() > max_values:
             return None
-    values = np.full((n_values.size, n_values.max()), np.inf)  # (d, v)
-    values[np.arange(values.shape[1]) < n_values[:, None]] = cells[is_first]
+    d = n_values.size
+    v = n_values.max()
+    values = np.full((d, v), np.inf)  # (d, v)
+    is_filled = np.arange(v) < n_values[:, None]
+    values[is_filled] = cells[is_first]
     return values
+
+
+def _find_among_values(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the position of each cell (d, n) among the values of its column (d, v): (d, n)."""
+    codes = np.zeros(columns.shape, dtype=np.uint8)
+    # To compare with each of a few values is faster than a binary search for each cell.
+    for value in values[:, :-1].T:
+        codes += columns > value[:, None]
+    return codes
 
 
 def encode_values(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Return the position of each cell among the distinct values of its column, given the presorted rows: (d, n)."""
+    # Along sorted cells, the position goes up by one wherever the value changes.
     cells = np.take_along_axis(columns, order, axis=1)
-    n_changes = np.zeros(cells.shape, dtype=np.intp)
-    np.cumsum(cells[:, 1:] != cells[:, :-1], axis=1, out=n_changes[:, 1:])
-    largest = int(n_changes[:, -1].max())
+    changes = cells[:, 1:] != cells[:, :-1]
+    sorted_codes = np.zeros(cells.shape, dtype=np.intp)
+    np.cumsum(changes, axis=1, out=sorted_codes[:, 1:])
+    largest = int(sorted_codes[:, -1].max())
     codes = np.empty(cells.shape, dtype=np.min_scalar_type(largest))
-    np.put_along_axis(codes, order, n_changes.astype(codes.dtype), axis=1)
+    np.put_along_axis(codes, order, sorted_codes.astype(codes.dtype), axis=1)
     return codes

@@ -40,7 +40,12 @@ class ClassTarget(Target):
     """
 
     def __init__(
-        self, codes: np.ndarray, weight: np.ndarray, c: int, impurity: str, tree_weight: float | None = None
+        self,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        c: int,
+        impurity: str,
+        tree_weight: float | None = None,
     ) -> None:
         self.codes = codes
         self.c = c
@@ -48,7 +53,7 @@ class ClassTarget(Target):
         # For the many reads of `mark_same_class`, small codes stay in cache.
         self._small_codes = codes.astype(np.min_scalar_type(c))
         self._set_weights(weight, tree_weight)
-        self._has_exact_weights = self.fixed_point_weight is None or bool(np.all(self.fixed_point_weight == weight))
+        self._has_exact_weights = self._is_fixed_point_exact()
         # With rounded weights, or where many cuts tie at a gain of 0, the order of rows would show in a tree.
         self.allows_histogram = self._has_exact_weights and impurity != "misclassification"
         self._pack_classes(self._count_all_rows())
@@ -65,17 +70,20 @@ class ClassTarget(Target):
 
     def _count_all_rows(self) -> int:
         """Return the weight of all rows in fixed point."""
-        return self.codes.size if self.fixed_point_weight is None else int(self.fixed_point_weight.sum())
+        if self.fixed_point_weight is None:
+            return self.codes.size
+        return int(self.fixed_point_weight.sum())
 
     def _pack_classes(self, largest: int) -> None:
         """Lay out the weight and classes 1, 2, … as fields of words, for nodes of up to this weight."""
         self._bits_per_field = min(SUM_BITS_PER_WORD, largest.bit_length())
         self._fields_per_word = SUM_BITS_PER_WORD // self._bits_per_field
-        shift = self._bits_per_field * (np.arange(self.c) % self._fields_per_word)  # (c,)
-        word_of_class = np.arange(self.c) // self._fields_per_word  # (c,)
+        word_of_class, field_of_class = np.divmod(np.arange(self.c), self._fields_per_word)  # (c,)
+        one_in_field = np.int64(1) << self._bits_per_field * field_of_class  # (c,)
+        n_words = int(word_of_class[-1]) + 1
         self._words = []
-        for word in range(int(word_of_class[-1]) + 1):
-            one = np.where(word_of_class == word, np.int64(1) << shift, 0)  # (c,)
+        for word in range(n_words):
+            one = np.where(word_of_class == word, one_in_field, 0)  # (c,)
             # Class 0 has no field: its place is the weight's, to which every class adds.
             one_of_weight = one[0]
             one[0] = 0
@@ -84,7 +92,12 @@ class ClassTarget(Target):
                 addends = addends * self.fixed_point_weight
             self._words.append(addends)
 
-    def compute_stats(self, rows: np.ndarray, node: np.ndarray, n_positions: np.ndarray) -> tuple[NodeStats, None]:
+    def compute_stats(
+        self,
+        rows: np.ndarray,
+        node: np.ndarray,
+        n_positions: np.ndarray,
+    ) -> tuple[NodeStats, None]:
         m = n_positions.size
         key = self.codes.take(rows) * m + node  # (n,)
         if self.fixed_point_weight is None:
@@ -92,9 +105,11 @@ class ClassTarget(Target):
             total = n_positions
             sums = counts[1:]
         else:
-            counts = self._sum_by_class(key, self.fixed_point_weight.take(rows), m)
+            fixed_point_weight = self.fixed_point_weight.take(rows)  # (n,)
+            counts = self._sum_by_class(key, fixed_point_weight, m)
             total = counts.sum(axis=0).astype(np.int64)
-            sums = np.vstack([total, counts[1:].astype(np.int64)])
+            later_classes = counts[1:].astype(np.int64)
+            sums = np.vstack([total, later_classes])  # (c, m)
         if self._has_exact_weights:
             class_weights = counts
             weight = total.astype(np.float64)
@@ -117,23 +132,27 @@ class ClassTarget(Target):
 
     def _sum_by_class(self, key: np.ndarray, weight: np.ndarray | None, m: int) -> np.ndarray:
         """Return the weight of each class in each node, given the keys of rows, class * m + node: (c, m)."""
-        return np.bincount(key, weights=weight, minlength=self.c * m).reshape(self.c, m)
+        sums = np.bincount(key, weights=weight, minlength=self.c * m)
+        return sums.reshape(self.c, m)
 
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
         impurity = IMPURITY[self._impurity](stats.summary)
         impurity[stats.pure] = 0.0
-        return stats.summary / stats.summary.sum(axis=1)[:, None], impurity
+        total = stats.summary.sum(axis=1)[:, None]
+        return stats.summary / total, impurity
 
     def iter_prefix_sums(self, rows: np.ndarray) -> Iterator[np.ndarray]:
         for addends in self._words:
             yield addends.take(rows).cumsum(axis=-1)
 
     def pack_sums(self, sums: np.ndarray, n_positions: np.ndarray) -> list[np.ndarray]:
-        words = [np.zeros(n_positions.size, dtype=np.int64) for _ in self._words]
+        m = n_positions.size
+        words = [np.zeros(m, dtype=np.int64) for _ in self._words]
         columns = [n_positions, *sums] if self.fixed_point_weight is None else sums
         for k, column in enumerate(columns):
             word, field = divmod(k, self._fields_per_word)
-            words[word] += column << self._bits_per_field * field
+            shift = self._bits_per_field * field
+            words[word] += column << shift
         return words
 
     def unpack_sums(self, words: list[np.ndarray]) -> list[np.ndarray]:
@@ -144,19 +163,20 @@ class ClassTarget(Target):
         sums = []
         for k in range(first, self.c):
             word, field = divmod(k, self._fields_per_word)
-            sums.append((words[word] >> self._bits_per_field * field) & mask)
+            shift = self._bits_per_field * field
+            sums.append((words[word] >> shift) & mask)
         return sums
 
     def sum_by_key(self, rows: np.ndarray, key: np.ndarray, n_keys: int) -> np.ndarray:
         key_and_class = self.codes.take(rows) + key * self.c  # (b, n)
-        weights = None
-        if self.fixed_point_weight is not None:
-            weights = np.tile(self.fixed_point_weight.take(rows).astype(np.float64), key.shape[0])
+        weights = self._repeat_weights(rows, key.shape[0])
         counts = np.bincount(key_and_class.ravel(), weights=weights, minlength=n_keys * self.c)
         counts = counts.reshape(n_keys, self.c)
         sums = np.empty((self.c, n_keys))
         sums[1:] = counts[:, 1:].T
-        np.add(counts[:, 0], sums[1:].sum(axis=0), out=sums[0])
+        # The weight takes the row of the first class: it is the sum of all classes.
+        later_classes = sums[1:].sum(axis=0)
+        np.add(counts[:, 0], later_classes, out=sums[0])
         return sums
 
     def mark_same_class(self, order: np.ndarray) -> np.ndarray:

@@ -64,18 +64,29 @@ class Frontier:
         self.node_of_position = np.arange(self.n_positions.size).repeat(self.n_positions)
 
     @classmethod
-    def from_roots(cls, table: TrainingTable, target: Target, order: np.ndarray, n_positions: np.ndarray) -> Frontier:
+    def from_roots(
+        cls,
+        table: TrainingTable,
+        target: Target,
+        order: np.ndarray,
+        n_positions: np.ndarray,
+    ) -> Frontier:
         """Return the frontier of the roots of several trees, each with the rows at its positions in ``order``."""
         n_trees = n_positions.size
-        return cls(table, target, order, n_positions, np.arange(n_trees), np.empty((0, n_trees)))
+        tree = np.arange(n_trees)
+        no_sums = np.empty((0, n_trees))
+        return cls(table, target, order, n_positions, tree, no_sums)
 
     @classmethod
     def from_rows(cls, X: np.ndarray, nominal: np.ndarray, target: Target, *, draws_features: bool) -> Frontier:
         """Return the frontier of one root, which has all n rows of X (n, d)."""
         table = TrainingTable.from_rows(
-            X, nominal, draws_features=draws_features, allows_histogram=target.allows_histogram
+            X,
+            nominal,
+            draws_features=draws_features,
+            allows_histogram=target.allows_histogram,
         )
-        return cls.from_roots(table, target, table.order, np.array([X.shape[0]]))
+        return cls.from_roots(table, target, table.order, np.array([table.n_rows]))
 
     @property
     def bins(self) -> Bins | None:
@@ -91,19 +102,20 @@ class Frontier:
     @property
     def has_several_trees(self) -> bool:
         """Whether rows are those of several trees."""
-        return self.target.weight.size > self.table.columns.shape[1]
+        return self.target.weight.size > self.table.n_rows
 
     def column_offset(self, feature: np.ndarray) -> np.ndarray:
-        """Return, for features (..., m) of each node, what is added to a row to find its cell in the flat table."""
-        n0 = self.table.columns.shape[1]
-        offset: np.ndarray = feature * n0
-        return offset - self.tree * n0 if self.has_several_trees else offset
+        """Return, for features (..., m) of each node, what is added to a row to find its cell in ``table.cells``."""
+        offset: np.ndarray = feature * self.table.n_rows
+        if self.has_several_trees:
+            offset = offset - self.tree * self.table.n_rows
+        return offset
 
     def read_cells(self, row: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the cells of rows (..., q) under these features and in these nodes (q,): shape (..., q)."""
-        n0 = self.table.columns.shape[1]
-        offset = (feature - self.tree.take(node) if self.has_several_trees else feature) * n0
-        return self.table.columns.ravel().take(row + offset)
+        if self.has_several_trees:
+            feature = feature - self.tree.take(node)
+        return self.table.cells.take(row + feature * self.table.n_rows)
 
     def sort_rows(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sort the rows of every node by each of b features.
@@ -135,43 +147,59 @@ class Frontier:
         n = self.order.shape[1]
         if feature.shape[1] > 1:
             feature_of_position = feature.take(self.node_of_position, axis=1)
-            order = self.order.ravel().take(feature_of_position * n + np.arange(n))
+            in_order = feature_of_position * n + np.arange(n)  # (b, n), in the flattened order
+            order = self.order.ravel().take(in_order)
         else:
             first = int(feature[0, 0])
             last = int(feature[-1, 0])
-            neighbouring = last - first + 1 == b
-            order = self.order[first : last + 1] if neighbouring else self.order[feature[:, 0]]
+            # Neighbouring features are a view of the order; others are copied.
+            are_neighbours = last - first + 1 == b
+            order = self.order[first : last + 1] if are_neighbours else self.order[feature[:, 0]]
         # NumPy would convert narrow rows at each use: do it once.
         order = order.astype(np.intp)
-        cells = self.table.columns.ravel().take(order + self._offset_of_positions(feature))
+        cells = self.table.cells.take(order + self._spread_offset(feature))
         return order, cells
 
     def _sort_by_codes(self, feature: np.ndarray, bin_codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows sorted by node and bin code, and these as one whole number: both (b, n)."""
+        b = feature.shape[0]
         n = self.order.shape[1]
         n_codes = int(bin_codes.max()) + 1
         largest = self.n_positions.size * n_codes - 1
         dtype = np.min_scalar_type(max(largest, 1 << 15))
-        key = bin_codes.ravel().take(self._offset_of_positions(feature) + self.order)  # (b, n)
+
+        # One number holds both: node * n_codes + bin code.
+        cell = self.order + self._spread_offset(feature)
+        key = bin_codes.ravel().take(cell)  # (b, n)
         key = key.astype(dtype, copy=False)
         key += (self.node_of_position * n_codes).astype(dtype)
+
         position = radix_argsort(key, largest)  # (b, n)
         order = self.order[0].take(position)
-        position += np.arange(0, feature.shape[0] * n, n)[:, None]
+        position += np.arange(0, b * n, n)[:, None]
         return order, key.ravel().take(position)
 
     def gather_bin_codes(self, feature: np.ndarray) -> np.ndarray:
         """Return the bin codes of features (b, 1) or (b, m), rows by node: (b, n)."""
         assert self.table.bin_codes is not None
-        cell = self._offset_of_positions(feature) + self.order
-        return self.table.bin_codes.ravel().take(cell).astype(np.intp)
+        cell = self.order + self._spread_offset(feature)
+        codes = self.table.bin_codes.ravel().take(cell)
+        return codes.astype(np.intp)
 
-    def _offset_of_positions(self, feature: np.ndarray) -> np.ndarray:
+    def _spread_offset(self, feature: np.ndarray) -> np.ndarray:
         """Return `column_offset` by position: (b, n), or (b, 1) if it is the same everywhere."""
         offset = self.column_offset(feature)
-        return offset.take(self.node_of_position, axis=1) if offset.shape[1] > 1 else offset
+        if offset.shape[1] > 1:
+            offset = offset.take(self.node_of_position, axis=1)
+        return offset
 
-    def make_next_level(self, rows: np.ndarray, branch: np.ndarray, tree: np.ndarray, stats: NodeStats) -> Frontier:
+    def make_next_level(
+        self,
+        rows: np.ndarray,
+        branch: np.ndarray,
+        tree: np.ndarray,
+        stats: NodeStats,
+    ) -> Frontier:
         """Return the frontier of the next level.
 
         Parameters
@@ -185,13 +213,13 @@ class Frontier:
         stats : NodeStats
             Of these nodes.
         """
-        presorted = self.order.shape[0] > 1
-        order = self._select_presorted(rows, branch) if presorted else rows[None, :]
+        is_presorted = self.order.shape[0] > 1
+        order = self._select_presorted(rows, branch) if is_presorted else rows[None, :]
         level = Frontier(self.table, self.target, order, stats.n_positions, tree, stats.sums.T)
         if self.bins is not None:
-            n_cells = tree.size * self.bins.values.shape[1]
-            if MIN_ROWS_PER_HISTOGRAM_CELL * n_cells > rows.size:
-                return level._presort_rows()
+            n_histogram_cells = tree.size * self.bins.values.shape[1]
+            if rows.size < MIN_ROWS_PER_HISTOGRAM_CELL * n_histogram_cells:
+                level = level._presort_rows()
         return level
 
     def _select_presorted(self, rows: np.ndarray, branch: np.ndarray) -> np.ndarray:
@@ -201,22 +229,26 @@ class Frontier:
         if n_branches == 1 and rows.size == n:
             return self.order
         dtype = np.int8 if n_branches < 127 else np.int32
-        branch_of_row = np.full(self.target.weight.size, -1, dtype=dtype)
+        n_rows = self.target.weight.size
+        branch_of_row = np.full(n_rows, -1, dtype=dtype)
         branch_of_row[rows] = branch
         parts = []
         for block in divide_columns(d, n):
             order = self.order[block]
-            parts.append(group_by_branch(order, branch_of_row.take(order), n_branches))
+            branch_in_order = branch_of_row.take(order)
+            parts.append(group_by_branch(order, branch_in_order, n_branches))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _presort_rows(self) -> Frontier:
         """Return this frontier with its rows sorted by every feature, for levels that histograms no longer serve."""
         d = self.table.columns.shape[0]
         n = self.order.shape[1]
+        n_rows = self.target.weight.size
         parts = []
         for block in divide_columns(d, n):
-            order, _ = self.sort_rows(np.arange(block.start, block.stop)[:, None])
-            parts.append(narrow_rows(order, self.target.weight.size))
+            features = np.arange(block.start, block.stop)[:, None]
+            order, _ = self.sort_rows(features)
+            parts.append(narrow_rows(order, n_rows))
         table = replace(self.table, bin_codes=None, bins=None)
         return replace(self, table=table, order=np.concatenate(parts))
 
@@ -225,8 +257,8 @@ class Frontier:
         is_selected = np.zeros(self.n_positions.size, dtype=bool)
         is_selected[nodes] = True
         order = self.order[:, is_selected[self.node_of_position]]
-        sums = self.sums[:, nodes]
-        return Frontier(self.table, self.target, order, self.n_positions[nodes], self.tree[nodes], sums)
+        n_positions = self.n_positions[nodes]
+        return Frontier(self.table, self.target, order, n_positions, self.tree[nodes], self.sums[:, nodes])
 
 
 def group_by_branch(rows: np.ndarray, branch: np.ndarray, n_branches: int) -> np.ndarray:
@@ -236,12 +268,15 @@ def group_by_branch(rows: np.ndarray, branch: np.ndarray, n_branches: int) -> np
     """
     b = rows.shape[0]
     if n_branches <= MAX_BRANCHES_SELECTED:
-        flat = rows.ravel()
+        flat_rows = rows.ravel()
         parts = []
         for k in range(n_branches):
             selected = (branch == k).ravel().nonzero()[0]
-            parts.append(flat.take(selected).reshape(b, -1))
+            rows_of_branch = flat_rows.take(selected)
+            parts.append(rows_of_branch.reshape(b, -1))
         return np.concatenate(parts, axis=1)
+    # A stable sort keeps the order of rows within a branch, and puts branch -1 first.
     by_branch = np.argsort(branch, axis=1, kind="stable")
     n_dropped = np.count_nonzero(branch[0] < 0)
-    return np.take_along_axis(rows, by_branch, axis=1)[:, n_dropped:]
+    grouped = np.take_along_axis(rows, by_branch, axis=1)
+    return grouped[:, n_dropped:]

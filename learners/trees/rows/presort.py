@@ -19,6 +19,9 @@ MAX_CELLS_PER_BLOCK = 1 << 16
 DIGIT_BITS = 16
 """NumPy sorts whole numbers of this many bits by counting, much faster than others."""
 
+MIN_LARGEST_ROW = 1 << 8
+"""Row numbers take 16 bits at least, however few rows there are."""
+
 
 def extract_columns(X: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return X (n, d) by columns (d, n), +inf where a cell is missing, and whether one is."""
@@ -34,7 +37,9 @@ def presort_columns(columns: np.ndarray) -> np.ndarray:
     """Return the rows sorted by each of columns (d, n), +inf where missing: (d, n)."""
     d, n = columns.shape
     if columns.size and holds_whole_numbers(columns, 1 << DIGIT_BITS):
-        return narrow_rows(np.argsort(columns.astype(np.uint16), axis=1, kind="stable"), n)
+        digits = columns.astype(np.uint16)
+        order = np.argsort(digits, axis=1, kind="stable")
+        return narrow_rows(order, n)
     order = np.empty((d, n), dtype=smallest_row_dtype(n))
     for block in divide_columns(d, n):
         order[block] = np.argsort(columns[block], axis=1)
@@ -43,7 +48,10 @@ def presort_columns(columns: np.ndarray) -> np.ndarray:
 
 def holds_whole_numbers(columns: np.ndarray, end: int) -> bool:
     """Return whether all cells are whole numbers from 0 to ``end`` - 1."""
-    return bool(columns.min() >= 0 and columns.max() < end and (columns == np.rint(columns)).all())
+    # The cheap tests come first: most tables of real numbers fail them.
+    if columns.min() < 0 or columns.max() >= end:
+        return False
+    return bool((columns == np.rint(columns)).all())
 
 
 def divide_columns(d: int, n: int) -> Iterator[slice]:
@@ -55,7 +63,7 @@ def divide_columns(d: int, n: int) -> Iterator[slice]:
 
 def smallest_row_dtype(n: int) -> np.dtype[Any]:
     """Return the smallest dtype that holds the rows 0, …, n - 1."""
-    return np.min_scalar_type(max(n - 1, 1 << 8))
+    return np.min_scalar_type(max(n - 1, MIN_LARGEST_ROW))
 
 
 def narrow_rows(rows: np.ndarray, n: int) -> np.ndarray:
@@ -64,17 +72,17 @@ def narrow_rows(rows: np.ndarray, n: int) -> np.ndarray:
 
 
 def radix_argsort(numbers: np.ndarray, largest: int) -> np.ndarray:
-    """Return the order of whole numbers (b, n) up to ``largest`` along the last axis: (b, n).
-
-    Numbers are sorted by their last digit, then stably by the digit before it, and so on.
-    """
+    """Return the order of whole numbers (b, n) up to ``largest`` along the last axis: (b, n)."""
     b, n = numbers.shape
-    first_of_row = np.arange(0, b * n, n)[:, None]  # in the flattened table
-    order = np.argsort(numbers.astype(np.uint16), axis=1, kind="stable")  # (b, n)
+    first_of_row = np.arange(0, b * n, n)[:, None]  # (b, 1), in the flattened table
+    digit = numbers.astype(np.uint16)  # (b, n)
+    order = np.argsort(digit, axis=1, kind="stable")  # (b, n)
+    # Numbers are sorted by their last digit; each sort by the digit before it keeps that order among equal digits.
     for shift in range(DIGIT_BITS, largest.bit_length(), DIGIT_BITS):
         order += first_of_row
-        digit = (numbers >> shift).astype(np.uint16).ravel().take(order)
-        by_digit = np.argsort(digit, axis=1, kind="stable")
+        digit = (numbers >> shift).astype(np.uint16)
+        digit_in_order = digit.ravel().take(order)
+        by_digit = np.argsort(digit_in_order, axis=1, kind="stable")
         by_digit += first_of_row
         order = order.ravel().take(by_digit)
         order -= first_of_row

@@ -16,6 +16,9 @@ import numpy as np
 MIN_LARGEST_WEIGHT = 1e-280
 """Quotients of weights that are all smaller leave the range of floats."""
 
+MAX_TOTAL = 2.0**52
+"""The total weight in fixed point: every whole number up to it is exact as a float."""
+
 
 class NodeStats(NamedTuple):
     """Statistics of the m nodes of a level.
@@ -84,6 +87,19 @@ class Target(ABC):
             self.fixed_point_weight = convert_to_fixed_point(weight, tree_weight)
             self.fixed_point_scale = float(self.fixed_point_weight.sum() / weight.sum())
 
+    def _is_fixed_point_exact(self) -> bool:
+        """Return whether no weight was rounded or scaled on its way to fixed point."""
+        if self.fixed_point_weight is None:
+            return True
+        return bool(np.all(self.fixed_point_weight == self.weight))
+
+    def _repeat_weights(self, rows: np.ndarray, b: int) -> np.ndarray | None:
+        """Return the fixed-point weights of rows (n,) under each of b features, as floats (b n,); None if all are 1."""
+        if self.fixed_point_weight is None:
+            return None
+        weights = self.fixed_point_weight.take(rows).astype(np.float64)
+        return np.tile(weights, b)
+
     def take_rows(self, rows: np.ndarray) -> Self:
         """Return the target of the given rows, which may repeat; the units of the sums stay the same."""
         part = copy(self)
@@ -110,7 +126,10 @@ class Target(ABC):
 
     @abstractmethod
     def compute_stats(
-        self, rows: np.ndarray, node: np.ndarray, n_positions: np.ndarray
+        self,
+        rows: np.ndarray,
+        node: np.ndarray,
+        n_positions: np.ndarray,
     ) -> tuple[NodeStats, np.ndarray | None]:
         """Compute statistics of m nodes from their rows.
 
@@ -178,6 +197,8 @@ def convert_to_fixed_point(weight: np.ndarray, total: float | None = None) -> np
     """
     if total is None:
         total = weight.sum()
-    if max(total, weight.max()) < 2.0**52 and np.all(weight == np.rint(weight)):
+    is_small = max(total, weight.max()) < MAX_TOTAL
+    if is_small and np.all(weight == np.rint(weight)):
         return weight.astype(np.int64)
-    return np.maximum(np.rint(weight / total * 2.0**52), 1.0).astype(np.int64)
+    scaled = np.rint(weight / total * MAX_TOTAL)
+    return np.maximum(scaled, 1.0).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,7 +42,12 @@ class TrainingTable:
 
     @classmethod
     def from_rows(
-        cls, X: np.ndarray, nominal: np.ndarray, *, draws_features: bool, allows_histogram: bool
+        cls,
+        X: np.ndarray,
+        nominal: np.ndarray,
+        *,
+        draws_features: bool,
+        allows_histogram: bool,
     ) -> TrainingTable:
         """Prepare the table.
 
@@ -58,14 +63,24 @@ class TrainingTable:
         columns, has_missing = extract_columns(X)
         has_nominal = bool(nominal.any())
         rows = np.arange(X.shape[0])[None, :]  # (1, n0)
-        bins = None
+        table = cls(columns, nominal, rows, None, None, has_nominal, has_missing, 0)
         if allows_histogram and not (draws_features or has_missing or has_nominal):
             bins = Bins.from_columns(columns)
-        if bins is not None:
-            return cls(columns, nominal, rows, bins.codes, bins, has_nominal, has_missing, 0)
+            if bins is not None:
+                return replace(table, bin_codes=bins.codes, bins=bins)
         order = presort_columns(columns)
         if not draws_features:
-            return cls(columns, nominal, order, None, None, has_nominal, has_missing, 0)
+            return replace(table, order=order)
         bin_codes = encode_values(columns, order)
         max_nominal_values = int(bin_codes[nominal].max()) + 1 if has_nominal else 0
-        return cls(columns, nominal, rows, bin_codes, None, has_nominal, has_missing, max_nominal_values)
+        return replace(table, bin_codes=bin_codes, max_nominal_values=max_nominal_values)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, n0."""
+        return self.columns.shape[1]
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The cells column after column, shape (d n0,): that of a row and a feature is at feature * n0 + row."""
+        return self.columns.ravel()

@@ -9,15 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 
+def mark_first_of_runs(keys: np.ndarray) -> np.ndarray:
+    """Return whether each key (q,), which stand in runs of equal ones, is the first of its run: (q,)."""
+    changes = keys[1:] != keys[:-1]
+    return np.concatenate([[True], changes])
+
+
 def find_first_of_pairs(merit: np.ndarray, pair: np.ndarray) -> np.ndarray:
     """Return the index of the first largest merit of each run of equal pairs (q,), where it is finite."""
-    begin = np.flatnonzero(np.concatenate([[True], pair[1:] != pair[:-1]]))
+    begin = np.flatnonzero(mark_first_of_runs(pair))
     length = np.diff(begin, append=pair.size)
     largest = np.maximum.reduceat(merit, begin)
     hits = np.flatnonzero(merit == np.repeat(largest, length))
-    pair_of_hit = pair[hits]
-    is_first = np.concatenate([[True], pair_of_hit[1:] != pair_of_hit[:-1]])
-    first = hits[is_first]
+    is_first_hit = mark_first_of_runs(pair[hits])
+    first = hits[is_first_hit]
     return first[np.isfinite(merit[first])]
 
 
@@ -38,12 +43,14 @@ def choose_pairs(merit: np.ndarray, pair: np.ndarray, n_slots: int, m: int) -> n
     """Return the index of the pair (q,) of largest merit of each of the m nodes that has a finite one, by node."""
     if pair.size == 0:
         return np.empty(0, dtype=np.intp)
+    # Lay the pairs out as a table of slots by nodes; argmax takes the first slot of the largest merit.
     candidate = np.full(n_slots * m, -1)
     candidate[pair] = np.arange(pair.size)
-    merits = np.where(candidate >= 0, merit[candidate], -np.inf).reshape(n_slots, m)
-    best_slot = np.argmax(merits, axis=0)  # (m,)
-    chosen = candidate.reshape(n_slots, m)[best_slot, np.arange(m)]
-    has_split = np.isfinite(merits.max(axis=0))
+    merit_of_pair = np.where(candidate >= 0, merit[candidate], -np.inf)
+    table = merit_of_pair.reshape(n_slots, m)
+    best_slot = np.argmax(table, axis=0)  # (m,)
+    chosen = candidate[best_slot * m + np.arange(m)]
+    has_split = np.isfinite(table.max(axis=0))
     return chosen[has_split]
 
 

@@ -53,12 +53,17 @@ def find_dense_cuts(block: FeatureBlock, criterion: SquaredDistance, limits: Bra
     with np.errstate(divide="ignore", invalid="ignore"):
         if supports_square_sums(block, criterion):
             squares = scan_square_sums(block)
-            merit = squares.compute_merit(block.total[0].take(block.node))  # (b, n)
-            position, node = _find_first_best(merit, _mark_cuts(block, squares.weight, limits), block)
-            return BestCuts(position, node, compute_gini_gain(block, squares.take(position), node))
+            node_weight = block.total[0].take(block.node)  # (n,)
+            merit = squares.compute_merit(node_weight)  # (b, n)
+            is_cut = _mark_cuts(block, squares.weight, limits)
+            position, node = _find_first_best(merit, is_cut, block)
+            best_squares = squares.take(position)
+            return BestCuts(position, node, compute_gini_gain(block, best_squares, node))
         left = block.sum_left_densely()
-        gain = criterion.cut_gain(left, block.total.take(block.node, axis=1))  # (b, n)
-        position, node = _find_first_best(gain, _mark_cuts(block, left[0], limits), block)
+        total = block.total.take(block.node, axis=1)  # (p, n)
+        gain = criterion.cut_gain(left, total)  # (b, n)
+        is_cut = _mark_cuts(block, left[0], limits)
+        position, node = _find_first_best(gain, is_cut, block)
         return BestCuts(position, node, gain.take(position))
 
 
@@ -68,25 +73,35 @@ def _mark_cuts(block: FeatureBlock, left_weight: np.ndarray, limits: BranchLimit
     if limits.min_rows > 1:
         left_rows = block.rows_up_to
         right_rows = n_rows.take(block.node) - left_rows
-        is_cut = block.changes & ((left_rows >= limits.min_rows) & (right_rows >= limits.min_rows))
+        is_allowed = (left_rows >= limits.min_rows) & (right_rows >= limits.min_rows)  # (n,)
+        is_cut = block.changes & is_allowed
     else:
         is_cut = block.changes.copy()
-        is_cut[:, block.start + (n_rows - 1)] = False
+        last = block.start + n_rows - 1
+        is_cut[:, last] = False
     if limits.min_weight > 0:
         right_weight = block.total[0].take(block.node) - left_weight
         is_cut &= (left_weight >= limits.min_weight) & (right_weight >= limits.min_weight)
     return is_cut
 
 
-def _find_first_best(merit: np.ndarray, is_cut: np.ndarray, block: FeatureBlock) -> tuple[np.ndarray, np.ndarray]:
+def _find_first_best(
+    merit: np.ndarray,
+    is_cut: np.ndarray,
+    block: FeatureBlock,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the position of the first largest merit (b, n) among the cuts of each node that has one, and the nodes."""
     merit = np.where(is_cut, merit, -np.inf)
-    largest = np.maximum.reduceat(merit.max(axis=0), block.start)  # (m,)
+    # The maximum over features first leaves one merit for each row, the maximum over rows one for each node.
+    largest_of_row = merit.max(axis=0)  # (n,)
+    largest = np.maximum.reduceat(largest_of_row, block.start)  # (m,)
     largest[largest == -np.inf] = np.inf  # equals no merit
-    hits = (merit == largest.take(block.node)).ravel().nonzero()[0]
+    is_hit = merit == largest.take(block.node)
+    hits = is_hit.ravel().nonzero()[0]
     # Of several hits in a node the last one written stays, which in reversed order is the first.
     hits = hits[::-1]
+    node_of_hit = block.node.take(hits % block.n)
     first = np.full(block.m, -1)
-    first[block.node.take(hits % block.n)] = hits
+    first[node_of_hit] = hits
     node = (first >= 0).nonzero()[0]
     return first.take(node), node

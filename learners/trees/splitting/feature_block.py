@@ -44,7 +44,9 @@ class FeatureBlock:
         self.start = frontier.start
         self.has_unit_weights = frontier.target.fixed_point_weight is None
         self.weights_are_rows = self.has_unit_weights or frontier.target.weights_are_counts
-        self.total = np.empty((frontier.sums.shape[0] + self.has_unit_weights, self.m))  # (p, m)
+        # Of unit weights, the sums lack the weight, which is the number of rows.
+        p = frontier.sums.shape[0] + self.has_unit_weights
+        self.total = np.empty((p, self.m))  # (p, m)
         self.total[0] = frontier.n_positions
         self.total[self.has_unit_weights :] = frontier.sums
 
@@ -65,22 +67,29 @@ class FeatureBlock:
     @cached_property
     def n_missing(self) -> np.ndarray:
         """Missing cells of each pair, shape (b, m), int."""
-        offset = self.spread_over_positions(self.frontier.column_offset(self.feature))
-        cells = self.frontier.table.columns.ravel().take(self.order + offset)  # (b, n)
-        return np.add.reduceat(np.isinf(cells), self.start, axis=1, dtype=np.intp)
+        offset_of_pair = self.frontier.column_offset(self.feature)
+        offset = self.spread_over_positions(offset_of_pair)
+        cells = self.frontier.table.cells.take(self.order + offset)  # (b, n)
+        is_missing = np.isinf(cells)
+        return np.add.reduceat(is_missing, self.start, axis=1, dtype=np.intp)
 
     @cached_property
     def rows_up_to(self) -> np.ndarray:
         """The number of rows of a node up to and including each position, the same for every feature: (n,)."""
-        return np.arange(1, self.n + 1) - self.start.take(self.node)
+        up_to = np.arange(1, self.n + 1)
+        return up_to - self.start.take(self.node)
 
     def spread_over_positions(self, of_pair: np.ndarray) -> np.ndarray:
         """Return entries of pairs (b, m), or of slots (b, 1), by position: (b, n) or (b, 1)."""
-        return of_pair if of_pair.shape[1] == 1 else of_pair.take(self.node, axis=1)
+        if of_pair.shape[1] == 1:
+            return of_pair
+        return of_pair.take(self.node, axis=1)
 
     def feature_of_slot(self, slot: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the features at these slots of these nodes: all (q,)."""
-        return self.feature[slot, node] if self.feature.shape[1] > 1 else self.feature[:, 0].take(slot)
+        if self.feature.shape[1] > 1:
+            return self.feature[slot, node]
+        return self.feature[:, 0].take(slot)
 
     def feature_at(self, position: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the features at positions (q,) in these nodes (q,): shape (q,)."""
@@ -88,11 +97,13 @@ class FeatureBlock:
 
     def read_cells(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the cells at positions (..., q), which are of these features and nodes (q,): shape (..., q)."""
-        return self.frontier.read_cells(self.order.ravel().take(position), feature, node)
+        row = self.order.ravel().take(position)
+        return self.frontier.read_cells(row, feature, node)
 
     def read_cut_values(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the values below and above the cuts after positions (q,), of these features and nodes: (2, q)."""
-        return self.read_cells(np.array([position, position + 1]), feature, node)
+        both_sides = np.array([position, position + 1])  # (2, q)
+        return self.read_cells(both_sides, feature, node)
 
     def find_pairs(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the node of each position (q,), and its pair."""
@@ -104,23 +115,28 @@ class FeatureBlock:
         """Return the sums over all pairs before each of the b m pairs, given the sum of each node (m,)."""
         # Every feature sorts the same rows: the sums of a node are the same under all of them.
         up_to = np.cumsum(of_node)  # (m,)
-        before_slot = np.arange(self.b, dtype=of_node.dtype)[:, None] * up_to[-1]
-        before: np.ndarray = before_slot + (up_to - of_node)  # (b, m)
+        slot = np.arange(self.b, dtype=of_node.dtype)[:, None]
+        before_slot = slot * up_to[-1]  # (b, 1)
+        before_node = up_to - of_node  # (m,)
+        before: np.ndarray = before_slot + before_node  # (b, m)
         return before.ravel()
 
     def sum_left(self, position: np.ndarray, pair: np.ndarray) -> np.ndarray:
         """Return the sums of the node's rows up to and including each position (q,), for ascending ones: (p, q)."""
         target = self.frontier.target
         sums_of_node = target.pack_sums(self.frontier.sums, self.frontier.n_positions)
+        prefix_sums = target.iter_prefix_sums(self.order.ravel())
         # One word after the other, since prefix sums of all rows are large.
-        words = [prefix_sum.take(position) for prefix_sum in target.iter_prefix_sums(self.order.ravel())]
-        for word, of_node in zip(words, sums_of_node, strict=True):
-            word -= self.sum_before_pairs(of_node).take(pair)
+        words = []
+        for prefix_sum, of_node in zip(prefix_sums, sums_of_node, strict=True):
+            before_pair = self.sum_before_pairs(of_node)
+            words.append(prefix_sum.take(position) - before_pair.take(pair))
         left = np.empty((self.total.shape[0], position.size))  # (p, q)
         if self.has_unit_weights:
-            rows_before_pair = self.sum_before_pairs(self.frontier.n_positions)
-            np.subtract(position + 1, rows_before_pair.take(pair), out=left[0])
-        for row, sums in zip(left[self.has_unit_weights :], target.unpack_sums(words), strict=True):
+            before_pair = self.sum_before_pairs(self.frontier.n_positions)
+            np.subtract(position + 1, before_pair.take(pair), out=left[0])
+        sums_of_target = left[self.has_unit_weights :]
+        for row, sums in zip(sums_of_target, target.unpack_sums(words), strict=True):
             row[:] = sums
         return left
 
@@ -133,4 +149,6 @@ class FeatureBlock:
             before_node = of_node.cumsum() - of_node  # (m,)
             word -= before_node.take(self.node)
         sums = target.unpack_sums(words)
-        return [self.rows_up_to, *sums] if self.has_unit_weights else sums
+        if self.has_unit_weights:
+            sums = [self.rows_up_to, *sums]
+        return sums

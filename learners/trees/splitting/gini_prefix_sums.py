@@ -60,9 +60,11 @@ class SquareSums(NamedTuple):
 
     def take(self, position: np.ndarray) -> SquareSums:
         """Return those of some positions (k,) of the flattened table."""
-        n = self.left.shape[-1]
-        # A weight of shape (n,) is the same for every feature.
-        weight = self.weight.take(position if self.weight.shape == self.left.shape else position % n)
+        weight_position = position
+        if self.weight.shape != self.left.shape:
+            # A weight of shape (n,) is the same for every feature.
+            weight_position = position % self.weight.size
+        weight = self.weight.take(weight_position)
         return SquareSums(weight, self.left.take(position), self.right.take(position))
 
 
@@ -79,9 +81,10 @@ def sum_squares_at_cuts(left: np.ndarray, total: np.ndarray, node: np.ndarray) -
     left_classes = add_first_class(left)  # (c, q), the L_k
     node_classes = add_first_class(total)  # (c, m), the T_k
     left_squares = np.einsum("kq,kq->q", left_classes, left_classes)
-    crossed = np.einsum("kq,kq->q", left_classes, node_classes.take(node, axis=1))
+    classes_of_node = node_classes.take(node, axis=1)  # (c, q)
+    products = np.einsum("kq,kq->q", left_classes, classes_of_node)
     node_squares = np.einsum("km,km->m", node_classes, node_classes)
-    right_squares = node_squares.take(node) - 2 * crossed + left_squares
+    right_squares = node_squares.take(node) - 2 * products + left_squares
     return SquareSums(left[0], left_squares, right_squares)
 
 
@@ -96,7 +99,8 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
     if target.fixed_point_weight is not None:
         weight = target.fixed_point_weight.take(block.order)  # (b, n)
 
-    class_in_node = block.node * node_classes.shape[0] + codes
+    c = node_classes.shape[0]
+    class_in_node = block.node * c + codes
     right_steps = node_classes.T.ravel().take(class_in_node)  # (b, n), the T_k
     left_steps = _count_class_up_to(block, codes, weight, node_classes)  # (b, n), the o
     left_steps += left_steps
@@ -105,12 +109,11 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
         left_steps *= weight
         right_steps *= weight
 
-    # The classes of a node add up to its squares, and so do its T_k: both prefix sums start a node from the same sum.
-    before_node = (node_squares.cumsum() - node_squares).take(block.node)  # (n,)
-    left = left_steps.cumsum(axis=1)
-    left -= before_node
-    right = right_steps.cumsum(axis=1)
-    right -= before_node
+    # The steps of a whole node add up to Σ T² on both sides: both prefix sums start a node from the same sum.
+    left = _sum_within_nodes(left_steps, node_squares, block)
+    right = _sum_within_nodes(right_steps, node_squares, block)
+
+    # Σ R² = Σ T² - 2 Σ T L + Σ L², in place.
     right *= -2
     right += left
     right += node_squares.take(block.node)
@@ -142,7 +145,8 @@ def compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -
 def _sum_within_nodes(steps: np.ndarray, of_node: np.ndarray, block: FeatureBlock) -> np.ndarray:
     """Return prefix sums of steps (b, n) along the rows of each node, given the sum of each node (m,): (b, n)."""
     up_to: np.ndarray = steps.cumsum(axis=1)
-    up_to -= (of_node.cumsum() - of_node).take(block.node)
+    before_node = of_node.cumsum() - of_node  # (m,)
+    up_to -= before_node.take(block.node)
     return up_to
 
 
@@ -152,7 +156,10 @@ def _count_classes(block: FeatureBlock) -> np.ndarray:
 
 
 def _count_class_up_to(
-    block: FeatureBlock, codes: np.ndarray, weight: np.ndarray | None, node_classes: np.ndarray
+    block: FeatureBlock,
+    codes: np.ndarray,
+    weight: np.ndarray | None,
+    node_classes: np.ndarray,
 ) -> np.ndarray:
     """Return how much weight of its own class a node holds up to and including each position: (b, n).
 
@@ -162,21 +169,25 @@ def _count_class_up_to(
     c = node_classes.shape[0]
     bits = int(node_classes.max()).bit_length()
     fields_per_word = WORD_BITS // bits
-    shift = (np.arange(c) % fields_per_word * bits).astype(np.uint64)  # (c,)
-    word_of_class = np.arange(c) // fields_per_word  # (c,)
+    word_of_class, field_of_class = np.divmod(np.arange(c), fields_per_word)  # (c,)
+    shift = (field_of_class * bits).astype(np.uint64)  # (c,)
+    one_in_field = np.uint64(1) << shift  # (c,)
     n_words = int(word_of_class[-1]) + 1
 
     counted = np.zeros(1, dtype=np.uint64)
     for word in range(n_words):
-        one = np.where(word_of_class == word, np.uint64(1) << shift, np.uint64(0))  # (c,)
+        is_in_word = word_of_class == word  # (c,)
+        one = np.where(is_in_word, one_in_field, np.uint64(0))  # (c,)
         steps = one.take(codes)  # (b, n)
         if weight is not None:
             steps *= weight.view(np.uint64)
-        of_node = (node_classes.view(np.uint64) * one[:, None]).sum(axis=0)  # (m,)
-        up_to = _sum_within_nodes(steps, of_node, block)
+        classes_in_word = node_classes.view(np.uint64) * one[:, None]  # (c, m)
+        up_to = _sum_within_nodes(steps, classes_in_word.sum(axis=0), block)
         if n_words > 1:
-            up_to = np.where((word_of_class == word).take(codes), up_to, counted)
+            # Only rows of the classes in this word find their own class in it.
+            up_to = np.where(is_in_word.take(codes), up_to, counted)
         counted = up_to
+    # Cut the field of each row's class out of its word.
     counted >>= shift.take(codes)
     counted &= np.uint64((1 << bits) - 1)
     return counted.view(np.int64)

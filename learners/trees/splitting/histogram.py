@@ -18,6 +18,7 @@ import numpy as np
 from bakeoff.learners.trees.rows.binning import Bins
 from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.splitting.best_candidates import mark_first_of_runs
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import BranchLimits
 
@@ -42,23 +43,29 @@ class HistogramBlock(FeatureBlock):
 
     def _make_keys(self, feature: np.ndarray) -> np.ndarray:
         """Return class and position of every cell of the block as one whole number: (b n0,)."""
-        cells_of_node = self.b * self._n_bins
+        positions_of_node = self.b * self._n_bins
+        self._positions_of_class = (self.m + 1) * positions_of_node
         # Rows that are no longer split share a node of their own, the last one.
-        node = np.full(self._bins.flat_codes.shape[1], self.m)  # (n0,)
+        node = np.full(self.frontier.table.n_rows, self.m)  # (n0,)
         node[self.frontier.order[0]] = self.node
-        self._positions_of_class = (self.m + 1) * cells_of_node
+        key_of_row = self._target.codes * self._positions_of_class  # (n0,)
+        key_of_row += node * positions_of_node
+        # Flat codes count the bins of all features: those before this block are left out.
         first = int(feature[0, 0])
-        of_row = self._target.codes * self._positions_of_class + node * cells_of_node  # (n0,)
-        of_row -= first * self._n_bins
-        keys: np.ndarray = self._bins.flat_codes[first : first + self.b] + of_row
+        key_of_row -= first * self._n_bins
+        flat_codes = self._bins.flat_codes[first : first + self.b]  # (b, n0)
+        keys: np.ndarray = flat_codes + key_of_row
         return keys.ravel()
 
     def _count_rows(self, weight: np.ndarray | None) -> np.ndarray:
         """Sum the weights (n0,), or count rows, by class and position: (c, positions)."""
-        shape = (self._target.c, self._positions_of_class)
-        weights = None if weight is None else np.tile(weight.astype(np.float64), self.b)
-        counts = np.bincount(self._key, weights=weights, minlength=shape[0] * shape[1])
-        return counts.reshape(shape).astype(np.int64, copy=False)
+        c = self._target.c
+        weights = None
+        if weight is not None:
+            weights = np.tile(weight.astype(np.float64), self.b)
+        counts = np.bincount(self._key, weights=weights, minlength=c * self._positions_of_class)
+        counts = counts.reshape(c, self._positions_of_class)
+        return counts.astype(np.int64, copy=False)
 
     def find_pairs(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         node, slot = np.divmod(position // self._n_bins, self.b)
@@ -68,20 +75,24 @@ class HistogramBlock(FeatureBlock):
         return self.feature[position // self._n_bins % self.b, 0]
 
     def read_cut_values(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
-        following = self._occupied.take(np.searchsorted(self._occupied, position) + 1)
-        return self._bins.values[feature, np.stack([position, following]) % self._n_bins]
+        # The value above a cut is the next one that the node holds: the next occupied position.
+        index = np.searchsorted(self._occupied, position)
+        following = self._occupied.take(index + 1)
+        code = np.stack([position, following]) % self._n_bins  # (2, q)
+        return self._bins.values[feature, code]
 
     def list_cuts(self, limits: BranchLimits) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions (q,) after which a cut leaves enough rows on each side, and the left sums (c, q)."""
         pair = self._occupied // self._n_bins
-        opens = np.append(True, pair[1:] != pair[:-1])
+        is_first = mark_first_of_runs(pair)
         # Nothing follows the last occupied bin of a pair.
-        is_cut = np.append(~opens[1:], False)
-        left_classes = _sum_within_runs(self._counts, opens)  # (c, q)
+        is_cut = np.append(~is_first[1:], False)
+        left_classes = _sum_within_runs(self._counts, is_first)  # (c, q)
         if limits.min_rows > 1:
             counts = self._count_rows(None).take(self._occupied, axis=1)
-            left_rows = _sum_within_runs(counts, opens).sum(axis=0)
-            right_rows = self.frontier.n_positions.take(pair // self.b) - left_rows
+            left_rows = _sum_within_runs(counts, is_first).sum(axis=0)
+            node = pair // self.b
+            right_rows = self.frontier.n_positions.take(node) - left_rows
             is_cut &= (left_rows >= limits.min_rows) & (right_rows >= limits.min_rows)
         chosen = np.flatnonzero(is_cut)
         sums = left_classes.take(chosen, axis=1).astype(np.float64)
@@ -90,11 +101,12 @@ class HistogramBlock(FeatureBlock):
         return self._occupied.take(chosen), sums
 
 
-def _sum_within_runs(counts: np.ndarray, opens: np.ndarray) -> np.ndarray:
+def _sum_within_runs(counts: np.ndarray, is_first: np.ndarray) -> np.ndarray:
     """Return prefix sums of whole numbers (c, q) along runs that begin where marked (q,)."""
+    begin = np.flatnonzero(is_first)
+    length = np.diff(begin, append=is_first.size)
     # Sums along all runs may overflow; differences of whole numbers are right nevertheless.
     up_to = np.cumsum(counts, axis=1)
-    begin = np.flatnonzero(opens)
     before_run = up_to.take(begin, axis=1) - counts.take(begin, axis=1)
-    up_to -= np.repeat(before_run, np.diff(begin, append=opens.size), axis=1)
+    up_to -= np.repeat(before_run, length, axis=1)
     return up_to

@@ -42,7 +42,12 @@ class NominalCandidates(NamedTuple):
 
 
 def find_nominal_splits(
-    block: FeatureBlock, wanted: np.ndarray, criterion: Criterion, limits: BranchLimits, *, multiway: bool
+    block: FeatureBlock,
+    wanted: np.ndarray,
+    criterion: Criterion,
+    limits: BranchLimits,
+    *,
+    multiway: bool,
 ) -> Splits:
     """Return the best split of each node on the wanted (feature, node) pairs (b, m), with its routes."""
     groups = ValueGroups.collect(block, wanted)
@@ -69,74 +74,101 @@ def _list_routes(groups: ValueGroups, chosen_pair: np.ndarray, branch: np.ndarra
     is_chosen = np.zeros(block.b * block.m, dtype=bool)
     is_chosen[chosen_pair] = True
     chosen = np.flatnonzero(is_chosen.take(groups.pair))
-    return Routes(groups.node.take(chosen), groups.read_codes(chosen), branch.take(chosen))
+    return Routes(
+        node=groups.node.take(chosen),
+        code=groups.read_codes(chosen),
+        branch=branch.take(chosen),
+    )
 
 
 def _split_by_value(groups: ValueGroups, criterion: Criterion, limits: BranchLimits) -> NominalCandidates:
     """Give every group of a pair a branch of its own."""
-    gain = np.add.reduceat(criterion.branch_gain(groups.sums, groups.total), groups.begin)
-    is_large = (groups.n_rows >= limits.min_rows) & (groups.sums[0] >= limits.min_weight)
-    allowed = np.logical_and.reduceat(is_large, groups.begin)
-    gain[(groups.length < 2) | ~allowed] = -np.inf
+    weight = groups.sums[0]
+    gain_of_group = criterion.branch_gain(groups.sums, groups.total)
+    gain = np.add.reduceat(gain_of_group, groups.begin)
+
+    # One branch that is too small forbids the split, and a single branch is none.
+    is_large = (groups.n_rows >= limits.min_rows) & (weight >= limits.min_weight)
+    is_allowed = np.logical_and.reduceat(is_large, groups.begin)
+    is_allowed &= groups.length > 1
+    gain[~is_allowed] = -np.inf
     merit = gain.copy()
     if criterion.by_ratio:
-        share = groups.sums[0] / groups.total[0]
+        share = weight / groups.total[0]
         information = np.add.reduceat(-share * np.log2(share), groups.begin)
         ratio = gain / np.where(information > 0, information, 1.0)
         merit = np.where(groups.length > 1, ratio, -np.inf)
-    number = np.arange(groups.pair.size)
-    branch = number - np.repeat(groups.begin, groups.length)
+
+    # Branches are numbered in the order of the values.
+    first_of_pair = np.repeat(groups.begin, groups.length)
+    branch = np.arange(groups.pair.size) - first_of_pair
     return NominalCandidates(groups.pair[groups.begin], merit, gain, branch)
 
 
 def _split_in_two(groups: ValueGroups, criterion: Criterion, limits: BranchLimits) -> NominalCandidates:
     """Cut the groups of each pair, in the order of their mean target, where the gain is largest."""
-    by_mean = np.lexsort((_compute_mean_target(groups), groups.pair))
+    mean = _compute_mean_target(groups)
+    by_mean = np.lexsort((mean, groups.pair))
     gain, left_weight = _compute_gains_of_cuts(groups, by_mean, criterion, limits)
     cut = find_first_of_pairs(gain, groups.pair)
     merit = gain[cut]
     if criterion.by_ratio:
-        merit = merit / compute_split_information(left_weight[cut] / groups.total[0, cut])
+        share = left_weight[cut] / groups.total[0, cut]
+        merit = merit / compute_split_information(share)
 
     # Groups up to the cut of their pair go left; a pair without a cut is not chosen, whatever its branches.
-    cut_of_pair = np.full(groups.block.b * groups.block.m, -1)
+    n_pairs = groups.block.b * groups.block.m
+    cut_of_pair = np.full(n_pairs, -1)
     cut_of_pair[groups.pair[cut]] = cut
+    goes_right = np.arange(by_mean.size) > cut_of_pair[groups.pair]  # (q,), in the order by_mean
     branch = np.empty(groups.pair.size, dtype=np.intp)
-    branch[by_mean] = np.arange(by_mean.size) > cut_of_pair[groups.pair]
+    branch[by_mean] = goes_right
     return NominalCandidates(groups.pair[cut], merit, gain[cut], branch)
 
 
 def _compute_gains_of_cuts(
-    groups: ValueGroups, by_mean: np.ndarray, criterion: Criterion, limits: BranchLimits
+    groups: ValueGroups,
+    by_mean: np.ndarray,
+    criterion: Criterion,
+    limits: BranchLimits,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gain of a cut after each group, and the weight left of it: both (q,), in the order ``by_mean``."""
     # Whole numbers: to subtract the sums before a pair is exact, even if sums along all pairs overflow.
     sums = groups.sums.astype(np.int64)[:, by_mean]
-    left = np.cumsum(sums, axis=1)  # (p, q)
-    sums_before_pair = (left - sums)[:, groups.begin]
-    left -= np.repeat(sums_before_pair, groups.length, axis=1)
-
-    n_rows = groups.n_rows[by_mean]
-    left_rows = np.cumsum(n_rows)  # (q,)
-    rows_before_pair = (left_rows - n_rows)[groups.begin]
-    left_rows -= np.repeat(rows_before_pair, groups.length)
+    left = _sum_within_pairs(sums, groups)  # (p, q)
+    left_weight = left[0]
+    right_weight = groups.total[0] - left_weight
+    left_rows = _sum_within_pairs(groups.n_rows[by_mean], groups)  # (q,)
     rows_of_pair = np.add.reduceat(groups.n_rows, groups.begin)
     right_rows = rows_of_pair.repeat(groups.length) - left_rows
 
-    allowed = (left_rows >= limits.min_rows) & (right_rows >= max(limits.min_rows, 1))
-    allowed &= (left[0] >= limits.min_weight) & (groups.total[0] - left[0] >= limits.min_weight)
+    # After the last group of a pair nothing is left on the right, which no limit allows.
+    is_allowed = (left_rows >= limits.min_rows) & (right_rows >= max(limits.min_rows, 1))
+    is_allowed &= (left_weight >= limits.min_weight) & (right_weight >= limits.min_weight)
+    allowed_left = left[:, is_allowed].astype(np.float64)
     gain = np.full(groups.pair.size, -np.inf)
-    gain[allowed] = criterion.cut_gain(left[:, allowed].astype(np.float64), groups.total[:, allowed])
-    return gain, left[0]
+    gain[is_allowed] = criterion.cut_gain(allowed_left, groups.total[:, is_allowed])
+    return gain, left_weight
+
+
+def _sum_within_pairs(of_group: np.ndarray, groups: ValueGroups) -> np.ndarray:
+    """Return prefix sums of entries of groups (..., q) along the groups of each pair: (..., q)."""
+    up_to: np.ndarray = np.cumsum(of_group, axis=-1)
+    before_pair = (up_to - of_group)[..., groups.begin]
+    up_to -= np.repeat(before_pair, groups.length, axis=-1)
+    return up_to
 
 
 def _compute_mean_target(groups: ValueGroups) -> np.ndarray:
     """Return what orders the groups (q,): the mean target, or the share of the node's most frequent class."""
     weight = groups.sums[0]
-    if isinstance(groups.block.frontier.target, ClassTarget) and groups.sums.shape[0] > 2:
-        most_frequent = np.argmax(add_first_class(groups.total), axis=0)
-        class_weights = add_first_class(groups.sums)  # (c, q)
-        return np.take_along_axis(class_weights, most_frequent[None, :], axis=0)[0] / weight
+    has_classes = isinstance(groups.block.frontier.target, ClassTarget)
+    if has_classes and groups.sums.shape[0] > 2:
+        node_classes = add_first_class(groups.total)  # (c, q)
+        most_frequent = np.argmax(node_classes, axis=0)
+        group_classes = add_first_class(groups.sums)  # (c, q)
+        in_group = np.take_along_axis(group_classes, most_frequent[None, :], axis=0)[0]
+        return in_group / weight
     if groups.sums.shape[0] == 1:
         return weight
     return groups.sums[1] / weight

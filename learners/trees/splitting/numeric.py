@@ -56,14 +56,22 @@ class Cuts(NamedTuple):
 
 
 def find_numeric_splits(
-    block: FeatureBlock, wanted: np.ndarray | None, criterion: Criterion, limits: BranchLimits, *, missing_left: bool
+    block: FeatureBlock,
+    wanted: np.ndarray | None,
+    criterion: Criterion,
+    limits: BranchLimits,
+    *,
+    missing_left: bool,
 ) -> Splits:
     """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
-    may_scan_densely = isinstance(criterion, SquaredDistance) and wanted is None and not missing_left
-    if may_scan_densely and block.changes.size <= MAX_CELLS_SCANNED:
+    # A dense scan judges all pairs, and takes missing cells for the largest values.
+    may_scan_densely = wanted is None and not missing_left and isinstance(criterion, SquaredDistance)
+    n_cells = block.changes.size
+    if may_scan_densely and n_cells <= MAX_CELLS_SCANNED:
         return _scan_densely(block, criterion, limits)
     is_candidate = _mark_candidates(block, wanted, limits, missing_left)  # (b, n)
-    if may_scan_densely and MAX_POSITIONS_PER_CUT * np.count_nonzero(is_candidate) > is_candidate.size:
+    n_candidates = np.count_nonzero(is_candidate)
+    if may_scan_densely and n_cells < MAX_POSITIONS_PER_CUT * n_candidates:
         return _scan_densely(block, criterion, limits)
     position = np.flatnonzero(is_candidate)
     if position.size == 0:
@@ -72,7 +80,8 @@ def find_numeric_splits(
     left = block.sum_left(position, pair)
     if missing_left:
         left += _sum_missing(block).take(pair, axis=1)
-    return _choose_cuts(block, Cuts(position, node, pair, left), criterion, limits, missing_left)
+    cuts = Cuts(position, node, pair, left)
+    return _choose_cuts(block, cuts, criterion, limits, missing_left=missing_left)
 
 
 def find_histogram_splits(block: HistogramBlock, criterion: Criterion, limits: BranchLimits) -> Splits:
@@ -81,7 +90,8 @@ def find_histogram_splits(block: HistogramBlock, criterion: Criterion, limits: B
     if position.size == 0:
         return Splits.none(block.m)
     node, pair = block.find_pairs(position)
-    return _choose_cuts(block, Cuts(position, node, pair, left), criterion, limits, missing_left=False)
+    cuts = Cuts(position, node, pair, left)
+    return _choose_cuts(block, cuts, criterion, limits, missing_left=False)
 
 
 def _scan_densely(block: FeatureBlock, criterion: Criterion, limits: BranchLimits) -> Splits:
@@ -91,7 +101,12 @@ def _scan_densely(block: FeatureBlock, criterion: Criterion, limits: BranchLimit
 
 
 def _choose_cuts(
-    block: FeatureBlock, cuts: Cuts, criterion: Criterion, limits: BranchLimits, missing_left: bool
+    block: FeatureBlock,
+    cuts: Cuts,
+    criterion: Criterion,
+    limits: BranchLimits,
+    *,
+    missing_left: bool,
 ) -> Splits:
     """Return the best of the cuts in each node."""
     if supports_square_sums(block, criterion):
@@ -107,41 +122,58 @@ def _choose_cuts(
             best = find_first_of_nodes(gains, cuts.node, block.m)
             merit = gains.take(best)
         gain = gains.take(best)
-    found = BestCuts(cuts.position.take(best), cuts.node.take(best), gain)
-    return _make_splits(block, found, merit, missing_left)
+    best_cuts = BestCuts(cuts.position.take(best), cuts.node.take(best), gain)
+    return _make_splits(block, best_cuts, merit, missing_left=missing_left)
 
 
-def _choose_by_square_sums(block: FeatureBlock, cuts: Cuts, limits: BranchLimits) -> tuple[np.ndarray, np.ndarray]:
+def _choose_by_square_sums(
+    block: FeatureBlock,
+    cuts: Cuts,
+    limits: BranchLimits,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of the best cut of each node, and its gain, for Gini impurity of several classes."""
     squares = sum_squares_at_cuts(cuts.left, block.total, cuts.node)
-    merit = squares.compute_merit(block.total[0].take(cuts.node))
+    node_weight = block.total[0].take(cuts.node)  # (q,)
+    merit = squares.compute_merit(node_weight)
     _exclude_light_branches(merit, block, cuts, limits)
     best = find_first_of_nodes(merit, cuts.node, block.m)
-    return best, compute_gini_gain(block, squares.take(best), cuts.node.take(best))
+    gain = compute_gini_gain(block, squares.take(best), cuts.node.take(best))
+    return best, gain
 
 
 def _choose_by_ratio(
-    block: FeatureBlock, cuts: Cuts, gain: np.ndarray, total: np.ndarray
+    block: FeatureBlock,
+    cuts: Cuts,
+    gain: np.ndarray,
+    total: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of the best cut of each node, and its gain ratio, given gains and node weights (q,)."""
-    # C4.5: the cut of a feature is the one of largest gain; only features compete by gain ratio.
+    # The cut of a feature is the one of largest gain; only features compete by gain ratio.
     best_of_pair = find_first_of_pairs(gain, cuts.pair)
     share = cuts.left[0, best_of_pair] / total[best_of_pair]
     ratio = gain[best_of_pair] / compute_split_information(share)
-    chosen = choose_pairs(ratio, cuts.pair[best_of_pair], block.b, block.m)
+    pair = cuts.pair[best_of_pair]
+    chosen = choose_pairs(ratio, pair, block.b, block.m)
     return best_of_pair[chosen], ratio[chosen]
 
 
-def _exclude_light_branches(merit: np.ndarray, block: FeatureBlock, cuts: Cuts, limits: BranchLimits) -> None:
+def _exclude_light_branches(
+    merit: np.ndarray,
+    block: FeatureBlock,
+    cuts: Cuts,
+    limits: BranchLimits,
+) -> None:
     """Write a merit (q,) of -inf for cuts with too little weight on a side."""
-    if limits.min_weight > 0:
-        left = cuts.left[0]
-        right = block.total[0].take(cuts.node) - left
-        merit[(left < limits.min_weight) | (right < limits.min_weight)] = -np.inf
+    if limits.min_weight == 0:
+        return
+    left = cuts.left[0]
+    right = block.total[0].take(cuts.node) - left
+    is_light = (left < limits.min_weight) | (right < limits.min_weight)
+    merit[is_light] = -np.inf
 
 
-def _make_splits(block: FeatureBlock, best: BestCuts, merit: np.ndarray, missing_left: bool) -> Splits:
-    """Return the splits at the best cuts (k,) of the nodes that have one."""
+def _make_splits(block: FeatureBlock, best: BestCuts, merit: np.ndarray, *, missing_left: bool) -> Splits:
+    """Return the splits at the best cuts (k,) of the nodes that have one, with these merits (k,)."""
     feature = block.feature_at(best.position, best.node)
     below, above = block.read_cut_values(best.position, feature, best.node)
     found = Splits(
@@ -164,22 +196,30 @@ def compute_midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def _sum_missing(block: FeatureBlock) -> np.ndarray:
     """Return the sums of the missing cells of each (feature, node) pair: (p, b m)."""
+    # Missing cells stand last in their node: their sums are those of the node, less those up to the last known cell.
     n_rows = block.frontier.n_positions
     first_of_slot = np.arange(block.b)[:, None] * block.n
-    last_known = first_of_slot + (block.start + n_rows - 1) - block.n_missing  # (b, m)
+    last_of_node = first_of_slot + (block.start + n_rows - 1)  # (b, m)
+    last_known = last_of_node - block.n_missing
     has_known = (block.n_missing < n_rows).ravel()
+    pair = np.flatnonzero(has_known)
     sums = np.tile(block.total, block.b)  # (p, b m)
-    sums[:, has_known] -= block.sum_left(last_known.ravel()[has_known], np.flatnonzero(has_known))
+    sums[:, pair] -= block.sum_left(last_known.ravel()[pair], pair)
     return sums
 
 
 def _mark_candidates(
-    block: FeatureBlock, wanted: np.ndarray | None, limits: BranchLimits, missing_left: bool
+    block: FeatureBlock,
+    wanted: np.ndarray | None,
+    limits: BranchLimits,
+    missing_left: bool,
 ) -> np.ndarray:
     """Mark every allowed cut (b, n): where the value changes, with enough rows on each side."""
     is_candidate = block.changes.copy()  # (b, n)
     if limits.min_rows == 1 and not missing_left:
-        is_candidate[:, block.start + block.frontier.n_positions - 1] = False
+        # Only after the last row of a node a side is empty.
+        last = block.start + block.frontier.n_positions - 1
+        is_candidate[:, last] = False
     else:
         left_rows = block.rows_up_to
         if missing_left:

@@ -45,10 +45,17 @@ class Routes(NamedTuple):
 
     def join(self, other: Routes) -> Routes:
         """Return the entries of both."""
-        return Routes(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
+        node = np.concatenate([self.node, other.node])
+        code = np.concatenate([self.code, other.code])
+        branch = np.concatenate([self.branch, other.branch])
+        return Routes(node, code, branch)
 
 
-NO_ROUTES = Routes(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.intp))
+NO_ROUTES = Routes(
+    node=np.empty(0, dtype=np.intp),
+    code=np.empty(0),
+    branch=np.empty(0, dtype=np.intp),
+)
 
 PER_NODE = ("merit", "gain", "feature", "threshold", "missing_left")
 """The fields of `Splits` that hold one entry for each node."""
@@ -111,15 +118,14 @@ class Splits:
 
     def improve(self, other: Splits) -> None:
         """Take over the better splits of ``other``: of equal merit that of the lower feature, and then the older."""
-        larger = other.merit > self.merit
-        tied = (other.merit == self.merit) & (other.feature < self.feature)
-        better = np.flatnonzero(larger | (tied & np.isfinite(other.merit)))
+        is_larger = other.merit > self.merit
+        is_tied = (other.merit == self.merit) & np.isfinite(other.merit)
+        is_better = is_larger | (is_tied & (other.feature < self.feature))
+        better = np.flatnonzero(is_better)
         for name in PER_NODE:
             getattr(self, name)[better] = getattr(other, name)[better]
         routes = other.routes
         if routes.node.size:
-            is_better = np.zeros(self.feature.size, dtype=bool)
-            is_better[better] = True
             routes = routes.take(is_better.take(routes.node))
         self._replace_routes(better, routes)
 
@@ -134,7 +140,8 @@ class Splits:
     def _replace_routes(self, nodes: np.ndarray, routes: Routes) -> None:
         """Drop the routes of these nodes, and add others."""
         if self.routes.node.size:
-            replaced = np.zeros(self.feature.size, dtype=bool)
-            replaced[nodes] = True
-            routes = self.routes.take(~replaced.take(self.routes.node)).join(routes)
+            is_kept = np.ones(self.feature.size, dtype=bool)
+            is_kept[nodes] = False
+            kept = self.routes.take(is_kept.take(self.routes.node))
+            routes = kept.join(routes)
         self.routes = routes

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from bakeoff.learners.trees.splitting.best_candidates import mark_first_of_runs
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 
 MAX_KEYS_PER_ROW = 4
@@ -32,6 +33,8 @@ class ValueGroups(ABC):
         The first group of each pair.
     length : ndarray of int
         The number of groups of each pair.
+    is_first : ndarray of shape (q,), bool
+        Whether a group is the first of its pair.
     """
 
     pair: np.ndarray
@@ -41,6 +44,7 @@ class ValueGroups(ABC):
     total: np.ndarray
     begin: np.ndarray
     length: np.ndarray
+    is_first: np.ndarray
 
     def __init__(self, block: FeatureBlock) -> None:
         self.block = block
@@ -57,12 +61,11 @@ class ValueGroups(ABC):
     def read_codes(self, chosen: np.ndarray) -> np.ndarray:
         """Return the value codes of the chosen groups (k,), which are of at most one feature for each node."""
 
-    def _find_pairs(self) -> np.ndarray:
-        """Set where pairs begin; return whether each group is the first of its pair (q,)."""
-        opens = np.concatenate([[True], self.pair[1:] != self.pair[:-1]])
-        self.begin = np.flatnonzero(opens)
+    def _delimit_pairs(self) -> None:
+        """Set where the groups of each pair begin, and how many there are."""
+        self.is_first = mark_first_of_runs(self.pair)
+        self.begin = np.flatnonzero(self.is_first)
         self.length = np.diff(self.begin, append=self.pair.size)
-        return opens
 
 
 class SortedGroups(ValueGroups):
@@ -70,24 +73,30 @@ class SortedGroups(ValueGroups):
 
     def __init__(self, block: FeatureBlock, wanted: np.ndarray) -> None:
         super().__init__(block)
+        # A group ends where the value changes, and at the last row of its node.
         is_last = block.changes.copy()  # (b, n)
-        is_last[:, block.start + block.frontier.n_positions - 1] = True
-        self._last = np.flatnonzero(is_last & block.spread_over_positions(wanted))  # (q,)
+        last_of_node = block.start + block.frontier.n_positions - 1
+        is_last[:, last_of_node] = True
+        is_last &= block.spread_over_positions(wanted)
+        self._last = np.flatnonzero(is_last)  # (q,)
         self.node, self.pair = block.find_pairs(self._last)
-        opens = self._find_pairs()
+        self._delimit_pairs()
 
-        # A group holds what its node holds up to the group's last row, without what the group before it ends with.
+        # Its sums are those of the node up to its last row, less those up to the last row of the group before it.
         sums_up_to = block.sum_left(self._last, self.pair)
         self.sums = np.diff(sums_up_to, axis=1, prepend=0.0)  # (p, q)
-        self.sums[:, opens] = sums_up_to[:, opens]
-        rows_up_to = self._last % block.n + 1 - block.start.take(self.node)
-        self.n_rows = np.where(opens, rows_up_to, np.diff(rows_up_to, prepend=0))  # (q,)
+        self.sums[:, self.is_first] = sums_up_to[:, self.is_first]
+        first_of_node = block.start.take(self.node)
+        rows_up_to = self._last % block.n + 1 - first_of_node
+        n_rows = np.diff(rows_up_to, prepend=0)
+        self.n_rows = np.where(self.is_first, rows_up_to, n_rows)  # (q,)
         self.total = block.total[:, self.node]
 
     def read_codes(self, chosen: np.ndarray) -> np.ndarray:
         last = self._last.take(chosen)
         node = self.node.take(chosen)
-        return self.block.read_cells(last, self.block.feature_at(last, node), node)
+        feature = self.block.feature_at(last, node)
+        return self.block.read_cells(last, feature, node)
 
 
 class KeyedGroups(ValueGroups):
@@ -99,15 +108,17 @@ class KeyedGroups(ValueGroups):
         self._n_keys = block.b * block.m * n_values
         self._key = self._make_keys(wanted, n_values)  # (b, n)
         sums = frontier.target.sum_by_key(frontier.order[0], self._key, self._n_keys + 1)
+        # The last key is that of cells that are not wanted. A key without weight has no rows.
         sums = sums[:, : self._n_keys]
         self._key_of_group = np.flatnonzero(sums[0])  # (q,)
         self.sums = sums.take(self._key_of_group, axis=1)  # (p, q)
         self.pair = self._key_of_group // n_values
         self.node = self.pair % block.m
-        self._find_pairs()
+        self._delimit_pairs()
         self.n_rows = self.sums[0]
         if not block.weights_are_rows:
-            self.n_rows = np.bincount(self._key.ravel(), minlength=self._n_keys).take(self._key_of_group)
+            rows_of_key = np.bincount(self._key.ravel(), minlength=self._n_keys)
+            self.n_rows = rows_of_key.take(self._key_of_group)
         self.total = block.total.take(self.node, axis=1)
 
     def _make_keys(self, wanted: np.ndarray, n_values: int) -> np.ndarray:
@@ -115,7 +126,8 @@ class KeyedGroups(ValueGroups):
         block = self.block
         key = block.frontier.gather_bin_codes(block.feature)
         key += block.node * n_values
-        key += np.arange(0, self._n_keys, block.m * n_values)[:, None]
+        first_of_slot = np.arange(0, self._n_keys, block.m * n_values)
+        key += first_of_slot[:, None]
         if not wanted.all():
             is_wanted = np.broadcast_to(block.spread_over_positions(wanted), key.shape)
             key[~is_wanted] = self._n_keys
@@ -124,14 +136,17 @@ class KeyedGroups(ValueGroups):
     def read_codes(self, chosen: np.ndarray) -> np.ndarray:
         block = self.block
         node = self.node.take(chosen)
+        slot = self.pair.take(chosen) // block.m
         slot_of_node = np.zeros(block.m, dtype=np.intp)
-        slot_of_node[node] = self.pair.take(chosen) // block.m
+        slot_of_node[node] = slot
 
-        # Every row of a group holds the group's value: read the value of any one of them.
-        key = self._key[slot_of_node.take(block.node), np.arange(block.n)]  # (n,)
+        # All rows of a group hold its value: read that of the row whose position is written last.
+        positions = np.arange(block.n)
+        chosen_cell = slot_of_node.take(block.node) * block.n + positions  # (n,), in the flattened block
+        key = self._key.ravel().take(chosen_cell)
         position_of_key = np.empty(self._n_keys + 1, dtype=np.intp)
-        position_of_key[key] = np.arange(block.n)
-        position = position_of_key.take(self._key_of_group.take(chosen))
-        row = block.frontier.order[0].take(position)
-        feature = block.feature_of_slot(slot_of_node.take(node), node)
+        position_of_key[key] = positions
+        key_of_group = self._key_of_group.take(chosen)
+        row = block.frontier.order[0].take(position_of_key.take(key_of_group))
+        feature = block.feature_of_slot(slot, node)
         return block.frontier.read_cells(row, feature, node)
