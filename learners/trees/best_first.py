@@ -1,7 +1,7 @@
 """Best-first order: of all splits that are open, the one of largest gain is made next.
 
-Growing stops after so many leaves in this order (``max_leaf_nodes``), and the trees of smaller limits are the first
-splits of it.
+A tree of at most ``max_leaf_nodes`` leaves has the first splits in this order, so that the trees of all such limits are
+nested.
 """
 
 from __future__ import annotations
@@ -9,21 +9,19 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-import numpy as np
-
 
 def order_best_first(
-    root: int, gain: np.ndarray, first_child: np.ndarray, n_children: np.ndarray
+    root: int, gain: list[float], first_child: list[int], n_children: list[int]
 ) -> Iterator[tuple[int, int]]:
     """Yield the splits below a root in best-first order; of equal gains the node of lowest number is first.
 
     Parameters
     ----------
     root : int
-    gain : ndarray of shape (k,)
+    gain : list of k float
         The gain of each node's split, times the node's weight.
-    first_child, n_children : ndarray of shape (k,), int
-        Child of branch b is first_child + b; a node without a split has 0 children.
+    first_child, n_children : list of k int
+        The child of branch b is first_child + b; a node without a split has 0 children.
 
     Yields
     ------
@@ -31,16 +29,14 @@ def order_best_first(
     leaves : int
         The number of leaves of the tree after this split.
     """
-    gains = gain.tolist()
-    first = first_child.tolist()
-    count = n_children.tolist()
-    # A heap of the nodes that can be split next: the smallest entry is the one of largest gain.
-    heap = [(-gains[root], root)] if count[root] else []
+    # A heap of the nodes that can be split next: its smallest entry is the one of largest gain.
+    heap = [(-gain[root], root)] if n_children[root] else []
     leaves = 1
     while heap:
         _, node = heapq.heappop(heap)
-        leaves += count[node] - 1
+        leaves += n_children[node] - 1
         yield node, leaves
-        for child in range(first[node], first[node] + count[node]):
-            if count[child]:
-                heapq.heappush(heap, (-gains[child], child))
+        first = first_child[node]
+        for child in range(first, first + n_children[node]):
+            if n_children[child]:
+                heapq.heappush(heap, (-gain[child], child))

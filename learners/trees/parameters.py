@@ -65,14 +65,16 @@ def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int,
     GrowthLimits
         Without generators: where ``max_features`` is less than d, the caller adds them.
     """
+    max_depth = learner.max_depth
+    max_leaf_nodes = learner.max_leaf_nodes
     return GrowthLimits(
         criterion=criterion,
-        max_depth=np.inf if learner.max_depth is None else learner.max_depth,
+        max_depth=np.inf if max_depth is None else max_depth,
         min_samples_split=count_rows(learner.min_samples_split, n, least=2),
         min_samples_leaf=count_rows(learner.min_samples_leaf, n, least=1),
         min_weight_leaf=learner.min_weight_fraction_leaf * weight,
         min_impurity_decrease=learner.min_impurity_decrease,
-        max_leaf_nodes=np.inf if learner.max_leaf_nodes is None else learner.max_leaf_nodes,
+        max_leaf_nodes=np.inf if max_leaf_nodes is None else max_leaf_nodes,
         max_features=count_features(learner.max_features, d),
         multiway=learner.nominal_splits == "multiway",
     )
@@ -99,4 +101,5 @@ def count_features(max_features: int | float | str | None, d: int) -> int:
 
 def count_categories(categories: Sequence[np.ndarray | None]) -> np.ndarray:
     """Return the number of values of each nominal column, and 0 for a numeric one, given ``categories_``: (d,)."""
-    return np.array([0 if values is None else len(values) for values in categories])
+    counts = [0 if values is None else len(values) for values in categories]
+    return np.array(counts)

@@ -147,7 +147,9 @@ class Tree:
         """Descend with any features: only the rows that still move take each step."""
         m = X.shape[0]
         stop = np.zeros(m, dtype=np.intp)
-        rows = np.arange(m) if self.feature[0] >= 0 else np.empty(0, dtype=np.intp)
+        if self.feature[0] < 0:
+            return stop
+        rows = np.arange(m)
         while rows.size:
             node = stop[rows]
             branch = self._find_branch(node, X[rows, self.feature[node]])
@@ -167,10 +169,11 @@ class Tree:
         at = node[nominal]
         n_values = self.n_values[self.feature[at]]
         # The code of a missing cell is the number of values; values not seen in training have no code.
-        code = np.where(is_missing[nominal], n_values, cell[nominal]).astype(np.intp)
+        code = np.where(is_missing[nominal], n_values, cell[nominal])
+        code = code.astype(np.intp)
         is_known = (code >= 0) & (code <= n_values)
-        route = self.route[self.route_start[at] + np.where(is_known, code, 0)]
-        branch[nominal] = np.where(is_known, route, -1)
+        entry = self.route_start[at] + np.where(is_known, code, 0)
+        branch[nominal] = np.where(is_known, self.route[entry], -1)
         return branch
 
     def sum_over_subtrees(self, at_nodes: np.ndarray) -> np.ndarray:
@@ -182,9 +185,14 @@ class Tree:
         return total
 
     def compute_feature_importances(self) -> np.ndarray:
-        """Return the share of each feature in the weighted decrease of impurity: (d,), sums to 1, or all 0 without.
+        """Return the share of each feature in the decrease of impurity.
 
         The decrease at a node is its weight times its impurity, less the same of its children.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+            Sums to 1; all 0 if the tree has no split.
         """
         d = self.n_values.size
         # Impurities relative to the root's: those of targets may be beyond the range of floats when multiplied.
@@ -195,7 +203,8 @@ class Tree:
         inner = ~self.is_leaf
         decrease = (weighted - of_children)[inner]
         importances = np.bincount(self.feature[inner], weights=decrease, minlength=d)
-        return importances / importances.sum() if importances.sum() > 0 else importances
+        total = importances.sum()
+        return importances / total if total > 0 else importances
 
     def cut_at_depth(self, depth: float) -> Tree:
         """Return a copy of the nodes of at most this depth; the arrays of routes and values are shared."""

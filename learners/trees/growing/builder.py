@@ -174,9 +174,9 @@ class TreeBuilder:
     def mark_best_first(self, max_leaf_nodes: float) -> np.ndarray:
         """Mark the splits that come first in best-first order, within the allowed leaves: (node_count,)."""
         splits = self._join_splits()
-        gain = scatter(splits.gain, splits.number, self.node_count)
-        first_child = scatter(splits.first_child, splits.number, self.node_count)
-        n_children = scatter(splits.n_children, splits.number, self.node_count)
+        gain = scatter(splits.gain, splits.number, self.node_count).tolist()
+        first_child = scatter(splits.first_child, splits.number, self.node_count).tolist()
+        n_children = scatter(splits.n_children, splits.number, self.node_count).tolist()
         is_first = np.zeros(self.node_count, dtype=bool)
         n_trees = self.root_weight.size
         for root in range(n_trees):

@@ -65,19 +65,22 @@ class CollapsibleTree:
     """
 
     def __init__(self, tree: Tree, losses: NodeLosses) -> None:
-        # Lists: steps go node by node, where Python's own numbers are faster than NumPy's.
+        n_leaves = tree.sum_over_subtrees(tree.is_leaf.astype(np.intp))  # (k,)
+        depth_of_leaves = tree.depth[tree.is_leaf]
+        leaves_at_depth = np.bincount(depth_of_leaves, minlength=tree.max_depth + 1)
+        # Lists: pruning goes node by node, where Python's own numbers are faster than NumPy's.
         self.as_leaf: list[float] = losses.as_leaf.tolist()
         self.of_subtree: list[float] = losses.of_subtree.tolist()
-        self.leaves: list[int] = tree.sum_over_subtrees(tree.is_leaf.astype(np.intp)).tolist()
+        self.leaves: list[int] = n_leaves.tolist()
         self.is_inner: list[bool] = (~tree.is_leaf).tolist()
         self.depth = tree.max_depth
+        self.steps: list[PruningStep] = []
         self._parent: list[int] = tree.parent.tolist()
         self._first_child: list[int] = tree.first_child.tolist()
         self._n_children: list[int] = tree.n_children.tolist()
         self._depth: list[int] = tree.depth.tolist()
-        depth_of_leaves = tree.depth[tree.is_leaf]
-        self._leaves_at_depth: list[int] = np.bincount(depth_of_leaves, minlength=tree.max_depth + 1).tolist()
-        self.steps = [PruningStep(-1, 0.0, self.leaves[0], self.depth, self.of_subtree[0])]
+        self._leaves_at_depth: list[int] = leaves_at_depth.tolist()
+        self._record_step(node=-1, cost=0.0)
 
     def loss_increase(self, node: int) -> float:
         """Return by how much the loss of the tree grows if the node becomes a leaf."""
@@ -93,7 +96,12 @@ class CollapsibleTree:
         for above in self._ancestors(node):
             self.of_subtree[above] += increase
             self.leaves[above] -= fewer_leaves
-        self.steps.append(PruningStep(node, cost, self.leaves[0], self.depth, self.of_subtree[0]))
+        self._record_step(node, cost)
+
+    def _record_step(self, node: int, cost: float) -> None:
+        leaves = self.leaves[0]
+        loss = self.of_subtree[0]
+        self.steps.append(PruningStep(node, cost, leaves, self.depth, loss))
 
     def _remove_subtree(self, node: int) -> None:
         """Take the leaves below a node out of the counts by depth, and count the node as a leaf."""
@@ -132,7 +140,8 @@ class CollapsibleTree:
         def present_cost(node: int) -> float:
             return cost(self.loss_increase(node), self.leaves[node])
 
-        heap = [(present_cost(node), node) for node in range(len(self.is_inner)) if self.is_inner[node]]
+        inner = [node for node, is_inner in enumerate(self.is_inner) if is_inner]
+        heap = [(present_cost(node), node) for node in inner]
         heapq.heapify(heap)
         while heap:
             cheapest, node = heapq.heappop(heap)
@@ -148,4 +157,5 @@ class CollapsibleTree:
 
 def list_collapsed_nodes(steps: list[PruningStep]) -> np.ndarray:
     """Return the nodes that the steps have collapsed, in their order: shape (s,)."""
-    return np.array([step.node for step in steps if step.node >= 0], dtype=np.intp)
+    nodes = [step.node for step in steps if step.node >= 0]
+    return np.array(nodes, dtype=np.intp)

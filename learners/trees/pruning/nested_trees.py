@@ -51,7 +51,7 @@ def nest_trees(
 
 def _list_best_first(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Return the inner nodes in best-first order, and the number of leaves after each is split: both (s,)."""
-    order = list(order_best_first(0, tree.gain, tree.first_child, tree.n_children))
+    order = list(order_best_first(0, tree.gain.tolist(), tree.first_child.tolist(), tree.n_children.tolist()))
     nodes = np.array([node for node, _ in order], dtype=np.intp)
     leaves = np.array([leaves for _, leaves in order], dtype=np.intp)
     return nodes, leaves

@@ -15,7 +15,7 @@ from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, Nod
 from bakeoff.learners.trees.tree import Tree
 
 TOLERATED_ERRORS = 0.1
-"""A leaf takes the place of a subtree even if it is expected to make as many errors more (C4.5's constant)."""
+"""A leaf replaces a subtree even if it is expected to make this many more errors (a constant of C4.5)."""
 
 
 def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
@@ -48,19 +48,20 @@ def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
 def estimate_extra_errors(n: np.ndarray, errors: np.ndarray, confidence: float) -> np.ndarray:
     """Return how many errors to add to ``errors`` (k,) among weights n (k,): the upper confidence limit, as in C4.5.
 
-    Exact for no error (the limit p solves (1-p)^n = CF), linear from there to one error, and the normal approximation
-    with continuity correction beyond.
+    The limit is exact for no error (p solves (1-p)^n = CF), linear from there to one error, and the normal
+    approximation with continuity correction beyond.
     """
     for_no_error = n * (1 - np.exp(np.log(confidence) / n))  # (k,)
     z = NormalDist().inv_cdf(1 - confidence)
     z2 = z**2 if confidence < 0.5 else 0.0
 
     def approximate(errors: np.ndarray) -> np.ndarray:
-        half = errors + 0.5
-        root = np.sqrt(np.maximum(z2 * (half * (1 - half / n) + z2 / 4), 0.0))
-        limit = n * (half + z2 / 2 + root) / (n + z2) - errors
+        corrected = errors + 0.5
+        variance = corrected * (1 - corrected / n)  # of the binomial distribution
+        root = np.sqrt(np.maximum(z2 * (variance + z2 / 4), 0.0))
+        limit = n * (corrected + z2 / 2 + root) / (n + z2) - errors
         # Where nearly all rows are errors, C4.5 adds two thirds of the rest.
-        return np.where(half >= n, 0.67 * np.maximum(n - errors, 0.0), limit)
+        return np.where(corrected >= n, 0.67 * np.maximum(n - errors, 0.0), limit)
 
     for_one_error = approximate(np.minimum(1.0, n))
     interpolated = for_no_error + np.minimum(errors, 1.0) * (for_one_error - for_no_error)

@@ -42,8 +42,8 @@ def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weigh
     k, c = tree.value.shape
     # The last column counts the rows of unknown classes, which are always wrong: -1 modulo c + 1 is c.
     column = codes % (c + 1)
-    counts = np.bincount(stop * (c + 1) + column, weights=weight, minlength=k * (c + 1))
-    counts = counts.reshape(k, c + 1)
+    cell = stop * (c + 1) + column  # (m,)
+    counts = np.bincount(cell, weights=weight, minlength=k * (c + 1)).reshape(k, c + 1)
     majority = np.argmax(tree.value, axis=1)[:, None]  # (k, 1)
 
     def count_wrong(table: np.ndarray) -> np.ndarray:
