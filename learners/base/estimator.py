@@ -1,8 +1,8 @@
-"""What every learner shares: checked input, encoded labels, and one ``predict`` over one hook.
+"""The base classes of all learners: checked input, encoded labels, and one ``predict`` over one abstract method.
 
-A learner stores its parameters in ``__init__`` and declares what each may be in ``_parameter_constraints``; ``fit``
-begins with ``_check_fit``, every ``predict*`` with ``_check_query``.  Between the two a learner sees only clean
-arrays: a float table, class codes 0..c-1 or float targets, and positive weights.
+A learner stores its parameters in ``__init__`` and declares their valid values in ``_parameter_constraints``; ``fit``
+begins with ``_check_fit``, every ``predict*`` with ``_check_query``. What these return are clean arrays: a float table,
+class codes 0..c-1 or float targets, and positive weights.
 
 Letters, everywhere: n rows, d features, c classes, m query rows.
 """
@@ -26,12 +26,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from bakeoff.learners.base.input_checks import distinct, plain_column, plain_table, small_integers
-from bakeoff.learners.base.nominal_columns import Categories, encode, learn_categories
+from bakeoff.learners.base.input_checks import as_plain_column, as_plain_table, as_small_integers, encode_distinct
+from bakeoff.learners.base.nominal_columns import Categories, encode_table, learn_categories
 
 
 class Learner(BaseEstimator):
-    """Abstract: parameters, and a table of n rows and d features checked once.
+    """Abstract: checks parameters and the table of n rows and d features.
 
     A learner that takes nominal columns has a parameter ``categorical_features`` (``"from_dtype"``, a mask, indices or
     names, or None) and receives them as codes; see `bakeoff.learners.base.nominal_columns`.
@@ -46,17 +46,17 @@ class Learner(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     _defaults: ClassVar[dict[str, Any]]
-    """Of each parameter; kept, since to read a constructor's signature takes as long as to fit a few rows."""
+    """The default of each parameter; stored, because reading a signature takes as long as fitting a few rows."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls._defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
 
     def _validate_params(self) -> None:
-        """Check the parameters that were given; a constructor's own defaults are valid, which a test makes sure of."""
+        """Check the parameters that differ from their defaults; a test makes sure that the defaults are valid."""
         values = {name: getattr(self, name) for name in self._defaults}
-        given = {name: value for name, value in values.items() if not _same(value, self._defaults[name])}
-        validate_parameter_constraints(self._parameter_constraints, given, caller_name=type(self).__name__)
+        changed = {name: value for name, value in values.items() if not _is_default(value, self._defaults[name])}
+        validate_parameter_constraints(self._parameter_constraints, changed, caller_name=type(self).__name__)
 
     def _check_table(self, X: Any, *, reset: bool) -> np.ndarray:
         """Return X as float64 of shape (n, d); nominal cells are codes, missing cells NaN, unseen values -1."""
@@ -67,52 +67,56 @@ class Learner(BaseEstimator):
             if self._any_nominal:
                 validate_data(self, X, reset=reset, skip_check_array=True)
                 allow_nan = get_tags(self).input_tags.allow_nan
-                return encode(X, self.categories_, allow_nan=allow_nan, owner=type(self).__name__)
+                return encode_table(X, self.categories_, allow_nan=allow_nan, owner=type(self).__name__)
         table = self._check_numbers(X, reset=reset)
         if reset and hasattr(self, "categorical_features"):
             self.categories_ = [None] * table.shape[1]
         return table
 
     def _check_numbers(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return a table without nominal columns as float64; a plain array takes the short way, to the same end.
+        """Return a table without nominal columns as float64.
 
-        So does a DataFrame with the columns of training.
+        Plain arrays, and DataFrames with the columns of training, skip scikit-learn's slower checks.
         """
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            table = plain_table(X)
+            table = as_plain_table(X)
             if table is not None and reset:
                 self.n_features_in_ = table.shape[1]
             if table is not None and table.shape[1] == self.n_features_in_:
                 return table
         elif not reset and hasattr(X, "iloc") and np.array_equal(np.asarray(X.columns), names):
-            table = plain_table(X.to_numpy())
+            table = as_plain_table(X.to_numpy())
             if table is not None:
                 return table
-        finite: bool | str = "allow-nan" if get_tags(self).input_tags.allow_nan else True
+        allow_nan = get_tags(self).input_tags.allow_nan
+        ensure_all_finite: bool | str = "allow-nan" if allow_nan else True
         try:
-            checked: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
+            checked: np.ndarray = validate_data(
+                self, X, reset=reset, dtype=np.float64, ensure_all_finite=ensure_all_finite
+            )
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
-            cure = ", or name them in categorical_features" if hasattr(self, "categorical_features") else ""
+            alternative = ", or name them in categorical_features" if hasattr(self, "categorical_features") else ""
             raise ValueError(
-                f"X holds text where {type(self).__name__} wants numbers ({error}): encode such columns{cure}."
+                f"X holds text where {type(self).__name__} needs numbers ({error}): encode such columns{alternative}."
             ) from error
         return checked
 
     def _check_query(self, X: Any) -> np.ndarray:
         """Return the query rows as `_check_table` does, of shape (m, d); raises NotFittedError before ``fit``."""
-        if "n_features_in_" not in vars(self):  # else scikit-learn would find it fitted, too, after a longer search
+        # With this attribute the learner is fitted, which scikit-learn's function would find after a longer search.
+        if "n_features_in_" not in vars(self):
             check_is_fitted(self)
         return self._check_table(X, reset=False)
 
     def _check_target(self, y: Any, n: int) -> np.ndarray:
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        plain = plain_column(y, n)
-        if plain is not None:
-            return plain
+        plain_column = as_plain_column(y, n)
+        if plain_column is not None:
+            return plain_column
         y = column_or_1d(y, warn=True)
         if y.shape[0] != n:
             raise ValueError(
@@ -131,74 +135,81 @@ class Learner(BaseEstimator):
             raise ValueError("sample_weight: every weight is zero; at least one row must count.")
         return weight
 
-    def _weighted_rows(
-        self, given: Any, X: np.ndarray, y: np.ndarray, sample_weight: Any
+    def _drop_weightless_rows(
+        self, given_X: Any, X: np.ndarray, y: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return X, y and weights without the rows of weight zero, and without nominal values found in no other row.
+        """Return X, y and weights without the rows of weight zero, and without nominal values that only they have.
 
-        Where all rows stay X may still be the caller's own array: read it, never write to it.
+        If no row is dropped, X may be the array of the caller, which must not be written to.
         """
         weight = self._check_weight(sample_weight, X)
-        if sample_weight is None or (counts := weight > 0).all():
+        if sample_weight is None:
+            return X, y, weight
+        is_kept = weight > 0  # (n,)
+        if is_kept.all():
             return X, y, weight
         if getattr(self, "_any_nominal", False):
-            X = self._check_table(_safe_indexing(given, np.flatnonzero(counts)), reset=True)
+            kept_rows = _safe_indexing(given_X, np.flatnonzero(is_kept))
+            X = self._check_table(kept_rows, reset=True)
         else:
-            X = X[counts]
-        return X, y[counts], weight[counts]
+            X = X[is_kept]
+        return X, y[is_kept], weight[is_kept]
 
 
 class Classifier(ClassifierMixin, Learner):
-    """Abstract: labels are encoded once, and the class of the largest score is predicted (ties: the smallest class).
+    """Abstract: encodes the labels, and predicts the class of the largest score (ties: the smallest class).
 
     Attributes
     ----------
     classes_ : ndarray of shape (c,)
-        The labels, sorted; position is the code.
+        The labels, sorted; the position of a label is its code.
     """
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Validate everything and learn ``classes_``.
+        """Check parameters and data, and set ``classes_``.
 
         Returns
         -------
         X : ndarray of shape (n, d)
         codes : ndarray of shape (n,), int
         weight : ndarray of shape (n,)
-            ``sample_weight`` times the class's weight.  Rows of weight zero are gone from all three.
+            ``sample_weight`` times the weight of the class. Rows of weight zero are dropped from all three.
         """
         X, codes, weight = self._check_rows(X, y, sample_weight)
         if getattr(self, "class_weight", None) is not None:
-            weight = weight * self._class_factors(codes, weight)
+            weight = weight * self._compute_class_weight(codes, weight)
         return X, codes, weight
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Do as `_check_fit` does, with weights that leave the classes' out."""
+        """Do the same as `_check_fit`, except that the weights leave out ``class_weight``."""
         self._validate_params()
-        given, X = X, self._check_table(X, reset=True)
-        y = self._check_target(y, X.shape[0])
-        known = y.dtype.kind in "iubU" or small_integers(y) is not None  # labels at a glance: no need of a long look
-        if not known:
-            with np.errstate(invalid="ignore"):  # floats too large for an integer are no labels: that is said anyway
+        table = self._check_table(X, reset=True)
+        y = self._check_target(y, table.shape[0])
+        # Integers, booleans and strings are labels; other types need scikit-learn's slower check.
+        is_label_type = y.dtype.kind in "iubU" or as_small_integers(y) is not None
+        if not is_label_type:
+            with np.errstate(invalid="ignore"):  # the check rejects floats too large for an integer
                 check_classification_targets(y)
-        X, y, weight = self._weighted_rows(given, X, y, sample_weight)
-        self.classes_, codes = distinct(y)
-        if known and self.classes_.size > y.size // 2:
-            check_classification_targets(y)  # warns of labels that look like numbers to be estimated
-        return X, codes, weight
+        table, y, weight = self._drop_weightless_rows(X, table, y, sample_weight)
+        self.classes_, codes = encode_distinct(y)
+        has_many_classes = self.classes_.size > y.size // 2
+        if is_label_type and has_many_classes:
+            check_classification_targets(y)  # warns of labels that look like regression targets
+        return table, codes, weight
 
-    def _class_factors(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return what ``class_weight`` makes of each row, given its class and its own weight: all (n,)."""
-        class_weight, labels = getattr(self, "class_weight", None), self.classes_[codes]
-        factor = compute_class_weight(class_weight, classes=self.classes_, y=labels, sample_weight=weight)
-        return np.asarray(factor)[codes]
+    def _compute_class_weight(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the factor that ``class_weight`` gives to each row, of shape (n,), from its class and weight (n,)."""
+        class_weight = getattr(self, "class_weight", None)
+        labels = self.classes_[codes]  # (n,)
+        factors = compute_class_weight(class_weight, classes=self.classes_, y=labels, sample_weight=weight)
+        return np.asarray(factors)[codes]
 
     @abstractmethod
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
-        """Score each class for checked rows X of shape (m, d): shape (m, c), larger is likelier."""
+        """Return a score for each class, of shape (m, c), for checked rows X of shape (m, d)."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the likeliest class of each row.
+        """Return the class of the largest score for each row.
 
         Parameters
         ----------
@@ -236,18 +247,18 @@ class ProbabilisticClassifier(Classifier):
 
 
 class Regressor(RegressorMixin, Learner):
-    """Abstract: float targets, one value predicted per row."""
+    """Abstract: predicts one number for each row."""
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Validate everything; return X (n, d), y (n,) and weight (n,), without the rows of weight zero."""
+        """Check parameters and data; return X (n, d), y (n,) and weight (n,), without the rows of weight zero."""
         self._validate_params()
-        given, X = X, self._check_table(X, reset=True)
-        y = self._check_target(y, X.shape[0]).astype(np.float64)
-        return self._weighted_rows(given, X, y, sample_weight)
+        table = self._check_table(X, reset=True)
+        y = self._check_target(y, table.shape[0]).astype(np.float64)
+        return self._drop_weightless_rows(X, table, y, sample_weight)
 
     @abstractmethod
     def _values(self, X: np.ndarray) -> np.ndarray:
-        """Predict for checked rows X of shape (m, d): shape (m,)."""
+        """Return the prediction, of shape (m,), for checked rows X of shape (m, d)."""
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted value of each row.
@@ -264,12 +275,15 @@ class Regressor(RegressorMixin, Learner):
 
 
 def with_input_tags(tags: Tags, *, allow_nan: bool = False, categorical: bool = False) -> Tags:
-    """Return the tags with what a learner of tables declares of its input (missing cells, nominal columns)."""
+    """Declare in the tags whether a learner takes missing cells and nominal columns."""
     tags.input_tags.allow_nan = allow_nan
     tags.input_tags.categorical = categorical
     return tags
 
 
-def _same(value: Any, default: Any) -> bool:
-    """Whether a parameter is left at its default, as far as a glance can tell."""
-    return value is default or (type(value) is type(default) and type(value) in (str, int, float) and value == default)
+def _is_default(value: Any, default: Any) -> bool:
+    """Return whether a parameter has its default; False where a comparison could be ambiguous, as for arrays."""
+    if value is default:
+        return True
+    is_comparable = type(value) is type(default) and type(value) in (str, int, float)
+    return is_comparable and value == default

@@ -1,7 +1,8 @@
-"""Nominal columns: which they are, their values, and the table of codes that the mathematics works on.
+"""Nominal columns: their detection, their values, and the table of codes for computations.
 
-A nominal column has a finite set of values without order or distance (job = true, false).  Learners that understand
-such columns take them as they are, strings included; inside, each value is its position in the column's list of values.
+A nominal column has a finite set of values without order or distance (job = true, false). Learners that support such
+columns take them as they are, strings included; for computations, the code of a value is its position in the list of
+values of the column.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils import check_array
 
-from bakeoff.learners.base.input_checks import SMALL, distinct, small_integers
+from bakeoff.learners.base.input_checks import MAX_SMALL_INTEGERS, as_small_integers, encode_distinct
 
 Categories: TypeAlias = list[np.ndarray | None]
 
 UNSEEN = -1.0
-"""The code of a value that was not there in training."""
+"""The code of a value that did not occur in training."""
 
-TILE = 1 << 16
-"""Cells counted at a time: their places, 512 KiB, stay in cache."""
+TILE_CELLS = 1 << 16
+"""Cells that are counted together: their indices, 512 KiB, stay in the cache."""
 
 
 def learn_categories(X: Any, categorical_features: Any) -> Categories:
@@ -29,13 +30,14 @@ def learn_categories(X: Any, categorical_features: Any) -> Categories:
     ----------
     X : DataFrame or array-like of shape (n, d)
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
-        ``"from_dtype"`` takes the columns of a DataFrame whose dtype is categorical, and none of an array;
+        ``"from_dtype"`` selects the columns of a DataFrame whose dtype is categorical, and none of an array;
         otherwise a mask of length d, column positions, or column names.
 
     Returns
     -------
     list of length d
-        The values of a nominal column: all that its dtype declares, else the sorted values found; None if numeric.
+        The values of a nominal column: all that its dtype declares, or else the sorted values that occur; None for a
+        numeric column.
 
     Raises
     ------
@@ -44,28 +46,28 @@ def learn_categories(X: Any, categorical_features: Any) -> Categories:
     """
     if categorical_features is None or (isinstance(categorical_features, str) and not hasattr(X, "dtypes")):
         return [None]
-    X = _table(X)
+    X = _as_table(X)
     d = X.shape[1]
-    nominal = _nominal_mask(X, categorical_features, d)
-    if nominal.all() and isinstance(X, np.ndarray):
-        small = small_integers(X)
-        if small is not None:
-            return [np.flatnonzero(found).astype(X.dtype) for found in _found(small)]
-    return [_column_values(_column(X, j)) if nominal[j] else None for j in range(d)]
+    is_nominal = _find_nominal_columns(X, categorical_features, d)  # (d,)
+    if is_nominal.all() and isinstance(X, np.ndarray):
+        integers = as_small_integers(X)
+        if integers is not None:
+            return [np.flatnonzero(occurs).astype(X.dtype) for occurs in _find_occurring_integers(integers)]
+    return [_find_values(_get_column(X, j)) if is_nominal[j] else None for j in range(d)]
 
 
-def encode(X: Any, categories: Categories, *, allow_nan: bool, owner: str) -> np.ndarray:
-    """Write a mixed table as numbers.
+def encode_table(X: Any, categories: Categories, *, allow_nan: bool, owner: str) -> np.ndarray:
+    """Convert a table of numeric and nominal columns to numbers.
 
     Parameters
     ----------
     X : DataFrame or array-like of shape (m, d)
     categories : list of length d
-        As from `learn_categories`.
+        The result of `learn_categories`.
     allow_nan : bool
-        Whether the learner takes missing cells.
+        Whether missing cells are allowed.
     owner : str
-        The learner's name, for error messages.
+        The name of the learner, for error messages.
 
     Returns
     -------
@@ -77,20 +79,20 @@ def encode(X: Any, categories: Categories, *, allow_nan: bool, owner: str) -> np
     ValueError
         Infinite cells, text in a numeric column, or missing cells where they are not allowed.
     """
-    X = _table(X)
-    codes = _coded_at_once(X, categories)
-    if codes is not None:
-        return codes
-    columns = [
-        _numbers(_column(X, j), j) if values is None else _codes(_column(X, j), values)
-        for j, values in enumerate(categories)
-    ]
-    table = np.column_stack(columns)
-    finite: bool | str = "allow-nan" if allow_nan else True
-    return check_array(table, dtype=np.float64, ensure_all_finite=finite, estimator=owner, input_name="X")
+    X = _as_table(X)
+    integer_codes = _encode_integer_table(X, categories)
+    if integer_codes is not None:
+        return integer_codes
+    columns = []
+    for j, values in enumerate(categories):
+        column = _get_column(X, j)
+        columns.append(_convert_numbers(column, j) if values is None else _encode_column(column, values))
+    table = np.column_stack(columns)  # (m, d)
+    ensure_all_finite: bool | str = "allow-nan" if allow_nan else True
+    return check_array(table, dtype=np.float64, ensure_all_finite=ensure_all_finite, estimator=owner, input_name="X")
 
 
-def _nominal_mask(X: Any, categorical_features: Any, d: int) -> np.ndarray:
+def _find_nominal_columns(X: Any, categorical_features: Any, d: int) -> np.ndarray:
     if isinstance(categorical_features, str):
         return np.array([str(dtype) == "category" for dtype in X.dtypes], dtype=bool)
     chosen = np.asarray(categorical_features)
@@ -104,13 +106,13 @@ def _nominal_mask(X: Any, categorical_features: Any, d: int) -> np.ndarray:
         position = names.index(item) if item in names else item
         if not isinstance(position, int) or not 0 <= position < d:
             allowed = f"one of {names}" if names else f"an integer from 0 to {d - 1}"
-            raise ValueError(f"categorical_features names {item!r}, which is no column of X: give {allowed}.")
+            raise ValueError(f"categorical_features names {item!r}, which is not a column of X: give {allowed}.")
         mask[position] = True
     return mask
 
 
-def _table(X: Any) -> Any:
-    """Return X as something with columns: a DataFrame as it is, anything else as an array."""
+def _as_table(X: Any) -> Any:
+    """Return a DataFrame as it is, and anything else as an array."""
     if hasattr(X, "iloc"):
         return X
     table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
@@ -119,11 +121,12 @@ def _table(X: Any) -> Any:
     return table
 
 
-def _column(X: Any, j: int) -> Any:
+def _get_column(X: Any, j: int) -> Any:
     return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
 
 
-def _missing(column: Any) -> np.ndarray:
+def _find_missing(column: Any) -> np.ndarray:
+    """Return which cells of a column are missing, of shape (n,)."""
     if hasattr(column, "isna"):
         return column.isna().to_numpy()
     if column.dtype.kind != "O":
@@ -131,77 +134,90 @@ def _missing(column: Any) -> np.ndarray:
     return np.array([value is None or value != value for value in column], dtype=bool)
 
 
-def _column_values(column: Any) -> np.ndarray:
+def _find_values(column: Any) -> np.ndarray:
+    """Return the values that the dtype of a column declares, or else those that occur."""
     declared = getattr(getattr(column, "dtype", None), "categories", None)
     if declared is not None:
-        return _compact(np.asarray(declared))
-    cells = _compact(np.asarray(column)[~_missing(column)])
-    return distinct(cells)[0]
+        return _as_fixed_width_text(np.asarray(declared))
+    present_cells = np.asarray(column)[~_find_missing(column)]
+    values, _ = encode_distinct(_as_fixed_width_text(present_cells))
+    return values
 
 
-def _found(small: np.ndarray) -> np.ndarray:
-    """Return which whole numbers each column of a table (n, d) holds, of shape (d, largest + 1)."""
-    d, width = small.shape[1], int(small.max()) + 1
-    first = np.arange(d) * width  # each column counts in places of its own, so one count serves all
-    found = np.zeros(d * width, dtype=bool)
-    step = max(1, TILE // d)
-    for start in range(0, small.shape[0], step):
-        found |= np.bincount((small[start : start + step] + first).ravel(), minlength=d * width) > 0
-    return found.reshape(d, width)
+def _find_occurring_integers(integers: np.ndarray) -> np.ndarray:
+    """Return which whole numbers occur in each column of a table (n, d), of shape (d, largest + 1)."""
+    n, d = integers.shape
+    width = int(integers.max()) + 1
+    offset = np.arange(d) * width  # (d,), so that one count serves all columns
+    occurs = np.zeros(d * width, dtype=bool)
+    step = max(1, TILE_CELLS // d)
+    for start in range(0, n, step):
+        tile = integers[start : start + step] + offset  # (step, d)
+        occurs |= np.bincount(tile.ravel(), minlength=d * width) > 0
+    return occurs.reshape(d, width)
 
 
-def _coded_at_once(X: Any, categories: Categories) -> np.ndarray | None:
-    """Return the codes of a table whose cells and domains are small whole numbers only; None for any other."""
-    places = [None if values is None else small_integers(values) for values in categories]
-    known = [place for place in places if place is not None]
-    small = small_integers(X) if len(known) == len(places) and isinstance(X, np.ndarray) else None
-    if small is None:
+def _encode_integer_table(X: Any, categories: Categories) -> np.ndarray | None:
+    """Return the codes of a table whose cells and values are all small whole numbers; None for any other table."""
+    if not isinstance(X, np.ndarray):
         return None
-    largest = int(small.max())
-    if all(place.size > largest and place[-1] == place.size - 1 for place in known):
+    domains = []
+    for values in categories:
+        domain = None if values is None else as_small_integers(values)
+        if domain is None:
+            return None
+        domains.append(domain)
+    integers = as_small_integers(X)  # (m, d)
+    if integers is None:
+        return None
+    largest_cell = int(integers.max())
+    if all(domain.size > largest_cell and domain[-1] == domain.size - 1 for domain in domains):
         return X.astype(np.float64, copy=False)  # in domains 0, 1, 2 … every value is its own code
-    width = 1 + max(largest, *(int(place[-1]) for place in known))
-    table = np.full((len(known), width), UNSEEN)
-    for row, place in zip(table, known, strict=True):
-        row[place] = np.arange(place.size)
-    return table.take(small + np.arange(len(known)) * width)
+    width = 1 + max(largest_cell, *(int(domain[-1]) for domain in domains))
+    code_of_integer = np.full((len(domains), width), UNSEEN)  # (d, width)
+    for codes, domain in zip(code_of_integer, domains, strict=True):
+        codes[domain] = np.arange(domain.size)
+    offset = np.arange(len(domains)) * width  # (d,)
+    return code_of_integer.take(integers + offset)
 
 
-def _compact(values: np.ndarray) -> np.ndarray:
-    """Text as fixed-width strings: an array of objects could hold anything, and is refused by safe model formats."""
+def _as_fixed_width_text(values: np.ndarray) -> np.ndarray:
+    """Convert an array of text objects: safe model formats reject arrays of objects, which could hold anything."""
     if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
         return values.astype(str)
     return values
 
 
-def _codes(column: Any, values: np.ndarray) -> np.ndarray:
-    """Positions of the column's cells in values (missing: NaN; unknown: `UNSEEN`)."""
-    if hasattr(column, "cat"):  # a categorical Series: code its few categories, not its cells
-        codes = _present_codes(np.asarray(column.cat.categories), values)
-        return np.append(codes, np.nan)[column.cat.codes.to_numpy()]  # pandas' code of a missing cell is -1
-    missing = _missing(column)
-    codes = np.full(missing.shape[0], np.nan)
-    codes[~missing] = _present_codes(np.asarray(column)[~missing], values)
+def _encode_column(column: Any, values: np.ndarray) -> np.ndarray:
+    """Return the positions of the cells of a column in values (missing: NaN; unknown: `UNSEEN`)."""
+    if hasattr(column, "cat"):  # a categorical Series: encode its few categories instead of its cells
+        codes = _encode_present(np.asarray(column.cat.categories), values)
+        # The code that pandas gives to a missing cell is -1, which selects the NaN at the end.
+        return np.append(codes, np.nan)[column.cat.codes.to_numpy()]
+    is_missing = _find_missing(column)
+    codes = np.full(is_missing.shape[0], np.nan)
+    codes[~is_missing] = _encode_present(np.asarray(column)[~is_missing], values)
     return codes
 
 
-def _present_codes(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Positions of cells, none of them missing, in values; `UNSEEN` where there is none."""
-    small, places = small_integers(cells), small_integers(values)
-    if small is not None and places is not None:
-        table = np.full(SMALL, UNSEEN)
-        table[places] = np.arange(values.shape[0])
-        return table[small]
-    position = {value: float(code) for code, value in enumerate(values.tolist())}
-    return np.array([position.get(cell, UNSEEN) for cell in cells.tolist()], dtype=np.float64)
+def _encode_present(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the positions of cells, none of them missing, in values; `UNSEEN` for unknown ones."""
+    integers = as_small_integers(cells)
+    domain = as_small_integers(values)
+    if integers is not None and domain is not None:
+        code_of_integer = np.full(MAX_SMALL_INTEGERS, UNSEEN)
+        code_of_integer[domain] = np.arange(values.shape[0])
+        return code_of_integer[integers]
+    code_of_value = {value: float(code) for code, value in enumerate(values.tolist())}
+    return np.array([code_of_value.get(cell, UNSEEN) for cell in cells.tolist()], dtype=np.float64)
 
 
-def _numbers(column: Any, j: int) -> np.ndarray:
+def _convert_numbers(column: Any, j: int) -> np.ndarray:
     try:
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
         name = getattr(column, "name", j)
         raise ValueError(
-            f"column {name!r} holds text where a number is wanted ({error}); "
+            f"column {name!r} holds text where a number is needed ({error}); "
             "make it categorical, or name it in categorical_features."
         ) from error

@@ -118,7 +118,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
     def _aim(self, pool: Pool, size: int | None) -> Aim:
         weight = pool.weight if size is None else np.ones(pool.weight.size)
         if self.class_weight is not None:
-            weight = weight * self._class_factors(pool.truth, pool.weight)
+            weight = weight * self._compute_class_weight(pool.truth, pool.weight)
         mass = mass_of_tree(pool, weight, size)
         target = ClassTarget(pool.truth, weight, self.classes_.size, self.criterion, mass)
         return Aim(target, CLASSIFICATION[self.criterion], self.classes_.size)

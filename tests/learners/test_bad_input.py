@@ -242,7 +242,7 @@ def test_an_unseen_category_is_answered_and_text_is_refused_by_those_that_want_n
     if name in WITH_NOMINAL:
         answers(build(name).fit(table, y), query)
     else:
-        assert "wants numbers" in sentence_of(lambda: build(name).fit(table, y))
+        assert "needs numbers" in sentence_of(lambda: build(name).fit(table, y))
 
 
 @pytest.mark.parametrize("name", NAMES)

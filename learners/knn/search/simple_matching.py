@@ -21,7 +21,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from bakeoff.learners.base.input_checks import small_integers
+from bakeoff.learners.base.input_checks import as_small_integers
 from bakeoff.learners.knn.metric.base import Metric
 from bakeoff.learners.knn.metric.coordinates import has_missing
 from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
@@ -49,7 +49,7 @@ def can_count_matches(metric: Metric, T: np.ndarray) -> TypeGuard[MinkowskiMetri
     equal_weights = not np.ptp(metric.factor)
     if not equal_weights or largest_key >= MAX_EXACT_INTEGER:
         return False
-    if small_integers(T) is None:
+    if as_small_integers(T) is None:
         return False
     v = int(_count_codes(T).sum())
     few_values = 0 < v <= MAX_VALUES_PER_COLUMN * e
