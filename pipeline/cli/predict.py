@@ -37,7 +37,9 @@ def predict_file(words: Sequence[str]) -> int:
 
     file = Path(path).expanduser()
     require_file(file)
-    model, column_types = load_model(run, values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"))
+    experiment = values.get("tracking.experiment", "bakeoff")
+    model, column_types = load_model(run, values.get("tracking.uri"), experiment)
+    # Nominal columns are read as text: a code such as 007 must not become a number.
     nominal = [name for name, column_type in column_types.items() if column_type == "string"]
     rows = read_file(file, values.get("separator", ","), nominal)
     predictions = predict_table(model, column_types, rows)

@@ -33,7 +33,8 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
         raise UserError(
             "rerun: say which jobs to run again; the form is: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
         )
-    given = dict(word.split("=", 1) for word in words if _key_of(word) in OWN_KEYS and "=" in word)
+    own_words = [word for word in words if _key_of(word) in OWN_KEYS and "=" in word]
+    given = dict(word.split("=", 1) for word in own_words)
     jobs = find_failed_jobs(given)
     if not jobs:
         print("nothing failed that is not finished by now")
@@ -50,8 +51,10 @@ def find_failed_jobs(given: dict[str, str]) -> list[tuple[str, ...]]:
     given : dict of str to str
         Values of `OWN_KEYS`.
     """
-    store = open_store(given.get("tracking.uri"), given.get("tracking.experiment", "bakeoff"), create=False)
+    experiment = given.get("tracking.experiment", "bakeoff")
+    store = open_store(given.get("tracking.uri"), experiment, create=False)
     history.end_orphans(store)
+    # The jobs were stored with the store of their time, which the user may have moved since.
     store_words = [f"{key}={given[key]}" for key in STORE_KEYS if key in given]
     failed = history.find_failed_jobs(store, given.get("sweep"))
     return [_replace_keys(overrides, store_words) for overrides in failed]

@@ -56,6 +56,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
                 print(f"{outcome.kind}: {outcome.reason}", file=sys.stderr)
         return exit_code(task.outcomes)
 
+    # Hydra composes the sweep itself from some of the words; the others vary from job to job.
     sweep_words, job_words = split_sweep_words(words)
     task = HydraTask(tracebacks, SweepInput(job_words, jobs, tracebacks))
     run_hydra(task, sweep_words)

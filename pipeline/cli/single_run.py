@@ -37,6 +37,7 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     gc.freeze()
     try:
         prepared = prepare_job(spec, invocation, resources)
+        # A store that cannot be written must be refused before anything is fitted.
         tracker = resources.get_tracker(prepared.spec)
         tracker.open_store()
         gc.freeze()  # the modules of MLflow

@@ -23,6 +23,10 @@ from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
 
+JobWords = tuple[str, ...]
+"""The overrides of a job."""
+Choices = dict[str, str]
+"""Group -> the chosen option."""
 YAML_WORDS = ("null", "true", "false", "nan")
 """Texts that would be read as other values if they were not quoted."""
 
@@ -42,14 +46,14 @@ class Composer:
     loader: Any
     master: DictConfig
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
-    _bases: dict[tuple[str, ...], tuple[bytes, dict[str, str]]] = field(default_factory=dict)
+    _bases: dict[JobWords, tuple[bytes, Choices]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.loader.repository = CachingConfigRepository(self.loader.repository)
         self._sweep_name = Path(str(self.master.hydra.sweep.dir)).name
         self._parser = OverridesParser.create()
 
-    def compose(self, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    def compose(self, words: Sequence[str]) -> tuple[dict[str, Any], Choices]:
         """Return the configuration of a job, resolved but not settled, and the chosen option of each group.
 
         Parameters
@@ -63,8 +67,10 @@ class Composer:
             An override is invalid.
         """
         try:
+            # Options decide which files are composed, which is slow. Jobs that differ in values alone share that step.
             group_words = tuple(word for word in words if self.chooses_option(word))
-            values = [self._parse(word)[0] for word in words if not self.chooses_option(word)]
+            value_words = [word for word in words if not self.chooses_option(word)]
+            values = [self._parse(word)[0] for word in value_words]
             packed, choices = self._compose_groups(group_words)
             composed = pickle.loads(packed)  # a copy, in a third of the time of deepcopy
             ConfigLoaderImpl._apply_overrides_to_config(values, composed)
@@ -110,7 +116,7 @@ class Composer:
             self._parsed[word] = override, is_group or override.package is not None
         return self._parsed[word]
 
-    def _compose_groups(self, group_words: tuple[str, ...]) -> tuple[bytes, dict[str, str]]:
+    def _compose_groups(self, group_words: JobWords) -> tuple[bytes, Choices]:
         """Return the pickled configuration of a combination of options, and the chosen option of each group."""
         if group_words not in self._bases:
             composed = self.loader.load_sweep_config(self.master, list(group_words))
@@ -121,7 +127,7 @@ class Composer:
         return self._bases[group_words]
 
 
-def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[tuple[str, ...]]:
+def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[JobWords]:
     """Return the overrides of each job.
 
     Parameters
@@ -138,7 +144,8 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
         A range of values is not a list, or the lists of ``zip`` differ in length.
     """
     method = str(options.search["method"])
-    combinations = search.combine_axes([_axis(override) for override in overrides], method)
+    axes = [_axis(override) for override in overrides]
+    combinations = search.combine_axes(axes, method)
     if method not in ("grid", "random"):
         return combinations
     n = int(options.search.get("n", 0))
@@ -146,9 +153,7 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
     return [job for words in combinations for job in _search_space(words, composer, method, n, seed)]
 
 
-def _search_space(
-    words: tuple[str, ...], composer: Composer, method: str, n: int, seed: int
-) -> Iterator[tuple[str, ...]]:
+def _search_space(words: JobWords, composer: Composer, method: str, n: int, seed: int) -> Iterator[JobWords]:
     """Yield a job for each point of the learner's search space; without a space, the job as it is given."""
     try:
         space = composer.compose(words)[0].get("space")
@@ -157,6 +162,7 @@ def _search_space(
     if not space:
         yield words
         return
+    # The learner does not take the space itself, so its overrides are left out.
     fixed_words = [word for word in words if not word.lstrip("+~").startswith("space")]
     for point in search.space_points(space, method, n, seed):
         point_words = [f"learner.{name}={override_text(value)}" for name, value in point.items()]

@@ -106,7 +106,7 @@ class SweepDisplay:
         invalid = plan.with_state(INVALID)
         n_jobs = _count_jobs(len(plan.entries))
         self._err.print(f"refused: {len(invalid)} of {n_jobs} cannot work, so none was started:")
-        self._show_reasons([JobOutcome(entry.composed.number, entry.name, REFUSED, entry.reason) for entry in invalid])
+        self._show_reasons([entry.to_outcome(REFUSED) for entry in invalid])
         self._err.print("Correct them, or add on_invalid=skip to run the others.", soft_wrap=True)
 
     def show_plan(self, plan: Plan, workers: int) -> None:

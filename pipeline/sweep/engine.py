@@ -50,6 +50,7 @@ def run_sweep(
         A store cannot be written.
     """
     runner = JobRunner(options.resume, options.timeout, tracebacks)
+    # Workers start before the plan is made: they import what they need while this process checks the jobs.
     with executor(runner, options, launch) as run_jobs:
         planner = Planner(runner, options.resume)
         plan = planner.make_plan(composed_jobs)
@@ -66,9 +67,7 @@ def run_sweep(
             runner.resources.get_tracker(job.spec).open_store()
         folder.mkdir(parents=True, exist_ok=True)
         display.show_start(plan)
-        skipped = [
-            JobOutcome(entry.composed.number, entry.name, SKIPPED, entry.reason) for entry in plan.with_state(DONE)
-        ]
+        skipped = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
         loop = SweepLoop(options, display, [*refused, *skipped])
         loop.run_all(plan.jobs, run_jobs)
         display.show_end(loop.outcomes, len(plan.entries))
@@ -77,7 +76,7 @@ def run_sweep(
 
 def refused_outcomes(plan: Plan) -> list[JobOutcome]:
     """Return the outcomes of the invalid jobs of a plan."""
-    return [JobOutcome(entry.composed.number, entry.name, REFUSED, entry.reason) for entry in plan.with_state(INVALID)]
+    return [entry.to_outcome(REFUSED) for entry in plan.with_state(INVALID)]
 
 
 @contextmanager
@@ -151,6 +150,7 @@ class SweepLoop:
             while not self._is_stopped:
                 started: dict[int, Job] = {}
                 outcomes = run_jobs(self._until_stopped(jobs, started))
+                # A job that another process runs is not done yet: it may fail there, and is then run here.
                 busy = [started[outcome.number] for outcome in outcomes if not self.record_outcome(outcome)]
                 if not busy:
                     return

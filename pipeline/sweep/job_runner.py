@@ -134,6 +134,7 @@ class JobRunner:
         store = tracker.store
         if store is None or not self.resume:
             return self._run_unclaimed(job)
+        # While this process holds the claim, no other one starts the job; but one may have finished it before.
         with self.claims_of(store).hold(job.hash) as claim_count:
             if claim_count is None:
                 return JobOutcome(job.number, job.name, jobs.BUSY, BUSY_REASON)
@@ -142,6 +143,7 @@ class JobRunner:
 
     def _find_outcome(self, job: Job, claim_count: int, store: Store) -> JobOutcome | None:
         """Return the outcome of a job that another process runs or has finished since the store was asked."""
+        # On a SQLite file the count of the claim tells this without a query; on a server other machines have no claims.
         is_unclaimed_since = claim_count == job.claim_count and claim_count % 2 == 0
         if store.uri.startswith(SQLITE_PREFIX) and is_unclaimed_since:
             return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import ComposedJob, Job
+from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import Durations
 from bakeoff.pipeline.tracking.store import Store
@@ -20,6 +20,8 @@ DUPLICATE = "duplicate"
 
 StoreKey = str
 """The settings of a job's store as text; jobs with equal settings share a store."""
+JobKey = tuple[StoreKey, str]
+"""What identifies a job: its store and its hash."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ class PlanEntry:
         if self.job is not None:
             return self.job.name
         return " ".join(self.composed.overrides) or "default"
+
+    def to_outcome(self, kind: str) -> JobOutcome:
+        """Return the outcome of a job that does not run."""
+        return JobOutcome(self.composed.number, self.name, kind, self.reason)
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,7 @@ class Planner:
         """Return for each job whether it is valid, finished, or the same as an earlier one."""
         identified = [self._identify(composed) for composed in composed_jobs]
         entries = _mark_duplicates(identified)
+        # The store is asked once for all jobs, because a query for each would take most of the time of a plan.
         done = self._find_done(entries) if self.resume else {}
         return Plan(tuple(self._check_entry(entry, done) for entry in entries))
 
@@ -110,27 +117,28 @@ class Planner:
             return PlanEntry(composed, INVALID, str(error))
         return PlanEntry(composed, TO_DO, job=job)
 
-    def _find_done(self, entries: Sequence[PlanEntry]) -> dict[tuple[StoreKey, str], str]:
+    def _find_done(self, entries: Sequence[PlanEntry]) -> dict[JobKey, str]:
         """Return the finished runs of the jobs to do, by store and hash, after ending runs whose process died."""
         jobs_by_store: dict[StoreKey, list[Job]] = {}
         for entry in entries:
             if entry.job is not None and entry.state == TO_DO:
                 jobs_by_store.setdefault(_store_key(entry.job), []).append(entry.job)
-        done: dict[tuple[StoreKey, str], str] = {}
+        done: dict[JobKey, str] = {}
         for key, jobs in jobs_by_store.items():
             store = self._find_store(jobs[0])
             if store is None:
                 continue
+            # A run whose process died would otherwise count as running, and its job would wait for it.
             history.end_orphans(store)
             finished = history.find_finished_runs(store, {job.hash for job in jobs})
             done |= {(key, job_hash): run_id for job_hash, run_id in finished.items()}
         return done
 
-    def _check_entry(self, entry: PlanEntry, done: dict[tuple[StoreKey, str], str]) -> PlanEntry:
+    def _check_entry(self, entry: PlanEntry, done: dict[JobKey, str]) -> PlanEntry:
         """Mark a job as done or invalid; a job that is done was valid and is not checked."""
         if entry.job is None or entry.state != TO_DO:
             return entry
-        run_id = done.get((_store_key(entry.job), entry.job.hash))
+        run_id = done.get(_job_key(entry.job))
         if run_id is not None:
             return replace(entry, state=DONE, reason=f"run {run_id}")
         try:
@@ -146,11 +154,11 @@ class Planner:
 
 def _mark_duplicates(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
     """Mark each job that is the same as an earlier one."""
-    first_jobs: dict[tuple[StoreKey, str], Job] = {}
+    first_jobs: dict[JobKey, Job] = {}
     marked = []
     for entry in entries:
         if entry.job is not None:
-            first = first_jobs.setdefault((_store_key(entry.job), entry.job.hash), entry.job)
+            first = first_jobs.setdefault(_job_key(entry.job), entry.job)
             if first is not entry.job:
                 entry = replace(entry, state=DUPLICATE, reason=f"the same as #{first.number}")
         marked.append(entry)
@@ -164,6 +172,10 @@ def _add_estimate(entry: PlanEntry, durations: Mapping[StoreKey, Durations]) -> 
     choices = job.invocation.choices
     seconds = durations[_store_key(job)].estimate(choices["learner"], choices["dataset"])
     return replace(entry, seconds=seconds)
+
+
+def _job_key(job: Job) -> JobKey:
+    return _store_key(job), job.hash
 
 
 def _store_key(job: Job) -> StoreKey:

@@ -71,6 +71,7 @@ class SweepCommand:
         UserError
             An option of the sweep is invalid.
         """
+        # Values of the configuration may refer to Hydra's own part.
         HydraConfig.instance().set_config(master)
         parser = OverridesParser.create(config_loader=context.config_loader)
         for override in parser.parse_overrides(list(master.hydra.overrides.task)):
@@ -120,6 +121,7 @@ def run_hydra_sweep(
     jobs = sweep_input.jobs
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)
+    # Jobs of a search space vary in keys that the command line does not name.
     swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]
     varying = tuple(dict.fromkeys([*swept_keys, *varying_keys(jobs)]))
     composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
@@ -155,12 +157,14 @@ class RemoteLauncher:
         varying = tuple(dict.fromkeys(key for job in jobs for key in job.invocation.varying))
         task = RemoteTask(options.resume, options.timeout, varying, jobs[0].invocation.study)
         launcher = Plugins.instance().instantiate_launcher(self.context, task, self.master)
-        returned = launcher.launch([list(job.invocation.overrides) for job in jobs], initial_job_idx=0)
+        job_words = [list(job.invocation.overrides) for job in jobs]
+        returned = launcher.launch(job_words, initial_job_idx=0)
         try:
             for job, job_return in zip(jobs, returned, strict=True):
                 outcome = _read_outcome(job, job_return)
                 yield replace(outcome, number=job.number, name=job.name)
         finally:
+            # After Ctrl-C nobody waits for the jobs that are still running.
             cancel = getattr(returned, "cancel", None)  # Hydra's own launchers return a list
             if cancel is not None:
                 cancel()

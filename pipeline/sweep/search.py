@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ Axis = tuple[str, list[str]]
 """A key and its overrides: ("seed", ["seed=1", "seed=2"])."""
 Grid = Mapping[str, Sequence[Any]]
 """Parameter -> list of values."""
+Point = dict[str, Any]
+"""Parameter -> value."""
 
 
 def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
@@ -42,6 +44,7 @@ def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
     """
     if method != "zip":
         return list(itertools.product(*(overrides for _, overrides in axes)))
+    # A key with one value is no axis: its override is repeated in every job.
     lengths = {key: len(overrides) for key, overrides in axes if len(overrides) > 1}
     if len(set(lengths.values())) > 1:
         given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
@@ -51,7 +54,7 @@ def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dict[str, Any]]:
+def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[Point]:
     """Return points of a search space.
 
     Parameters
@@ -81,11 +84,16 @@ def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[dic
         for name, values in grid.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise UserError(f"space.{name}={values!r} must be a list of values to try.")
-    sizes = [math.prod(len(values) for values in grid.values()) for grid in grids]
-    n_points = sum(sizes)
-    if method == "grid" or n >= n_points:
-        return [_grid_point(grid, index) for grid, size in zip(grids, sizes, strict=True) for index in range(size)]
-    return [_space_point(grids, sizes, index) for index in _draw_indices(n_points, n, seed)]
+    n_points = sum(_count_points(grid) for grid in grids)
+    indices: Iterable[int] = range(n_points)
+    if method == "random" and n < n_points:
+        # The points are drawn by index, so that a space of any size is never written out.
+        indices = _draw_indices(n_points, n, seed)
+    return [_space_point(grids, index) for index in indices]
+
+
+def _count_points(grid: Grid) -> int:
+    return math.prod(len(values) for values in grid.values())
 
 
 def _draw_indices(n_points: int, n: int, seed: int) -> Iterator[int]:
@@ -99,17 +107,20 @@ def _draw_indices(n_points: int, n: int, seed: int) -> Iterator[int]:
             yield index
 
 
-def _space_point(grids: Sequence[Grid], sizes: Sequence[int], index: int) -> dict[str, Any]:
-    for grid, size in zip(grids, sizes, strict=True):
-        if index < size:
+def _space_point(grids: Sequence[Grid], index: int) -> Point:
+    """Return the point of an index in a space of several grids, one after the other."""
+    for grid in grids:
+        n_points = _count_points(grid)
+        if index < n_points:
             return _grid_point(grid, index)
-        index -= size
+        index -= n_points
     raise IndexError(index)
 
 
-def _grid_point(grid: Grid, index: int) -> dict[str, Any]:
+def _grid_point(grid: Grid, index: int) -> Point:
     """Return the point of an index, in the order in which the last parameter varies fastest."""
     point = {}
+    # The positions of the values are the digits of the index, and the last parameter is the lowest digit.
     for name, values in reversed(list(grid.items())):
         index, position = divmod(index, len(values))
         point[name] = values[position]

@@ -139,12 +139,14 @@ class Workers:
         """Run jobs, each as soon as a worker is free, and yield their outcomes as they arrive."""
         remaining = iter(jobs)
         while True:
+            # A job is taken only when a worker is free: a study chooses it by the outcomes of the earlier ones.
             for position, worker in enumerate(self._workers):
                 if worker.job is None and (job := next(remaining, None)) is not None:
                     self._send_job(position, job)
             busy = [position for position, worker in enumerate(self._workers) if worker.job is not None]
             if not busy:
                 return
+            # A dead worker closes its connection, so this wait also ends when a process is killed.
             connections = [self._workers[position].connection for position in busy]
             ready = wait(connections, timeout=self._seconds_until_overdue())
             for position in busy:
@@ -207,6 +209,7 @@ class Workers:
         worker.process.join()
         worker.connection.close()
         self._workers[position] = self._start_worker()
+        # The dead process could not end its run.
         store = self._runner.resources.get_tracker(job.spec).find_store()
         if store is not None:
             history.end_killed_runs(store, reason)

@@ -50,6 +50,7 @@ def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
     has_read_all = n_read < max_runs
     if has_read_all:
         return found
+    # The remaining jobs may have older runs, and are looked for one by one.
     for job_hash in wanted - found.keys():
         query = f"status = 'FINISHED' and tags.config_hash = '{job_hash}'"
         for run in _search_runs(store, query, max_runs=1):
@@ -114,6 +115,7 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[tuple[str, 
     sweep : str, optional
         The name of a sweep; only its jobs are returned.
     """
+    # By hash, so that a job that failed several times is returned once.
     unfinished: dict[str, tuple[str, ...]] = {}
     sweep_filter = f" and tags.sweep = '{sweep}'" if sweep else ""
     for status in ("FAILED", "KILLED"):
@@ -151,7 +153,8 @@ class Durations:
             dataset = run.data.params.get("dataset", "")
             for key in _duration_keys(learner, dataset):
                 durations.setdefault(key, []).append(seconds)
-        return cls({key: sum(values) / len(values) for key, values in durations.items()})
+        means = {key: sum(values) / len(values) for key, values in durations.items()}
+        return cls(means)
 
     def estimate(self, learner: str, dataset: str) -> float | None:
         """Return the mean over runs of the learner on the dataset, else of the learner; None if there are neither."""

@@ -42,7 +42,8 @@ def log_model(store: Store, run_id: str, description: RunDescription, dataset: D
     from mlflow.models import Model as MLflowModel
 
     client = store.client
-    logged = client.create_logged_model(store.experiment_id, name=model_name(description.name), source_run_id=run_id)
+    name = model_name(description.name)
+    logged = client.create_logged_model(store.experiment_id, name=name, source_run_id=run_id)
     record = MLflowModel(
         artifact_path=logged.artifact_location,
         model_uuid=logged.model_id,

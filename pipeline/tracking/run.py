@@ -61,6 +61,7 @@ class MLflowRun:
     @classmethod
     def create(cls, store: Store, description: RunDescription, experiment: Experiment, keep_model: bool) -> MLflowRun:
         """Create the run with its tags, in one call; the caller must end it."""
+        # The dataset in words is shown at the top of the page of the run.
         note = {"mlflow.note.content": experiment.dataset.describe()}
         tags = {**provenance_tags(), **note, **description.tags}
         created = store.client.create_run(
@@ -108,6 +109,7 @@ class MLflowRun:
         """Write the error and what was measured; end the run FAILED, or KILLED if a signal ended it."""
         was_killed = isinstance(error, KeyboardInterrupt)
         error_type = type(error).__name__
+        # The status is set even if the store rejects the tags, so that the run does not stay RUNNING.
         try:
             self._client.set_tag(self._id, "error", f"{error_type}: {error}"[:MAX_TAG_LETTERS])
             self._client.set_tag(self._id, "error_type", error_type)
@@ -116,7 +118,8 @@ class MLflowRun:
         # The cause may be a full disk, where these writes fail as well: the first error is the one to report.
         with suppress(Exception):
             self._write_batch(self._take_metrics())
-            self._client.log_text(self._id, "".join(traceback.format_exception(error)), "traceback.txt")
+            text = "".join(traceback.format_exception(error))
+            self._client.log_text(self._id, text, "traceback.txt")
             self._client.log_text(self._id, self._description.config, "config.yaml")
 
     def stop(self, reason: str) -> None:
@@ -163,6 +166,7 @@ class MLflowRun:
         with self._write_lock:
             params = [*self._unwritten_params, *params]
             self._unwritten_params = []
+            # The params go with the first batch; without any metrics there is a batch of params alone.
             for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
                 batch = metrics[start : start + MAX_METRICS_PER_BATCH]
                 if batch or params:
@@ -174,12 +178,13 @@ def _to_dataset_input(dataset: Dataset) -> DatasetInput:
     from mlflow.entities import Dataset as MLflowDataset
     from mlflow.entities import DatasetInput, InputTag
 
+    profile = {"num_rows": dataset.X.shape[0], "num_elements": int(dataset.X.size)}
     entity = MLflowDataset(
         name=dataset.name,
         digest=dataset.digest(),
         source_type="local",
         source=json.dumps({"uri": dataset.source}),
-        profile=json.dumps({"num_rows": dataset.X.shape[0], "num_elements": int(dataset.X.size)}),
+        profile=json.dumps(profile),
     )
     return DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])
 

@@ -129,13 +129,16 @@ def create_sqlite(path: Path) -> None:
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Checked again under the lock: another process may have created the file while this one waited.
         if not path.exists():
             with filelock.FileLock(f"{path}.lock"):
                 if not path.exists():
                     _create_and_move(path)
     except OSError as error:
         raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+    # SQLite also writes its log into the folder.
+    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    if not is_writable:
         raise UserError(f"tracking.uri: {str(path)!r} cannot be written; change its permissions or name another file.")
     _require_sqlite(path)
 
