@@ -1,4 +1,4 @@
-"""The command as a person uses it: what it prints, what it keeps, and its exit codes."""
+"""The command line: what it prints, what it keeps, and its exit codes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from command import Bakeoff
 
+import bakeoff as package
+from bakeoff.pipeline.cli.main import VERBS, load_verb
 
-def test_a_run_prints_its_scores_its_id_and_how_to_open_the_pages(bakeoff: Bakeoff) -> None:
+
+def test_a_run_prints_its_scores_its_id_and_how_to_open_the_ui(bakeoff: Bakeoff) -> None:
     answer = bakeoff("learner=majority", "dataset=iris")
     assert answer.status == 0
     assert "accuracy" in answer.out
@@ -138,12 +141,12 @@ def test_a_sweep_is_flat_runs_that_share_a_tag_and_are_named_by_what_varies(bake
 
 
 @pytest.mark.parametrize("word", ["hydra.mode=MULTIRUN", "++hydra.mode=MULTIRUN"])
-def test_a_sweep_may_be_asked_for_in_hydras_longer_words(bakeoff: Bakeoff, word: str) -> None:
+def test_a_sweep_may_be_requested_by_hydras_mode(bakeoff: Bakeoff, word: str) -> None:
     assert bakeoff(word, "learner=majority", "dataset=iris,wine").status == 0
     assert {run.data.params["dataset"] for run in bakeoff.runs()} == {"iris", "wine"}
 
 
-def test_a_failing_job_of_a_sweep_is_told_at_the_end_and_the_others_run(bakeoff: Bakeoff) -> None:
+def test_an_invalid_job_of_a_sweep_is_reported_at_the_end_and_the_others_run(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", "learner=majority,mean", "dataset=iris,diabetes", "on_invalid=skip")
     assert answer.status == 1
     assert len(bakeoff.runs()) == 2
@@ -178,7 +181,7 @@ def test_list_gives_every_option_of_a_group_with_a_sentence(bakeoff: Bakeoff) ->
         assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines()[1:])
 
 
-def test_configurations_of_ones_own_stand_beside_the_packages(bakeoff: Bakeoff) -> None:
+def test_configurations_of_the_user_are_found_beside_those_of_the_package(bakeoff: Bakeoff) -> None:
     own = bakeoff.folder / "mine" / "learner"
     own.mkdir(parents=True)
     (own / "floor.yaml").write_text("# Mine.\n_target_: bakeoff.learners.MajorityClassifier\n")
@@ -196,3 +199,19 @@ def test_a_store_that_cannot_be_written_is_refused_before_the_first_fit(bakeoff:
     answer = bakeoff("learner=majority", "dataset=iris", "tracking.uri=no.db")
     assert answer.status == 2
     assert "is not a SQLite database" in answer.err
+
+
+def test_the_version_is_the_one_of_the_package(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("--version")
+    assert (answer.status, answer.out) == (0, f"bakeoff {package.__version__}\n")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_is_a_module_with_a_function(verb: str) -> None:
+    assert load_verb(verb).__name__ == VERBS[verb]
+
+
+def test_the_help_names_every_verb(bakeoff: Bakeoff) -> None:
+    shown = bakeoff("--help").out
+    for verb in VERBS:
+        assert f"bakeoff {verb}" in shown, verb

@@ -1,4 +1,4 @@
-"""Every command of the README runs, in the order in which a newcomer types them."""
+"""Every command of the README runs, in the order of the page."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> list[str]:
-    """Return what is typed after a dollar sign."""
+    """Return the commands after a dollar sign."""
     return [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
 
 
 def write_named_files(folder: Path) -> None:
-    """Write the files that the README shows, under the names in their first lines."""
+    """Write the files that the README shows, with the names in their first lines."""
     for text in blocks("python") + blocks("yaml"):
         file = folder / text.splitlines()[0].lstrip("# ")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +63,6 @@ def test_make_commands_pass_on_overrides_that_are_tested_here() -> None:
 
 
 @pytest.mark.parametrize("text", blocks("text"))
-def test_what_the_readme_shows_is_what_is_said(bakeoff: Bakeoff, text: str) -> None:
+def test_messages_in_the_readme_are_the_ones_that_are_printed(bakeoff: Bakeoff, text: str) -> None:
     command, said = text.strip().split("\n", 1)
     assert bakeoff(*shlex.split(command)[2:]).err.strip() == said

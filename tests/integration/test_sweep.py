@@ -1,4 +1,4 @@
-"""Sweeps: every job is checked before the first runs, each runs once, and a failing one costs nothing but itself."""
+"""Sweeps: all jobs are checked before the first one runs, each runs once, and a failure costs only its own job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RAISING = ("-m", *TRUST, "learner._target_=failing.Raising")
 
 
 def states(bakeoff: Bakeoff) -> dict[str, int]:
-    """Return how many runs ended how."""
+    """Return the number of runs of each status."""
     return dict(Counter(run.info.status for run in bakeoff.runs()))
 
 
@@ -50,9 +50,9 @@ def test_a_job_that_is_given_twice_runs_once(bakeoff: Bakeoff) -> None:
 
 
 def test_failed_and_killed_jobs_run_again(bakeoff: Bakeoff) -> None:
-    command = ("-m", *TRUST, "learner._target_=failing.Mended", "seed=0,1")
+    command = ("-m", *TRUST, "learner._target_=failing.FailingUntilRepaired", "seed=0,1")
     assert bakeoff(*command).status == 1
-    Path("mended").touch()
+    Path("repaired").touch()
     assert bakeoff(*command).status == 0
     assert states(bakeoff) == {"FAILED": 2, "FINISHED": 2}
 
@@ -70,7 +70,7 @@ def test_a_run_whose_process_is_gone_ends_killed_and_runs_again(bakeoff: Bakeoff
     assert client.get_run(living).info.status == "RUNNING"
 
 
-def test_a_silent_run_of_another_machine_is_taken_for_dead_after_a_while(bakeoff: Bakeoff) -> None:
+def test_a_silent_run_of_another_machine_counts_as_dead_after_a_while(bakeoff: Bakeoff) -> None:
     bakeoff(*IRIS, "seed=0,1")
     silent, alive = (run.info.run_id for run in bakeoff.runs())
     client = bakeoff.client()
@@ -89,7 +89,7 @@ def test_a_claim_changes_its_count_when_it_is_taken_and_given_back(tmp_path: Pat
     assert claims.read_count("ab" * 8) == 2
     with pytest.raises(RuntimeError), claims.hold("ab" * 8):
         raise RuntimeError
-    assert claims.read_count("ab" * 8) == 3  # odd: it did not come to its end
+    assert claims.read_count("ab" * 8) == 3  # odd: the job did not end
 
 
 # Checked before the first one runs
@@ -133,7 +133,7 @@ def test_a_wrong_key_of_the_sweep_is_refused(bakeoff: Bakeoff, word: str, senten
     assert not (bakeoff.folder / "outputs").exists()
 
 
-def test_keys_of_sweeps_want_a_sweep(bakeoff: Bakeoff) -> None:
+def test_keys_of_sweeps_need_a_sweep(bakeoff: Bakeoff) -> None:
     answer = bakeoff("dataset=iris", "workers=2")
     assert (answer.status, "workers is a key of sweeps; add -m" in answer.err) == (2, True)
 
@@ -149,7 +149,7 @@ def test_a_plan_shows_all_jobs_and_runs_none(bakeoff: Bakeoff, words: tuple[str,
     assert not (bakeoff.folder / "outputs").exists()
 
 
-def test_a_plan_tells_what_is_done_and_how_long_the_rest_may_take(bakeoff: Bakeoff) -> None:
+def test_a_plan_shows_what_is_done_and_how_long_the_rest_may_take(bakeoff: Bakeoff) -> None:
     bakeoff(*IRIS, "seed=1,2")
     out = bakeoff("plan", *IRIS, "seed=1,2,3", "learner=majority,knn").out
     assert "6 jobs: 4 to run, 2 already done" in out
@@ -182,18 +182,18 @@ def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
     assert "the job took longer than timeout=3 seconds" in answer.err
 
 
-def test_a_job_that_hears_no_signal_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_ignores_signals_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
-    answer = bakeoff("-m", *TRUST, "learner._target_=failing.Deaf", "timeout=3")
+    answer = bakeoff("-m", *TRUST, "learner._target_=failing.IgnoringSignals", "timeout=3")
     assert (answer.status, states(bakeoff)) == (1, {"KILLED": 1})
     assert "took longer than timeout=3" in answer.err
 
 
 def test_rerun_runs_just_what_failed(bakeoff: Bakeoff) -> None:
-    targets = "learner._target_=failing.Mended,bakeoff.learners.MajorityClassifier"
+    targets = "learner._target_=failing.FailingUntilRepaired,bakeoff.learners.MajorityClassifier"
     assert bakeoff("-m", *TRUST, targets).status == 1
     assert bakeoff("rerun", "--failed").status == 1
-    Path("mended").touch()
+    Path("repaired").touch()
     assert bakeoff("rerun", "--failed").status == 0
     assert states(bakeoff) == {"FAILED": 2, "FINISHED": 2}
     assert "nothing failed" in bakeoff("rerun", "--failed").out
@@ -271,7 +271,7 @@ def test_every_combination_is_the_default_and_the_last_key_is_fastest(bakeoff: B
     assert len(names(bakeoff("plan", "-m", "dataset=iris,wine", "learner=majority", "seed=1,2"))) == 4
 
 
-def test_what_varies_may_stand_in_the_configuration(bakeoff: Bakeoff) -> None:
+def test_swept_values_may_be_given_in_the_configuration(bakeoff: Bakeoff) -> None:
     own = bakeoff.folder / "mine" / "experiment"
     own.mkdir(parents=True)
     text = "# @package _global_\nworkers: 1\nhydra:\n  sweeper:\n    params:\n      seed: 1,2,3\n"
@@ -280,7 +280,7 @@ def test_what_varies_may_stand_in_the_configuration(bakeoff: Bakeoff) -> None:
     assert "3 jobs: 3 to run" in answer.out, answer
 
 
-def test_another_launcher_gets_the_jobs_and_gives_back_their_outcomes(bakeoff: Bakeoff) -> None:
+def test_another_launcher_runs_the_jobs_and_returns_their_outcomes(bakeoff: Bakeoff) -> None:
     import launching
 
     launching.register()
@@ -290,7 +290,7 @@ def test_another_launcher_gets_the_jobs_and_gives_back_their_outcomes(bakeoff: B
     assert "2 of 4 jobs did not finish" in answer.err
 
 
-def test_the_folder_of_a_sweep_says_what_was_asked(bakeoff: Bakeoff) -> None:
+def test_the_folder_of_a_sweep_records_its_command(bakeoff: Bakeoff) -> None:
     bakeoff(*IRIS, "seed=0,1")
     (written,) = bakeoff.folder.glob("outputs/sweeps/*/multirun.yaml")
     assert "seed=0,1" in written.read_text()
@@ -308,7 +308,7 @@ def test_a_sweep_that_is_all_done_says_so(bakeoff: Bakeoff) -> None:
     assert (answer.status, "0 to run, 1 already done" in answer.out) == (0, True)
 
 
-def test_without_optuna_the_refusal_says_what_to_install(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna_the_error_says_what_to_install(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     answer = bakeoff("-m", "hydra/sweeper=optuna", "learner=knn,svm")
     assert answer.status == 2

@@ -1,4 +1,4 @@
-"""What happens to sweeps: killed processes, two at once, Ctrl-C, a full disk.  Nothing is lost, nothing runs twice."""
+"""Killed processes, two sweeps at once, Ctrl-C, a full disk: no job is lost, and none runs twice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOW = (
 
 
 def each_once(bakeoff: Bakeoff, jobs: int) -> None:
-    """Every job is FINISHED once, and nothing runs."""
+    """Assert that every job is FINISHED once, and that nothing is RUNNING."""
     runs = bakeoff.runs()
     finished = Counter(run.data.tags["config_hash"] for run in runs if run.info.status == "FINISHED")
     assert len(finished) == jobs
@@ -29,7 +29,7 @@ def each_once(bakeoff: Bakeoff, jobs: int) -> None:
     assert not [run for run in runs if run.info.status == "RUNNING"]
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc, which this system has not")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc, which this system does not have")
 def test_random_kills_lose_nothing_and_run_nothing_twice(bakeoff: Bakeoff) -> None:
     told = until_done(bakeoff.folder, [*SLOW, "seed=range(60)", "workers=2"], kills=6, every=(2.0, 5.0))
     assert told.kills >= 3
@@ -38,7 +38,7 @@ def test_random_kills_lose_nothing_and_run_nothing_twice(bakeoff: Bakeoff) -> No
 
 def test_two_sweeps_at_once_run_each_job_once(bakeoff: Bakeoff) -> None:
     both = [start(bakeoff.folder, [*SLOW, "seed=range(12)"]) for _ in range(2)]
-    assert [process.wait(240) for process in both] == [0, 0], (bakeoff.folder / "said.txt").read_text()
+    assert [process.wait(240) for process in both] == [0, 0], (bakeoff.folder / "output.txt").read_text()
     each_once(bakeoff, 12)
     assert len(bakeoff.runs()) == 12
 
@@ -67,7 +67,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_goes_on_later(
+def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_continues_later(
     bakeoff: Bakeoff, small_disk: Path
 ) -> None:
     command = ("-m", "dataset=iris", "learner=majority", "seed=0,1")
@@ -86,8 +86,8 @@ def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_goes_on_later(
     assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 3, "FAILED": 2}
 
 
-def test_eight_processes_that_start_together_on_no_store_lose_nothing(bakeoff: Bakeoff) -> None:
+def test_eight_processes_that_start_together_without_a_store_lose_nothing(bakeoff: Bakeoff) -> None:
     words = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
     started = [start(bakeoff.folder, [*words, f"seed=range({10 * i},{10 * i + 4})"]) for i in range(8)]
-    assert [process.wait(400) for process in started] == [0] * 8, (bakeoff.folder / "said.txt").read_text()
+    assert [process.wait(400) for process in started] == [0] * 8, (bakeoff.folder / "output.txt").read_text()
     each_once(bakeoff, 32)

@@ -1,4 +1,4 @@
-"""MLflow's pages on a store of ours, served by ``bakeoff ui`` and looked at in a real browser."""
+"""The MLflow UI on a store of bakeoff, served by ``bakeoff ui`` and shown by a real browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUIET = (
 
 @pytest.fixture
 def address(bakeoff: Bakeoff) -> Iterator[str]:
-    """Return the address of the pages on a store with a sweep in it; the server ends with the test."""
+    """Return the address of the UI of a store with a sweep; the server ends with the test."""
     answer = bakeoff("-m", "learner=knn,decision_tree", "dataset=iris,wine", "evaluation=kfold")
     assert answer.status == 0, answer.err
     with socket.socket() as free:
@@ -57,7 +57,7 @@ def _wait_for(url: str, seconds: float = 120) -> None:
 
 
 def dom(url: str, profile: Path) -> str:
-    """Return the page as the browser has built it."""
+    """Return the page as the browser has rendered it."""
     assert BROWSER is not None
     command = [BROWSER, *QUIET, f"--user-data-dir={profile}", "--dump-dom", url]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
@@ -71,7 +71,7 @@ def test_the_compare_page_opens_on_learner_dataset_and_headline_score(
     query = f"runs={quote(json.dumps(runs))}&experiments={quote(json.dumps(['1']))}"
     page = dom(f"{address}/#/compare-runs?{query}", tmp_path / "profile")
     assert "Comparing 4 Runs" in page
-    chosen = page.split("Run details")[0]  # what the plot opens on, without a click
+    chosen = page.split("Run details")[0]  # what the plot shows without a click
     for name in ("dataset", "learner", "test_accuracy"):
         assert f">{name}<" in chosen, name
 
@@ -83,7 +83,7 @@ def test_the_runs_page_names_every_run_its_dataset_and_its_model(address: str, t
         assert name in page
 
 
-def test_pages_of_a_store_that_is_not_there_are_refused(bakeoff: Bakeoff) -> None:
+def test_the_ui_of_a_missing_store_is_refused(bakeoff: Bakeoff) -> None:
     answer = bakeoff("ui")
     assert answer.status == 2
     assert "run an experiment first" in answer.err

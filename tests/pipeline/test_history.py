@@ -1,4 +1,4 @@
-"""What the store is asked for earlier runs, on a real SQLite store."""
+"""Questions about earlier runs, asked of a real SQLite store."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_jobs_older_than_the_newest_runs_are_asked_for_one_by_one(
 
 
 @pytest.mark.parametrize("tag", ["stopped", "pruned"])
-def test_a_run_that_a_study_stopped_did_not_fail_under_its_present_or_its_old_tag(store: Store, tag: str) -> None:
+def test_a_run_that_a_study_stopped_has_not_failed_under_its_present_and_its_old_tag(store: Store, tag: str) -> None:
     own = Store(store.uri, store.client.create_experiment(f"a study, {tag}"), store.client)
     for key, further in (("killed", {}), ("stopped", {tag: "after 1 of 5 folds"})):
         tags = {"config_hash": key, "overrides": f'["learner={key}"]', **further}

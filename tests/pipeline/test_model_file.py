@@ -1,4 +1,4 @@
-"""A model as a file: what stands beside it is what MLflow's own flavour writes."""
+"""The model as a file: the files beside it are the ones that MLflow itself writes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_the_files_of_packages_are_the_ones_that_mlflow_writes(theirs: Path) -> 
     assert model_file.environment_files() == written
 
 
-def test_the_flavours_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
+def test_the_flavors_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
     record = Model()
     model_file.add_flavors(record, TYPES)
     assert record.flavors == Model.load(str(theirs)).flavors
 
 
-def test_the_record_says_what_it_would_in_mlflows_own_words(tmp_path: Path) -> None:
+def test_the_written_record_equals_the_one_in_memory(tmp_path: Path) -> None:
     record = Model(run_id="1234", metadata={"colour": "grün"})
     model_file.save_model(DummyClassifier().fit([[0.0]], [0]), tmp_path, record, bundled("wine"))
     assert Model.load(str(tmp_path)).to_yaml() == record.to_yaml()

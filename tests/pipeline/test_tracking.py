@@ -1,4 +1,4 @@
-"""What a run holds in MLflow, read back through MLflow's own client from a real SQLite store."""
+"""What a run has in MLflow, read with MLflow's own client from a real SQLite store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONF = Path(__file__).parents[2] / "conf"
 
 @pytest.fixture
 def bakeoff(empty: Path, bakeoff: Bakeoff) -> Bakeoff:
-    """Return the command in a folder whose store is made already, which saves a second a test."""
+    """Return the command in a folder whose store exists already, which saves a second per test."""
     (bakeoff.folder / "outputs").mkdir()
     shutil.copy(empty, bakeoff.folder / "outputs" / "mlflow.db")
     return bakeoff
@@ -44,7 +44,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kept(bakeoff: Bakeoff) -> Any:
-    """Return the run of a tree, pruned, over three folds."""
+    """Return the run of a pruned tree over three folds."""
     answer = bakeoff(
         "learner=decision_tree", "dataset=wine", "evaluation=kfold", "evaluation.folds=3", "pruning=best_first"
     )  # fmt: skip
@@ -76,7 +76,7 @@ def test_folds_are_steps_of_one_metric_and_their_mean_is_the_plain_name(kept: An
     assert kept.data.metrics["time/predict"] > 0
 
 
-def test_pruning_is_told_before_and_after_and_as_a_path(kept: Any, bakeoff: Bakeoff) -> None:
+def test_pruning_is_recorded_before_and_after_and_as_a_path(kept: Any, bakeoff: Bakeoff) -> None:
     metrics = kept.data.metrics
     for size in ("leaves", "depth"):
         assert metrics[f"pruning/{size}_after"] <= metrics[f"pruning/{size}_before"]
@@ -193,14 +193,14 @@ def test_a_fresh_process_elsewhere_predicts_the_same_from_text_columns(bakeoff: 
     assert answer.stdout.split() == list(here)
 
 
-def test_one_fold_is_not_told_twice(bakeoff: Bakeoff) -> None:
+def test_a_single_fold_is_recorded_once(bakeoff: Bakeoff) -> None:
     bakeoff("learner=majority", "dataset=iris")
     metrics = bakeoff.runs()[0].data.metrics
     assert "test_accuracy" in metrics
     assert not [name for name in metrics if name.startswith("fold/")]
 
 
-def test_params_of_a_run_that_lasts_are_there_before_its_first_scores(
+def test_params_of_a_long_run_are_written_before_its_first_scores(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from bakeoff.pipeline.stages.dataset import bundled
@@ -240,7 +240,7 @@ def _wait_for(file: Path, seconds: float = 120) -> None:
         time.sleep(0.05)
 
 
-def test_processes_that_start_together_on_no_store_lose_nothing(bakeoff: Bakeoff) -> None:
+def test_processes_that_start_together_without_a_store_lose_nothing(bakeoff: Bakeoff) -> None:
     (bakeoff.folder / "outputs" / "mlflow.db").unlink()
     words = [
         sys.executable,

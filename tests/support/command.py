@@ -1,4 +1,4 @@
-"""The command, run in this process in a folder of its own, and what it left in its store."""
+"""The command, run in this process in a folder of its own, and what it leaves in its store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from bakeoff.pipeline.cli import main as cli
 
 @dataclass(frozen=True)
 class Answer:
-    """Exit code, standard output and standard error."""
+    """What a command returns and prints.
+
+    Attributes
+    ----------
+    status : int
+        The exit code.
+    out, err : str
+        Standard output and standard error.
+    """
 
     status: int
     out: str
@@ -24,28 +32,29 @@ class Answer:
 
 @dataclass(frozen=True)
 class Bakeoff:
-    """Call it with the words of the command line."""
+    """The command; call it with the words of the command line."""
 
     folder: Path
     capture: pytest.CaptureFixture[str]
     patch: pytest.MonkeyPatch
 
     def __call__(self, *words: str) -> Answer:
-        asked = os.environ.get("HYDRA_FULL_ERROR")
+        full_error = os.environ.get("HYDRA_FULL_ERROR")
         self.patch.setattr(sys, "argv", ["bakeoff", *words])
         self.capture.readouterr()
         try:
-            with pytest.raises(SystemExit) as left:
+            with pytest.raises(SystemExit) as exit_info:
                 cli.main()
         finally:
+            # The command sets this variable, which would make the next command print tracebacks.
             os.environ.pop("HYDRA_FULL_ERROR", None)
-            if asked is not None:
-                os.environ["HYDRA_FULL_ERROR"] = asked
-        said = self.capture.readouterr()
-        return Answer(int(left.value.code or 0), said.out, said.err)
+            if full_error is not None:
+                os.environ["HYDRA_FULL_ERROR"] = full_error
+        printed = self.capture.readouterr()
+        return Answer(int(exit_info.value.code or 0), printed.out, printed.err)
 
     def client(self) -> Any:
-        """Return a client of the folder's store."""
+        """Return an MLflow client of the folder's store."""
         from mlflow import MlflowClient
 
         return MlflowClient(tracking_uri=f"sqlite:///{self.folder}/outputs/mlflow.db")
@@ -57,5 +66,6 @@ class Bakeoff:
         return list(client.search_runs([experiment.experiment_id]))
 
     def artifact(self, run: Any, name: str) -> str:
-        """Return the text of a run's artifact."""
-        return Path(self.client().download_artifacts(run.info.run_id, name)).read_text()
+        """Return the text of an artifact of a run."""
+        path = self.client().download_artifacts(run.info.run_id, name)
+        return Path(path).read_text()

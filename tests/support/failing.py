@@ -1,4 +1,4 @@
-"""Learners that end badly, for tests of what is kept of them."""
+"""Learners that fail, for tests of what is recorded of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from typing import Any, Self
 
 from bakeoff.learners import MajorityClassifier
 
+ERRORS: dict[str, type[BaseException]] = {
+    "SystemExit": SystemExit,
+    "MemoryError": MemoryError,
+    "RecursionError": RecursionError,
+}
+
 
 class Failing(MajorityClassifier):
     """Raises."""
@@ -20,7 +26,7 @@ class Failing(MajorityClassifier):
 
 
 class Interrupting(MajorityClassifier):
-    """Behaves as if Ctrl-C was pressed."""
+    """Behaves as if Ctrl-C had been pressed."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Interrupt."""
@@ -28,7 +34,7 @@ class Interrupting(MajorityClassifier):
 
 
 class Sleeping(MajorityClassifier):
-    """Says that it began, and sleeps."""
+    """Creates the file ``asleep`` and sleeps."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sleep for a minute."""
@@ -38,7 +44,7 @@ class Sleeping(MajorityClassifier):
 
 
 class Raising(MajorityClassifier):
-    """Raises what its parameter names, or is killed.
+    """Raises the error that its parameter names, or kills its process.
 
     Parameters
     ----------
@@ -55,16 +61,16 @@ class Raising(MajorityClassifier):
         if self.what == "SIGKILL":
             os.kill(os.getpid(), signal.SIGKILL)
         if self.what != "nothing":
-            raise {"SystemExit": SystemExit, "MemoryError": MemoryError, "RecursionError": RecursionError}[self.what]
+            raise ERRORS[self.what]
         return super().fit(X, y)
 
 
-class Mended(MajorityClassifier):
-    """Raises, until a file called mended is there."""
+class FailingUntilRepaired(MajorityClassifier):
+    """Raises as long as there is no file ``repaired``."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Raise, or fit."""
-        if not Path("mended").exists():
+        if not Path("repaired").exists():
             raise RuntimeError("the cure is unknown")
         return super().fit(X, y)
 
@@ -78,8 +84,8 @@ class Slow(MajorityClassifier):
         return super().fit(X, y)
 
 
-class Deaf(MajorityClassifier):
-    """Hears no signal: what looks like work in C."""
+class IgnoringSignals(MajorityClassifier):
+    """Blocks all signals, like a long computation in C."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Block all signals, and sleep for a minute."""

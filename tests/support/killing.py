@@ -1,4 +1,4 @@
-"""A sweep in a process of its own, killed at random until it is done."""
+"""A sweep in a process of its own, which is killed at random times until it is done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Killing:
-    """What happened.
+    """How often a sweep was killed and started.
 
     Attributes
     ----------
@@ -30,42 +30,56 @@ class Killing:
 
 
 def start(folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start the command in a folder; Ctrl-C reaches it also where the tests themselves run in the background."""
+    """Start the command in a folder, so that Ctrl-C reaches it even if the tests themselves run in the background."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
-    with (folder / "said.txt").open("ab") as said:
+    with (folder / "output.txt").open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "bakeoff", *words],
-            cwd=folder, stdout=said, stderr=said, env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
+            cwd=folder, stdout=output, stderr=output, env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
 
 
 def until_done(folder: Path, words: Sequence[str], kills: int, every: tuple[float, float], seed: int = 0) -> Killing:
-    """Repeat a command until it ends well; kill it or one of its workers at random times, so many times."""
-    chance, done, starts = random.Random(seed), 0, 0
+    """Repeat a command until it succeeds, and kill it or one of its workers at random times.
+
+    Parameters
+    ----------
+    folder : Path
+    words : sequence of str
+        The command line.
+    kills : int
+        The number of kills.
+    every : tuple of float
+        The shortest and the longest time between two kills, in seconds.
+    seed : int
+    """
+    generator = random.Random(seed)
+    done = 0
+    starts = 0
     while starts < kills + 20:
         process = start(folder, words)
         starts += 1
         while process.poll() is None:
-            if done < kills and _wait(process, chance.uniform(*every)):
-                os.kill(chance.choice([process.pid, *_workers(process.pid)]), signal.SIGKILL)
+            if done < kills and _wait(process, generator.uniform(*every)):
+                os.kill(generator.choice([process.pid, *_workers(process.pid)]), signal.SIGKILL)
                 done += 1
             else:
                 _wait(process, 1.0)
         if process.returncode == 0:
             return Killing(done, starts)
-    raise AssertionError(f"not done after {starts} starts: {(folder / 'said.txt').read_text()[-2000:]}")
+    raise AssertionError(f"not done after {starts} starts: {(folder / 'output.txt').read_text()[-2000:]}")
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether the process still runs after some time."""
+    """Whether the process is still running after some seconds."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
     return process.poll() is None
 
 
 def _workers(pid: int) -> list[int]:
-    """Return the processes below a process, its children's children too."""
+    """Return the children of a process and their children."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -76,7 +90,7 @@ def _workers(pid: int) -> list[int]:
 
 
 def wait_for(file: Path, seconds: float = 120) -> None:
-    """Wait until a file is there."""
+    """Wait until a file exists."""
     end = time.monotonic() + seconds
     while not file.exists():
         assert time.monotonic() < end, f"{file.name} did not appear"

@@ -1,4 +1,4 @@
-"""One sweep, run by the command in a process of its own, and what a store holds of it."""
+"""One sweep, run by the command in a process of its own, and what the store has of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import os, signal
 from bakeoff.learners import MajorityClassifier
 
 class Deadly(MajorityClassifier):
-    """Ends its process, as a machine out of memory does."""
+    """Ends its process, as a machine without memory does."""
 
     def fit(self, X, y, sample_weight=None):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -32,7 +32,7 @@ def bakeoff(folder: Path, *words: str, **variables: str) -> subprocess.Completed
 
 
 def write_deadly_learner(folder: Path) -> tuple[str, ...]:
-    """Write a learner that ends its process; returns the words of a sweep in which one job of three uses it."""
+    """Write a learner that ends its process; return the words of a sweep in which one job of three uses it."""
     (folder / "deadly.py").write_text(DEADLY)
     (folder / "more" / "learner").mkdir(parents=True)
     (folder / "more" / "learner" / "deadly.yaml").write_text("# Ends its process.\n_target_: deadly.Deadly\n")
@@ -50,7 +50,7 @@ def runs(uri: str, experiment: str = "bakeoff") -> list[Any]:
 
 
 def scores(uri: str) -> dict[str, Mapping[str, Any]]:
-    """Return what each finished run measured, every bit of it: metrics but for times, by the run's name."""
+    """Return the exact values of all metrics except times of each finished run, by the name of the run."""
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=uri)
