@@ -31,7 +31,7 @@ class Killing:
 
 def start(folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start the command in a folder, so that Ctrl-C reaches it even if the tests themselves run in the background."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH", "")])
     with (folder / "output.txt").open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "bakeoff", *words],
