@@ -8,7 +8,7 @@ import pytest
 from command import Bakeoff
 
 import bakeoff as package
-from bakeoff.pipeline.cli.main import VERBS, load_verb
+from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 
 
 def test_a_run_prints_its_scores_its_id_and_how_to_open_the_ui(bakeoff: Bakeoff) -> None:
