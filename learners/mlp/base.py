@@ -205,6 +205,7 @@ class MultilayerPerceptron(Learner):
         self.n_outputs_ = problem.n_outputs
         self.out_activation_ = problem.output
 
+        # Validation rows are drawn after the initial weights, in the order in which scikit-learn draws.
         score_validation = None
         if n_validation:
             training_rows, validation_rows = split_validation_rows(problem.strata, n_validation, random)

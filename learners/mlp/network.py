@@ -148,6 +148,7 @@ class Network:
         delta /= size
         self._propagate_backward(layers, delta)
 
+        # The penalty is on weights, not on biases.
         weights = self.parameters[: self._n_weights]
         np.multiply(weights, self.alpha / size, out=self._penalty_gradient)
         self.gradient[: self._n_weights] += self._penalty_gradient
@@ -159,6 +160,7 @@ class Network:
         for i in reversed(range(len(self.coefs))):
             np.matmul(layers[i].T, delta, out=self._coef_gradients[i])
             np.sum(delta, axis=0, out=self._intercept_gradients[i])
+            # The chain rule to the layer below; the inputs need no derivative.
             if i > 0:
                 delta_below = self._deltas[i - 1][:size]
                 np.matmul(delta, self.coefs[i].T, out=delta_below)

@@ -74,6 +74,7 @@ class Adam:
         self._second_moment *= self.beta_2
         self._second_moment += gradient
 
+        # η m / (√v + ε) with both numerator and denominator in the units of the plain sums.
         change = self._change
         np.sqrt(self._second_moment, out=change)
         change += self.epsilon / second_moment_unit

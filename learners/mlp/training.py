@@ -114,6 +114,7 @@ def train_network(
             score = score_validation()
             scores.append(score)
 
+        # As in scikit-learn, an improvement smaller than tol counts as none, but the best parameters are kept anyway.
         n_idle_epochs = n_idle_epochs + 1 if score < best_score + schedule.tol else 0
         if score > best_score:
             best_score = score

@@ -51,6 +51,7 @@ def list_binary_problems(codes: np.ndarray, c: int, multi_class: str) -> list[Bi
     c : int
     multi_class : {"ovo", "ovr"}
     """
+    # Two classes are one problem, with the second class on the positive side.
     if c == 2 or multi_class == "ovr":
         return [_make_problem(signs) for signs in label_one_against_rest(codes, c)]
     class_starts = np.searchsorted(codes, np.arange(1, c))
@@ -94,6 +95,7 @@ def _fit_hyperplane(
 ) -> Hyperplane:
     """Find the hyperplane of one problem, given C of its rows."""
     n = problem.rows.size
+    # A problem of all rows in order uses the whole Gram matrix, without a copy.
     is_in_order = bool((np.diff(problem.rows) == 1).all())
     gram = space.gram if n == space.gram.diagonal.size and is_in_order else space.gram.restrict_to(problem.rows)
     primal_rows = _take_primal_rows(space, C, problem)

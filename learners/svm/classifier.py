@@ -235,6 +235,7 @@ class SVC(KernelClassifier):
         """Store w of each problem, and b for rows whose origin is not shifted."""
         assert space.rows is not None
         self.coef_ = (self._expansion * space.length_unit).T @ space.rows[support]
+        # w of the primal has more digits than the sum over support vectors.
         for row, hyperplane in enumerate(hyperplanes):
             if hyperplane.normal is not None:
                 self.coef_[row] = hyperplane.normal

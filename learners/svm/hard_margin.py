@@ -1,6 +1,6 @@
 """The hard margin: the shortest vector between the convex hulls of the classes, or the linear primal.
 
-The dual (see `dual.box_constraints`) takes any kernel.  For the linear kernel it gets some steps, and then the primal
+The dual (see `dual.quadratic_program`) takes any kernel.  For the linear kernel it gets some steps, and then the primal
 is solved: it keeps its digits where kernel values lose them, and can prove that the hulls meet.
 """
 
@@ -11,8 +11,13 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_multipliers, measure_violation
-from bakeoff.learners.svm.dual.solver import DualPoint, solve_dual
+from bakeoff.learners.svm.dual.quadratic_program import (
+    BoxConstraints,
+    DualPoint,
+    estimate_multipliers,
+    measure_violation,
+)
+from bakeoff.learners.svm.dual.solver import solve_dual
 from bakeoff.learners.svm.hyperplane import Hyperplane
 from bakeoff.learners.svm.kernel.gram import Gram
 from bakeoff.learners.svm.primal.hard_margin import HullsMeet, solve_hard_margin_primal
@@ -104,7 +109,7 @@ class _NearestHullPoints:
         point = self.point
         while (squared_distance := self.measure_squared_distance()) > MIN_SQUARED_DISTANCE:
             target = max(0.5 * tol * squared_distance, MIN_VIOLATION_RATIO) * self._spread
-            point.converged = measure_violation(self._box, point.beta, point.gradient) <= target
+            point.converged = measure_violation(self._box, point) <= target
             if point.converged or point.n_iter >= max_iter:
                 break
             solve_dual(self._gram, self._box, point, target, max_iter)
@@ -113,7 +118,7 @@ class _NearestHullPoints:
         """Return the canonical hyperplane half-way between the points, which are scaled for it and then of no use."""
         point = self.point
         signs = self._signs
-        below, above = estimate_multipliers(self._box, point.beta, point.gradient)
+        below, above = estimate_multipliers(self._box, point)
         if above <= below:
             raise ValueError(f"{REQUIREMENT} none was found in max_iter={max_iter} steps: {CURE[:-1]}, or more steps.")
         # On the hulls f takes the values ±1, which fixes the length of w.

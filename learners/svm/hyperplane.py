@@ -13,8 +13,7 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, measure_violation
-from bakeoff.learners.svm.dual.solver import DualPoint
+from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, measure_violation
 from bakeoff.learners.svm.kernel.gram import Gram
 from bakeoff.learners.svm.primal.interior_point import PrimalSolution
 
@@ -81,7 +80,7 @@ class Hyperplane:
             margin=1.0 / np.sqrt(squared_norm) if squared_norm > 0 else np.inf,
             dual=float(point.beta @ signs) - 0.5 * squared_norm,
             primal=0.5 * squared_norm + _sum_slack_costs(C, slack),
-            residual=measure_violation(box, point.beta, point.gradient),
+            residual=measure_violation(box, point),
             n_iter=point.n_iter,
             converged=point.converged,
         )

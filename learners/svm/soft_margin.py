@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_multipliers, snap_to_bounds
-from bakeoff.learners.svm.dual.solver import MAX_WORKING_SET_ROWS, WORKING_SET_ROWS, DualPoint, solve_dual
+from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, estimate_multipliers, snap_to_bounds
+from bakeoff.learners.svm.dual.solver import MAX_WORKING_SET_ROWS, WORKING_SET_ROWS, solve_dual
 from bakeoff.learners.svm.hyperplane import Hyperplane
 from bakeoff.learners.svm.kernel.feature_map import compute_feature_map, estimate_feature_map_cost
 from bakeoff.learners.svm.kernel.gram import Gram
@@ -145,7 +145,7 @@ def _make_hyperplane(
 ) -> Hyperplane:
     """Return the hyperplane of a solution of the dual for the clipped C."""
     clipped_box = _make_box(clipped_C, signs)
-    intercept = -estimate_multipliers(clipped_box, point.beta, point.gradient)[0]
+    intercept = -estimate_multipliers(clipped_box, point)[0]
     if clipped_C is C:
         return Hyperplane.from_dual(gram, clipped_box, point, signs, C, intercept)
     # Rows whose multiplier is the clipped C may violate the conditions for the C that was given.

@@ -1,4 +1,4 @@
-"""Block pivoting: it ends at the optimum, or leaves everything as it was."""
+"""Block principal pivoting: it ends at the optimum, or leaves everything as it was."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bakeoff.learners.svm.dual.block_principal_pivoting import guess_free_rows, solve_by_pivoting
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, measure_violation
 from bakeoff.learners.svm.dual.kkt_system import solve_kkt_system
+from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, measure_violation
 from bakeoff.learners.svm.dual.smo import run_smo
 from bakeoff.learners.svm.kernel.functions import Kernel
 from bakeoff.learners.svm.kernel.gram import Gram, StoredGram, make_gram
@@ -28,39 +28,38 @@ def make_program(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraint
 @given(st.integers(0, 10**6), st.integers(2, 80), st.sampled_from([0.1, 1.0, 50.0]), st.integers(0, 200))
 def test_pivoting_solves_the_program_or_changes_nothing(seed: int, n: int, C: float, steps: int) -> None:
     K, box, signs = make_program(seed, n, C)
-    beta, gradient = np.zeros(n), -signs
-    run_smo(K, box, beta, gradient, 1e-9, steps)
-    before = beta.copy(), gradient.copy()
-    guess = guess_free_rows(box, beta, gradient, 1e-9)
-    if solve_by_pivoting(StoredGram(K, np.zeros(n)), box, beta, gradient, guess, 1e-9, n):
-        assert measure_violation(box, beta, gradient) <= 1e-8
+    point = DualPoint(np.zeros(n), -signs)
+    run_smo(K, box, point, 1e-9, steps)
+    before = point.beta.copy(), point.gradient.copy()
+    guess = guess_free_rows(box, point, 1e-9)
+    if solve_by_pivoting(StoredGram(K, np.zeros(n)), box, point, guess, 1e-9, n):
+        beta, gradient = point.beta, point.gradient
+        assert measure_violation(box, point) <= 1e-8
         assert (beta >= box.low).all()
         assert (beta <= box.high).all()
         assert abs(beta.sum()) <= 1e-9 * max(1.0, np.abs(beta).sum())
         np.testing.assert_allclose(gradient, K @ beta - signs, atol=1e-9 * max(1.0, C))
     else:
-        np.testing.assert_array_equal(beta, before[0])
-        np.testing.assert_array_equal(gradient, before[1])
+        np.testing.assert_array_equal(point.beta, before[0])
+        np.testing.assert_array_equal(point.gradient, before[1])
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_near_the_optimum_pivoting_finds_the_solution_of_many_smo_steps(seed: int) -> None:
     n = 200
     K, box, signs = make_program(seed, n, 1.0)
-    slow, fast = (np.zeros(n), -signs), (np.zeros(n), -signs)
-    run_smo(K, box, *slow, 1e-10, 100_000)
-    run_smo(K, box, *fast, 1e-10, 100)
-    assert solve_by_pivoting(StoredGram(K, np.zeros(n)), box, *fast, guess_free_rows(box, *fast, 1e-10), 1e-10, n)
-    np.testing.assert_allclose(fast[0], slow[0], atol=1e-7)
+    slow, fast = DualPoint(np.zeros(n), -signs), DualPoint(np.zeros(n), -signs)
+    run_smo(K, box, slow, 1e-10, 100_000)
+    run_smo(K, box, fast, 1e-10, 100)
+    assert solve_by_pivoting(StoredGram(K, np.zeros(n)), box, fast, guess_free_rows(box, fast, 1e-10), 1e-10, n)
+    np.testing.assert_allclose(fast.beta, slow.beta, atol=1e-7)
 
 
 def test_a_negative_definite_kernel_changes_nothing() -> None:
     _, box, signs = make_program(0, 40, 1.0)
-    beta, gradient = np.zeros(40), -signs
-    assert not solve_by_pivoting(
-        StoredGram(-np.eye(40), np.zeros(40)), box, beta, gradient, np.ones(40, dtype=bool), 1e-9, 40
-    )
-    assert not beta.any()
+    point = DualPoint(np.zeros(40), -signs)
+    assert not solve_by_pivoting(StoredGram(-np.eye(40), np.zeros(40)), box, point, np.ones(40, dtype=bool), 1e-9, 40)
+    assert not point.beta.any()
 
 
 def test_a_pair_of_classes_has_the_kernel_values_of_its_rows() -> None:
@@ -105,9 +104,9 @@ def test_the_free_rows_have_one_gradient_and_the_sum_asked_for(seed: int, f: int
 
 def test_second_order_selection_reaches_the_same_optimum_in_fewer_steps() -> None:
     K, box, signs = make_program(1, 150, 5.0)
-    plain, gaining = (np.zeros(150), -signs), (np.zeros(150), -signs)
-    by_violation = run_smo(K, box, *plain, 1e-9, 100_000)
-    by_gain = run_smo(K, box, *gaining, 1e-9, 100_000, second_order=True)
-    assert max(measure_violation(box, *plain), measure_violation(box, *gaining)) <= 1e-9
+    plain, gaining = DualPoint(np.zeros(150), -signs), DualPoint(np.zeros(150), -signs)
+    by_violation = run_smo(K, box, plain, 1e-9, 100_000)
+    by_gain = run_smo(K, box, gaining, 1e-9, 100_000, second_order=True)
+    assert max(measure_violation(box, plain), measure_violation(box, gaining)) <= 1e-9
     assert by_gain < by_violation
-    np.testing.assert_allclose(gaining[0], plain[0], atol=1e-7)
+    np.testing.assert_allclose(gaining.beta, plain.beta, atol=1e-7)

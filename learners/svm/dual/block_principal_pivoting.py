@@ -24,8 +24,13 @@ from typing import final
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, estimate_multipliers
 from bakeoff.learners.svm.dual.kkt_system import locate_groups, solve_kkt_system
+from bakeoff.learners.svm.dual.quadratic_program import (
+    BoxConstraints,
+    DualPoint,
+    estimate_multipliers,
+    find_free_rows,
+)
 from bakeoff.learners.svm.kernel.gram import Gram
 
 MAX_STALLED_GUESSES = 3
@@ -35,13 +40,13 @@ RIDGE_RATIO = 1e-13
 """Added to the diagonal, relative to its largest entry, as in `newton`."""
 
 
-def guess_free_rows(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, tol: float) -> np.ndarray:
+def guess_free_rows(box: BoxConstraints, point: DualPoint, tol: float) -> np.ndarray:
     """Guess the free rows at the optimum from a point near it.
 
     Parameters
     ----------
     box : BoxConstraints
-    beta, gradient : ndarray of shape (n,)
+    point : DualPoint
     tol : float
         Violation of a bounded row above which it counts as free.
 
@@ -50,12 +55,10 @@ def guess_free_rows(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray,
     ndarray of shape (n,), bool
         The rows between their bounds, and the rows on a bound that should leave it.
     """
-    multiplier = _repeat_per_row(box, estimate_multipliers(box, beta, gradient))
-    rising = beta < box.high
-    falling = beta > box.low
-    should_rise = rising & (gradient < multiplier - tol)
-    should_fall = falling & (gradient > multiplier + tol)
-    return (rising & falling) | should_rise | should_fall
+    multiplier = _repeat_per_row(box, estimate_multipliers(box, point))
+    should_rise = (point.beta < box.high) & (point.gradient < multiplier - tol)
+    should_fall = (point.beta > box.low) & (point.gradient > multiplier + tol)
+    return find_free_rows(box, point) | should_rise | should_fall
 
 
 @final
@@ -84,19 +87,18 @@ class _GuessSolution:
 def solve_by_pivoting(
     gram: Gram,
     box: BoxConstraints,
-    beta: np.ndarray,
-    gradient: np.ndarray,
+    point: DualPoint,
     free: np.ndarray,
     tol: float,
     max_free: int,
 ) -> bool:
-    """Solve the program from a guess, changing ``beta`` and ``gradient`` in place; if it fails, they stay as they are.
+    """Solve the program from a guess, changing the point in place; if it fails, the point stays as it is.
 
     Parameters
     ----------
     gram : Gram
     box : BoxConstraints
-    beta, gradient : ndarray of shape (n,)
+    point : DualPoint
     free : ndarray of shape (n,), bool
         The guess.
     tol : float
@@ -109,15 +111,16 @@ def solve_by_pivoting(
     bool
         Whether it was solved.
     """
-    at_high = beta >= box.high  # (n,), the bound of each active row
-    fewest_wrong = beta.size + 1
+    at_high = point.beta >= box.high  # (n,), the bound of each active row
+    fewest_wrong = point.beta.size + 1
     stalled = 0
     while stalled < MAX_STALLED_GUESSES and 0 < np.count_nonzero(free) <= max_free:
-        solution = _solve_guess(gram, box, beta, gradient, free, at_high)
+        solution = _solve_guess(gram, box, point, free, at_high)
         if solution is None:
             return False
 
-        target = beta + solution.change
+        # Find the rows that the solution shows to be in the wrong set.
+        target = point.beta + solution.change
         above = free & (target >= box.high)
         below = free & (target <= box.low)
         excess = solution.gradient - _repeat_per_row(box, solution.multipliers)
@@ -125,15 +128,16 @@ def solve_by_pivoting(
         wrong = int(np.count_nonzero(above | below | leaving))
         if not wrong:
             # Twice the change of the objective: an indefinite K may lead to a maximum.
-            if float((gradient + solution.gradient) @ solution.change) >= 0.0:
+            if float((point.gradient + solution.gradient) @ solution.change) >= 0.0:
                 return False
-            beta[:] = np.where(free, target, solution.bound)
-            gradient[:] = solution.gradient
+            point.beta[:] = np.where(free, target, solution.bound)
+            point.gradient[:] = solution.gradient
             return True
 
         # More wrong rows than free ones: the start was too far from the optimum.
         if wrong > np.count_nonzero(free):
             return False
+        # Exchange all wrong rows at once, unless the guesses have begun to cycle.
         if wrong < fewest_wrong:
             fewest_wrong = wrong
             stalled = 0
@@ -145,7 +149,7 @@ def solve_by_pivoting(
 
 
 def _solve_guess(
-    gram: Gram, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, free: np.ndarray, at_high: np.ndarray
+    gram: Gram, box: BoxConstraints, point: DualPoint, free: np.ndarray, at_high: np.ndarray
 ) -> _GuessSolution | None:
     """Put the active rows on their bounds and solve for the free rows; None if that has no solution.
 
@@ -157,8 +161,10 @@ def _solve_guess(
         return None
 
     bound = np.where(at_high, box.high, box.low)  # (n,)
-    change = np.where(free, 0.0, bound - beta)  # (n,)
+    change = np.where(free, 0.0, bound - point.beta)  # (n,)
+    # The moves of active rows to their bounds change the gradient of the free rows.
     moved = change.nonzero()[0]
+    gradient = point.gradient
     if moved.size:
         gradient = gradient + change[moved] @ gram.take_rows(moved)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
+from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints
 
 
 def locate_groups(box: BoxConstraints, rows: np.ndarray) -> tuple[list[slice], list[slice]]:
@@ -80,6 +80,7 @@ def _solve_by_elimination(
     system[:f, :f] = K
     diagonal = system.reshape(-1)[: f * size : size + 1]  # (f,), a view
     diagonal += ridge * unit
+    # One more row and column for each group: its sum, and its multiplier.
     for row, span in enumerate(spans, start=f):
         system[row, span] = unit
         system[span, row] = unit

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
 from bakeoff.learners.svm.dual.kkt_system import locate_groups, solve_kkt_system
+from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, find_free_rows
 
 MAX_ROUNDS = 8
 """Number of times that rows may be fixed on their bounds before the step is shortened instead."""
@@ -28,45 +28,45 @@ The second is tried if the first fails: rounding hides the small eigenvalues of 
 """
 
 
-def take_newton_step(K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> bool:
-    """Minimize over the free rows, changing ``beta`` and ``gradient`` in place; the objective never rises.
+def take_newton_step(K: np.ndarray, box: BoxConstraints, point: DualPoint) -> bool:
+    """Minimize over the free rows, changing the point in place; the objective never rises.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
     box : BoxConstraints
-    beta, gradient : ndarray of shape (n,)
+    point : DualPoint
 
     Returns
     -------
     bool
         Whether β changed.
     """
-    return any(_take_regularized_step(K, box, beta, gradient, ridge) for ridge in RIDGE_RATIOS)
+    return any(_take_regularized_step(K, box, point, ridge) for ridge in RIDGE_RATIOS)
 
 
-def _take_regularized_step(
-    K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, ridge: float
-) -> bool:
-    free = (beta > box.low) & (beta < box.high)  # (n,)
-    change = np.zeros_like(beta)  # (n,)
+def _take_regularized_step(K: np.ndarray, box: BoxConstraints, point: DualPoint, ridge: float) -> bool:
+    free = find_free_rows(box, point)  # (n,)
+    change = np.zeros_like(point.beta)  # (n,)
     first_change: np.ndarray | None = None
     for _ in range(MAX_ROUNDS):
         free_rows = np.flatnonzero(free)
-        if not free_rows.size or not _solve_free_rows(K, box, change, gradient, free_rows, ridge):
+        if not free_rows.size or not _solve_free_rows(K, box, change, point.gradient, free_rows, ridge):
             break
         if first_change is None:
             first_change = change.copy()
-        target = beta + change
+        target = point.beta + change
         outside = free & ((target <= box.low) | (target >= box.high))
         if not outside.any():
-            if _apply_descent(K, beta, gradient, change):
+            if _apply_descent(K, point, change):
                 return True
             break
+        # Fix the rows that would leave the box on their bounds, and solve for the others again.
         nearest_bound = np.clip(target[outside], box.low[outside], box.high[outside])
-        change[outside] = nearest_bound - beta[outside]
+        change[outside] = nearest_bound - point.beta[outside]
         free &= ~outside
-    return first_change is not None and _take_shortened_step(K, box, beta, gradient, first_change)
+    # Too many rows would leave the box, or the objective would rise: go part of the way of the first solution.
+    return first_change is not None and _take_shortened_step(K, box, point, first_change)
 
 
 def _solve_free_rows(
@@ -88,21 +88,20 @@ def _solve_free_rows(
     return True
 
 
-def _apply_descent(K: np.ndarray, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray) -> bool:
+def _apply_descent(K: np.ndarray, point: DualPoint, change: np.ndarray) -> bool:
     """Make the change if it lowers the objective; return whether it did."""
     moved = change.nonzero()[0]
     slope = change[moved] @ K.take(moved, axis=0)  # (n,), the change of the gradient
-    if float(gradient @ change + 0.5 * (slope @ change)) >= 0.0:
+    if float(point.gradient @ change + 0.5 * (slope @ change)) >= 0.0:
         return False
-    beta += change
-    gradient += slope
+    point.beta += change
+    point.gradient += slope
     return True
 
 
-def _take_shortened_step(
-    K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, change: np.ndarray
-) -> bool:
+def _take_shortened_step(K: np.ndarray, box: BoxConstraints, point: DualPoint, change: np.ndarray) -> bool:
     """Move along the change to the minimum, or to the first bound on the way; return whether β changed."""
+    beta = point.beta
     rising = change > 0.0
     falling = change < 0.0
     room = np.full_like(beta, np.inf)  # (n,), share of the change up to the row's bound
@@ -113,8 +112,8 @@ def _take_shortened_step(
     share = float(room[blocking])
     curvature = _measure_curvature(K, change)
     if curvature > 0.0:
-        share = min(share, -float(gradient @ change) / curvature)
-    if not 0.0 < share < np.inf or not _apply_descent(K, beta, gradient, share * change):
+        share = min(share, -float(point.gradient @ change) / curvature)
+    if not 0.0 < share < np.inf or not _apply_descent(K, point, share * change):
         return False
 
     # A β on its bound equals the bound to the last bit.

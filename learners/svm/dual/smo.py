@@ -36,7 +36,7 @@ from typing import final
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints
+from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint
 
 MIN_CURVATURE_RATIO = 1e-12
 """Smallest curvature along a step, relative to the largest kernel value: τ of WSS 3.
@@ -51,21 +51,20 @@ MIN_CURVATURE = float(np.sqrt(np.finfo(float).tiny))
 def run_smo(
     K: np.ndarray,
     box: BoxConstraints,
-    beta: np.ndarray,
-    gradient: np.ndarray,
+    point: DualPoint,
     tol: float,
     max_steps: int,
     *,
     second_order: bool = False,
 ) -> int:
-    """Take SMO steps, changing ``beta`` and ``gradient`` in place.
+    """Take SMO steps, changing the point in place.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
         Kernel values.
     box : BoxConstraints
-    beta, gradient : ndarray of shape (n,)
+    point : DualPoint
     tol : float
         Stop when the largest violation is at most ``tol``.
     max_steps : int
@@ -78,7 +77,7 @@ def run_smo(
     int
         The number of steps; less than ``max_steps`` if the tolerance was met.
     """
-    pairs = _PairOptimizer(K, box, beta, gradient)
+    pairs = _PairOptimizer(K, box, point)
     selection = _SecondOrderSelection(K, pairs.min_curvature) if second_order else None
     step = 0
     for step in range(max_steps + 1):
@@ -88,8 +87,8 @@ def run_smo(
         if selection is not None:
             j = selection.choose_partner(i, pairs.rising.item(i), pairs.falling, group)
         pairs.optimize_pair(i, j)
-    beta[:] = pairs.values
-    gradient[:] = pairs.gradient
+    point.beta[:] = pairs.values
+    point.gradient[:] = pairs.gradient
     return step
 
 
@@ -97,26 +96,27 @@ def run_smo(
 class _PairOptimizer:
     """The state of SMO: β, the gradient, and the gradient over I_up and over I_low."""
 
-    def __init__(self, K: np.ndarray, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> None:
+    def __init__(self, K: np.ndarray, box: BoxConstraints, point: DualPoint) -> None:
         diagonal = K.diagonal()
         self.K = K
         self.min_curvature = max(MIN_CURVATURE_RATIO * float(np.abs(diagonal).max()), MIN_CURVATURE)
-        self.gradient = gradient.copy()  # (n,)
+        self.gradient = point.gradient.copy()  # (n,)
         # Infinities mark the rows outside I_up and I_low; adding finite changes leaves them as they are.
-        self.rising = np.where(beta < box.high, gradient, np.inf)  # (n,)
-        self.falling = np.where(beta > box.low, gradient, -np.inf)  # (n,)
+        self.rising = np.where(point.beta < box.high, point.gradient, np.inf)  # (n,)
+        self.falling = np.where(point.beta > box.low, point.gradient, -np.inf)  # (n,)
         # Single numbers are read from lists: several times faster than from arrays.
-        self.values = beta.tolist()
+        self.values = point.beta.tolist()
         self._low = box.low.tolist()
         self._high = box.high.tolist()
         self._diagonal = diagonal.tolist()
         self._groups = box.groups
-        self._unit_change = np.empty(beta.size)  # (n,), of the gradient, by a step of length 1
+        self._unit_change = np.empty(point.beta.size)  # (n,), of the gradient, by a step of length 1
 
     def select_first_order(self) -> tuple[int, int, slice]:
         """Return the maximal violating pair (WSS 1) and its group."""
         if len(self._groups) == 1:
             return int(self.rising.argmin()), int(self.falling.argmax()), self._groups[0]
+        # Both rows must be of one group, whose sum stays constant.
         group = max(self._groups, key=self._measure_group)
         i = group.start + int(self.rising[group].argmin())
         j = group.start + int(self.falling[group].argmax())
@@ -128,6 +128,7 @@ class _PairOptimizer:
 
     def optimize_pair(self, i: int, j: int) -> None:
         """Raise β_i and lower β_j to the minimum along this direction, or to the first bound on the way."""
+        # Newton's step along the direction, clipped to the box (Platt).
         K_i = self.K[i]
         curvature = self._diagonal[i] + self._diagonal[j] - 2.0 * K_i.item(j)  # a_ij
         newton_length = self.measure_violation(i, j) / max(curvature, self.min_curvature)
@@ -135,10 +136,12 @@ class _PairOptimizer:
         room_below = self.values[j] - self._low[j]
         length = min(newton_length, room_above, room_below)
 
+        # The gradient is Kβ - p, so it changes by a multiple of the difference between two rows of K.
         unit_change = self._unit_change
         np.subtract(K_i, self.K[j], unit_change)
         for kept in (self.gradient, self.rising, self.falling):
             daxpy(unit_change, kept, a=length)  # kept += length * unit_change
+        # β_i is now above its lower bound and β_j below its upper one: i enters I_low, and j enters I_up.
         self.falling[i] = self.gradient[i]
         self.rising[j] = self.gradient[j]
 

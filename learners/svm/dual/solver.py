@@ -12,14 +12,11 @@ J. C. Platt, "Fast training of support vector machines using sequential minimal 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
-
 import numpy as np
 
 from bakeoff.learners.svm.dual.block_principal_pivoting import guess_free_rows, solve_by_pivoting
-from bakeoff.learners.svm.dual.box_constraints import BoxConstraints, measure_violation
 from bakeoff.learners.svm.dual.newton import take_newton_step
+from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, find_free_rows, measure_violation
 from bakeoff.learners.svm.dual.smo import run_smo
 from bakeoff.learners.svm.kernel.gram import Gram, StoredGram
 
@@ -47,33 +44,14 @@ HARD_PROBLEM_SMO_STEPS = 256
 MAX_POLISHING_STEPS = 3
 """Newton's steps taken after the tolerance was met: rounding could continue them without end."""
 
+EXTRA_GUESSED_ROWS = 16
+"""Free rows that a guess may have in addition to twice those of the point."""
+
 LOOSE_VIOLATION = 0.1
 """Violation, in units of the margin, below which the working set hardly changes any more."""
 
 LOOSE_TOLERANCE_RATIO = 0.1
 """Tolerance within a working set, relative to the violation over all rows, while that exceeds `LOOSE_VIOLATION`."""
-
-
-@final
-@dataclass
-class DualPoint:
-    """A point of the dual, changed in place by the solver.
-
-    Attributes
-    ----------
-    beta : ndarray of shape (n,)
-        β_i = y_i α_i.
-    gradient : ndarray of shape (n,)
-        Kβ - p.
-    n_iter : int
-        SMO steps and Newton steps taken.
-    converged : bool
-    """
-
-    beta: np.ndarray
-    gradient: np.ndarray
-    n_iter: int = 0
-    converged: bool = False
 
 
 def solve_dual(gram: Gram, box: BoxConstraints, point: DualPoint, tol: float, max_iter: int) -> None:
@@ -91,13 +69,13 @@ def solve_dual(gram: Gram, box: BoxConstraints, point: DualPoint, tol: float, ma
     """
     n = point.beta.size
     while point.n_iter < max_iter:
-        rows = _select_working_set(box, point.beta, point.gradient)
+        rows = _select_working_set(box, point)
         max_steps = max_iter - point.n_iter
         if rows.size == n:
-            point.n_iter += _solve_working_set(gram, box, point.beta, point.gradient, tol, max_steps)
+            point.n_iter += _solve_working_set(gram, box, point, tol, max_steps)
         else:
             _improve_rows(gram, box, point, rows, tol, max_steps)
-        if measure_violation(box, point.beta, point.gradient) <= tol:
+        if measure_violation(box, point) <= tol:
             point.converged = True
             return
 
@@ -107,38 +85,38 @@ def _improve_rows(
 ) -> None:
     """Solve for some rows, the others fixed, and bring the gradient of all rows up to date."""
     # Far from the optimum, a working set need not be solved to the last digit.
-    violation = measure_violation(box, point.beta, point.gradient)
+    violation = measure_violation(box, point)
     working_tol = max(tol, LOOSE_TOLERANCE_RATIO * violation) if violation > LOOSE_VIOLATION else tol
-    beta = point.beta[rows]  # (q,)
-    gradient = point.gradient[rows]  # (q,)
+    working_point = point.restrict_to(rows)
     working_gram = StoredGram(gram.take_block(rows), gram.offset[rows])
     working_box = box.restrict_to(rows)
-    point.n_iter += _solve_working_set(working_gram, working_box, beta, gradient, working_tol, max_steps)
-    change = beta - point.beta[rows]  # (q,)
+    point.n_iter += _solve_working_set(working_gram, working_box, working_point, working_tol, max_steps)
+
+    # Most rows of a working set keep their β: only the others change the gradient of all rows.
+    change = working_point.beta - point.beta[rows]  # (q,)
     moved = np.flatnonzero(change)
-    point.beta[rows] = beta
+    point.beta[rows] = working_point.beta
     point.gradient += gram.multiply_columns(rows[moved], change[moved])
 
 
-def _solve_working_set(
-    gram: Gram, box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray, tol: float, max_steps: int
-) -> int:
-    """Solve for all rows of ``gram``, changing ``beta`` and ``gradient`` in place; return the number of steps.
+def _solve_working_set(gram: Gram, box: BoxConstraints, point: DualPoint, tol: float, max_steps: int) -> int:
+    """Solve for all rows of ``gram``, changing the point in place; return the number of steps.
 
     SMO approaches the optimum, pivoting or Newton's step comes last: it leaves the free rows on the margin to rounding,
     whatever the tolerance.
     """
-    K = gram.take_block(np.arange(beta.size))
+    K = gram.take_block(np.arange(point.beta.size))
     taken = 0
     polishing_steps = 0
-    n_free = _count_free_rows(box, beta)
+    n_free = _count_free_rows(box, point)
     while taken < max_steps:
+        # SMO first: its steps are cheap, and far from the optimum no guess of the active set is right.
         planned = min(_plan_smo_steps(taken, n_free), max_steps - taken)
-        steps = run_smo(K, box, beta, gradient, tol, planned, second_order=taken >= HARD_PROBLEM_SMO_STEPS)
+        steps = run_smo(K, box, point, tol, planned, second_order=taken >= HARD_PROBLEM_SMO_STEPS)
         taken += steps + 1
         is_hard = taken >= HARD_PROBLEM_SMO_STEPS
         is_within_tol = steps < planned
-        n_free = _count_free_rows(box, beta)
+        n_free = _count_free_rows(box, point)
 
         # A linear system of many free rows must wait for as much work by SMO.
         if SMO_STEPS_PER_CUBED_FREE_ROW * n_free**3 > SMO_STEPS_BEFORE_LARGE_SYSTEM + taken:
@@ -147,17 +125,18 @@ def _solve_working_set(
             continue
 
         # A guess with many more free rows than the point has comes from a point far from the optimum.
-        guess = guess_free_rows(box, beta, gradient, 0.5 * tol)
-        max_guessed = 2 * n_free + 16
+        guess = guess_free_rows(box, point, 0.5 * tol)
+        max_guessed = 2 * n_free + EXTRA_GUESSED_ROWS
         is_near = np.count_nonzero(guess) <= max_guessed
-        if is_near and solve_by_pivoting(gram, box, beta, gradient, guess, 0.5 * tol, 2 * max_guessed):
+        if is_near and solve_by_pivoting(gram, box, point, guess, 0.5 * tol, 2 * max_guessed):
             break
 
+        # At the tolerance, Newton's step removes what error is left; on a hard problem it also saves SMO steps before.
         if is_within_tol or (is_near and is_hard):
-            moved = take_newton_step(K, box, beta, gradient)
+            moved = take_newton_step(K, box, point)
             polishing_steps += is_within_tol
             is_polished = not moved or polishing_steps > MAX_POLISHING_STEPS
-            if is_within_tol and (is_polished or measure_violation(box, beta, gradient) <= tol):
+            if is_within_tol and (is_polished or measure_violation(box, point) <= tol):
                 break
     return taken
 
@@ -169,21 +148,21 @@ def _plan_smo_steps(taken: int, n_free: int) -> int:
     return max(MIN_SMO_STEPS, growing, cost_of_system)
 
 
-def _count_free_rows(box: BoxConstraints, beta: np.ndarray) -> int:
-    """Return the number of rows between their bounds."""
-    return int(np.count_nonzero((beta > box.low) & (beta < box.high)))
+def _count_free_rows(box: BoxConstraints, point: DualPoint) -> int:
+    return int(np.count_nonzero(find_free_rows(box, point)))
 
 
-def _select_working_set(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def _select_working_set(box: BoxConstraints, point: DualPoint) -> np.ndarray:
     """Return the rows with the least gradient among those that may rise, and the largest among those that may fall."""
-    n = beta.size
-    size = _choose_working_set_size(beta)
+    n = point.beta.size
+    size = _choose_working_set_size(point.beta)
     if n <= size:
         return np.arange(n)
-    rising = np.where(beta < box.high, gradient, np.inf)  # (n,)
-    falling = np.where(beta > box.low, -gradient, np.inf)  # (n,)
+    rising = np.where(point.beta < box.high, point.gradient, np.inf)  # (n,)
+    falling = np.where(point.beta > box.low, -point.gradient, np.inf)  # (n,)
     rows_per_kind = size // (2 * len(box.groups))
     chosen = np.zeros(n, dtype=bool)
+    # Both kinds in equal number, from every group, so that each group has pairs to move.
     for group in box.groups:
         for order in (rising[group], falling[group]):
             if order.size <= rows_per_kind:

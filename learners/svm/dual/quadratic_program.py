@@ -1,4 +1,4 @@
-"""The quadratic program of both margins: its constraints, and the distance of a point from its optimum.
+"""The quadratic program of both margins: its constraints, its points, and their distance from the optimum.
 
 With β_i = y_i α_i the dual of the lecture is
 
@@ -52,6 +52,37 @@ class BoxConstraints:
         return BoxConstraints(self.low[rows], self.high[rows], groups)
 
 
+@final
+@dataclass
+class DualPoint:
+    """A point of the dual, changed in place by the solvers.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n,)
+        β_i = y_i α_i.
+    gradient : ndarray of shape (n,)
+        Kβ - p, which the solvers bring up to date with every change of β.
+    n_iter : int
+        SMO steps and Newton steps taken.
+    converged : bool
+    """
+
+    beta: np.ndarray
+    gradient: np.ndarray
+    n_iter: int = 0
+    converged: bool = False
+
+    def restrict_to(self, rows: np.ndarray) -> DualPoint:
+        """Return a copy of the given rows alone."""
+        return DualPoint(self.beta[rows], self.gradient[rows])
+
+
+def find_free_rows(box: BoxConstraints, point: DualPoint) -> np.ndarray:
+    """Return which rows lie strictly between their bounds, (n,) bool."""
+    return (point.beta > box.low) & (point.beta < box.high)
+
+
 def snap_to_bounds(box: BoxConstraints, beta: np.ndarray) -> np.ndarray:
     """Return β with every value within rounding of a bound set to the bound, so that it does not count as free.
 
@@ -67,31 +98,28 @@ def snap_to_bounds(box: BoxConstraints, beta: np.ndarray) -> np.ndarray:
     return np.where(beta <= box.low + tolerance, box.low, snapped_up)
 
 
-def measure_violation(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> float:
+def measure_violation(box: BoxConstraints, point: DualPoint) -> float:
     """Return the violation of the Karush-Kuhn-Tucker conditions: 0 at the optimum.
 
     Raising β_i and lowering β_j of the same group lowers the objective while gradient_i < gradient_j.  At the optimum
     no β_i that may rise has a smaller gradient than a β_j that may fall.
-
-    Parameters
-    ----------
-    box : BoxConstraints
-    beta, gradient : ndarray of shape (n,)
-        gradient = Kβ - p.
     """
-    rising = np.where(beta < box.high, gradient, np.inf)  # (n,)
-    falling = np.where(beta > box.low, gradient, -np.inf)  # (n,)
+    rising = np.where(point.beta < box.high, point.gradient, np.inf)  # (n,)
+    falling = np.where(point.beta > box.low, point.gradient, -np.inf)  # (n,)
     violations = [_measure_group(rising[group], falling[group]) for group in box.groups]
     return max(0.0, *violations)
 
 
-def estimate_multipliers(box: BoxConstraints, beta: np.ndarray, gradient: np.ndarray) -> list[float]:
+def estimate_multipliers(box: BoxConstraints, point: DualPoint) -> list[float]:
     """Return λ of each group: the mean gradient of its free rows.
 
     If no row of the group is free, every value between the gradients of the two kinds of bounded rows is a multiplier,
     and the middle is returned.
     """
-    return [_estimate_multiplier(box.low[group], box.high[group], beta[group], gradient[group]) for group in box.groups]
+    return [
+        _estimate_multiplier(box.low[group], box.high[group], point.beta[group], point.gradient[group])
+        for group in box.groups
+    ]
 
 
 def _measure_group(rising: np.ndarray, falling: np.ndarray) -> float:
