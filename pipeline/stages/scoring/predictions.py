@@ -1,0 +1,119 @@
+"""The predictions of a model for some rows, beside the truth."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn import metrics
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The predictions of a model for m rows, beside the truth.
+
+    Attributes
+    ----------
+    truth, predicted : ndarray of shape (m,)
+    probabilities : ndarray of shape (m, c) or None
+        One column for each class of the dataset, in sorted order; 0 for a class that the training rows lacked.
+    decision : ndarray of shape (m,) or (m, c) or None
+        Decision values, if the model has no probabilities.
+    classes : ndarray of shape (c,) or None
+        None for regression.
+    positive : object or None
+        The positive class, if there is one.
+    seconds : float
+        Wall time of ``predict``.
+    """
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    probabilities: np.ndarray | None = None
+    decision: np.ndarray | None = None
+    classes: np.ndarray | None = None
+    positive: object | None = None
+    seconds: float = 0.0
+
+    @cached_property
+    def class_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Precision, recall and F1 of each class, each of shape (c,), computed once for the three metrics."""
+        precision, recall, f1, _ = metrics.precision_recall_fscore_support(
+            self.truth, self.predicted, labels=self.classes, zero_division=np.nan
+        )
+        return precision, recall, f1
+
+
+def predict_rows(
+    model: Any,
+    X: Any,
+    truth: np.ndarray,
+    classes: np.ndarray | None,
+    positive: object | None,
+    *,
+    labels_only: bool = False,
+) -> Predictions:
+    """Return the predictions of a fitted model, with the time they took.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : table of shape (m, d)
+    truth : ndarray of shape (m,)
+    classes : ndarray of shape (c,) or None
+        All classes of the dataset; the training rows may have had fewer.
+    positive : object or None
+    labels_only : bool
+        Whether to leave out probabilities and decision values, because no metric needs them.
+    """
+    started = time.perf_counter()
+    predicted = np.asarray(model.predict(X))  # (m,)
+    seconds = time.perf_counter() - started
+    probabilities = None
+    decision = None
+    if classes is not None and not labels_only:
+        if hasattr(model, "predict_proba"):
+            probabilities = _predict_probabilities(model, X, classes)
+        elif hasattr(model, "decision_function"):
+            decision = np.asarray(model.decision_function(X))  # (m,) or (m, c)
+    return Predictions(truth, predicted, probabilities, decision, classes, positive, seconds)
+
+
+def encode_labels(predictions: Predictions) -> Predictions:
+    """Return the predictions with each label replaced by its position among the classes.
+
+    scikit-learn would sort text labels again for each score.
+    """
+    classes = predictions.classes
+    if classes is None:
+        return predictions
+    positive_code = None
+    if predictions.positive is not None:
+        positive_code = int(np.flatnonzero(classes == predictions.positive)[0])
+    return replace(
+        predictions,
+        truth=np.searchsorted(classes, predictions.truth),
+        predicted=np.searchsorted(classes, predictions.predicted),
+        classes=np.arange(len(classes)),
+        positive=positive_code,
+    )
+
+
+def count_confusions(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Count the rows of each true class (rows) and predicted class (columns): shape (c, c)."""
+    true_codes = np.searchsorted(classes, truth)  # (m,)
+    predicted_codes = np.searchsorted(classes, predicted)  # (m,)
+    counts: np.ndarray = metrics.confusion_matrix(true_codes, predicted_codes, labels=np.arange(len(classes)))
+    return counts
+
+
+def _predict_probabilities(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    """Return probabilities for all classes of the dataset, shape (m, c)."""
+    by_training_class = model.predict_proba(X)
+    probabilities = np.zeros((len(by_training_class), len(classes)))
+    probabilities[:, np.searchsorted(classes, model.classes_)] = by_training_class
+    return probabilities
