@@ -76,7 +76,7 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
     """
     import pandas as pd
 
-    from bakeoff.pipeline.stages.dataset import with_kinds
+    from bakeoff.pipeline.stages.dataset import set_column_types
 
     given = [str(column) for column in rows.columns]
     for name in column_types:
@@ -86,7 +86,7 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
             )
     numeric = [name for name, column_type in column_types.items() if column_type == "double"]
     nominal = [name for name in column_types if name not in numeric]
-    X = with_kinds(rows[list(column_types)], numeric=numeric, nominal=nominal)  # (m, d)
+    X = set_column_types(rows[list(column_types)], numeric=numeric, nominal=nominal)  # (m, d)
     try:
         table = pd.DataFrame({"prediction": model.predict(X)})
         if hasattr(model, "predict_proba"):

@@ -15,8 +15,8 @@ LEARNERS = (
     "NaiveBayesClassifier", "Perceptron", "RandomForestClassifier", "RandomForestRegressor", "Ridge", "SVC",
 )  # fmt: skip
 STAGES = {
-    "dataset": ("bundled", "lecture_table", "made", "read_table"),
-    "preprocessing": ("AsNominal", "preprocessing"),
+    "dataset": ("read_table",),
+    "preprocessing": ("AsNominal",),
     "pruning": ("NoPruning", "Pruning"),
     "splitting": ("GroupKFold", "Holdout", "KFold", "LeaveOneOut", "TimeSeries"),
     "tuning": ("GridTuning", "NoTuning"),
@@ -34,6 +34,10 @@ RENAMED_TARGETS: Mapping[str, str] = {
         for stage, names in STAGES.items()
         for name in names
     },
+    "pipeline.dataset.bundled": "bakeoff.pipeline.stages.dataset.load_bundled",
+    "pipeline.dataset.lecture_table": "bakeoff.pipeline.stages.dataset.load_lecture_table",
+    "pipeline.dataset.made": "bakeoff.pipeline.stages.dataset.make_points",
+    "pipeline.preprocessing.preprocessing": "bakeoff.pipeline.stages.preprocessing.make_preprocessing",
     **{f"pipeline.figures.{name}": f"bakeoff.pipeline.figures.{name}" for name in FIGURES},
     "pipeline.tracking.MLflowTracker": "bakeoff.pipeline.tracking.MLflowTracker",
     "pipeline.tracking.NoTracker": "bakeoff.pipeline.tracking.NoTracker",

@@ -15,7 +15,7 @@ from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.pipeline import make_pipeline
 
 
-def preprocessing(numeric: Sequence[Any] = (), nominal: Sequence[Any] = ()) -> ColumnTransformer | None:
+def make_preprocessing(numeric: Sequence[Any] = (), nominal: Sequence[Any] = ()) -> ColumnTransformer | None:
     """Join the steps for each kind of column into one transformer.
 
     Parameters

@@ -14,7 +14,7 @@ from command import Bakeoff
 from omegaconf import OmegaConf
 
 from bakeoff.pipeline.config.options import CONF, options
-from bakeoff.pipeline.stages.dataset import Dataset, lecture_table
+from bakeoff.pipeline.stages.dataset import Dataset, load_lecture_table
 from bakeoff.pipeline.tracking import load_model
 
 EXPERIMENTS = sorted(set(options("experiment")) - {"none"})
@@ -88,7 +88,7 @@ def test_the_mortgage_model_has_the_tables_of_the_lecture_and_its_posterior(bake
     assert table[2][approve] == pytest.approx([1 / 8, 3 / 8, 4 / 8])  # children, couple, single
     assert table[2][reject] == pytest.approx([3 / 8, 3 / 8, 2 / 8])
     assert model[-1].class_prior_ == pytest.approx([6 / 12, 6 / 12])
-    client = rows(lecture_table("mortgage", "decision"), ["true", "high", "children"])
+    client = rows(load_lecture_table("mortgage", "decision"), ["true", "high", "children"])
     assert np.exp(model[-1].predict_joint_log_proba(client)) == pytest.approx(np.array([[15 / 784, 18 / 784]]))
     assert model.predict_proba(client) == pytest.approx(np.array([[5 / 11, 6 / 11]]))
 
@@ -98,7 +98,7 @@ def test_without_smoothing_the_mortgage_model_has_plain_fractions_and_an_impossi
     table = [np.exp(log_prob) for log_prob in model[-1].feature_log_prob_]
     assert table[0][:, 1] == pytest.approx([4 / 5, 2 / 5])
     assert table[2] == pytest.approx(np.array([[0, 2 / 5, 3 / 5], [2 / 5, 2 / 5, 1 / 5]]))
-    client = rows(lecture_table("mortgage", "decision"), ["true", "high", "children"])
+    client = rows(load_lecture_table("mortgage", "decision"), ["true", "high", "children"])
     assert np.exp(model[-1].predict_joint_log_proba(client)) == pytest.approx(np.array([[0, 0.016]]))
 
 
@@ -109,7 +109,7 @@ def test_the_reading_tree_asks_for_length_alone_and_reads_both_new_articles(bake
     model = run_of(bakeoff, "experiment=reading_tree", "figures=[]")
     assert model[-1].tree_.n_leaves == 2
     assert model[-1].feature_names_in_[model[-1].tree_.feature[0]] == "length"
-    assert model.predict(rows(lecture_table("reading", "action"), *NEW_ARTICLES)).tolist() == ["reads", "reads"]
+    assert model.predict(rows(load_lecture_table("reading", "action"), *NEW_ARTICLES)).tolist() == ["reads", "reads"]
 
 
 @pytest.mark.parametrize(("smooth_prior", "expected"), [("true", [0.8200, 0.9011]), ("false", [0.7915, 0.8836])])
@@ -117,7 +117,7 @@ def test_the_reading_probabilities_are_those_of_the_lecture(
     bakeoff: Bakeoff, smooth_prior: str, expected: list[float]
 ) -> None:
     model = run_of(bakeoff, "experiment=reading_bayes", f"learner.smooth_prior={smooth_prior}", "figures=[]")
-    reads = model.predict_proba(rows(lecture_table("reading", "action"), *NEW_ARTICLES))[:, 0]
+    reads = model.predict_proba(rows(load_lecture_table("reading", "action"), *NEW_ARTICLES))[:, 0]
     assert reads == pytest.approx(expected, abs=5e-5)
 
 

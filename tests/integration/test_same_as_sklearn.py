@@ -11,7 +11,7 @@ from sklearn import neighbors, tree
 
 from bakeoff import learners
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_splits
-from bakeoff.pipeline.stages.dataset import bundled
+from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import KFold
@@ -22,7 +22,7 @@ SETS = ("iris", "wine", "breast_cancer", "digits", "diabetes")
 
 def folds(name: str, learner: Any) -> list[FoldResult]:
     """Evaluate a learner on five folds of a bundled set."""
-    data = bundled(name)
+    data = load_bundled(name)
     metrics = choose_metrics(None, data.task, learner)
     experiment = Experiment(data, None, learner, NoTuning(), NoPruning(), KFold(folds=5), metrics, seed=0)
     return list(evaluate_splits(experiment, experiment.make_splits().folds))
@@ -32,7 +32,7 @@ def pairs(
     name: str, ours: Any, theirs: Any
 ) -> Iterator[tuple[FoldResult, FoldResult, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield both learners' folds, the training rows, the test rows, and which test rows they answer differently."""
-    table = bundled(name).X.to_numpy()
+    table = load_bundled(name).X.to_numpy()
     for one, two in zip(folds(name, ours), folds(name, theirs), strict=True):
         np.testing.assert_array_equal(one.split.test, two.split.test)
         apart = np.flatnonzero(~_same(one.predictions.predicted, two.predictions.predicted))

@@ -22,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
-from bakeoff.pipeline.stages.dataset import Dataset, lecture_table
+from bakeoff.pipeline.stages.dataset import Dataset, load_lecture_table
 from bakeoff.pipeline.stages.splitting import KFold, LeaveOneOut
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -406,7 +406,7 @@ def test_a_class_missing_from_a_folds_training_is_only_never_predicted(name: str
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_nominal_columns_reach_the_learners_that_take_them_and_the_refusal_names_the_cure_for_others(name: str) -> None:
-    job = experiment(lecture_table("mortgage", "decision"), build(name, n_neighbors=3), splitter=LeaveOneOut())
+    job = experiment(load_lecture_table("mortgage", "decision"), build(name, n_neighbors=3), splitter=LeaveOneOut())
     if name in WITH_NOMINAL:
         assert len(list(evaluate_splits(job, check_and_split(job).folds))) == 10
     else:

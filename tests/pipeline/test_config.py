@@ -32,8 +32,8 @@ def spec(
     learner: Mapping[str, Any] = PRUNABLE, pruning: str = "none", tuning: Mapping[str, Any] = NONE, **evaluation: Any
 ) -> dict[str, Any]:
     return {
-        "dataset": {"_target_": "bakeoff.pipeline.stages.dataset.bundled", "name": "iris"},
-        "preprocessing": {"_target_": "bakeoff.pipeline.stages.preprocessing.preprocessing"},
+        "dataset": {"_target_": "bakeoff.pipeline.stages.dataset.load_bundled", "name": "iris"},
+        "preprocessing": {"_target_": "bakeoff.pipeline.stages.preprocessing.make_preprocessing"},
         "learner": dict(learner),
         "space": {"mark": [1]},
         "tuning": dict(tuning),
@@ -268,9 +268,9 @@ def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -
 
 
 def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:
-    node = {"_target_": "bakeoff.pipeline.stages.dataset.bundled", "name": "iris", "positiv": "setosa"}
+    node = {"_target_": "bakeoff.pipeline.stages.dataset.load_bundled", "name": "iris", "positiv": "setosa"}
     with pytest.raises(
-        UserError, match=r"dataset.positiv is not a key of bakeoff.pipeline.stages.dataset.bundled.*positive"
+        UserError, match=r"dataset.positiv is not a key of bakeoff.pipeline.stages.dataset.load_bundled.*positive"
     ):
         build_object(node, "dataset", [])
 

@@ -12,7 +12,14 @@ import pytest
 from sklearn import datasets
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table, read_file, read_table, with_kinds
+from bakeoff.pipeline.stages.dataset import (
+    Dataset,
+    load_bundled,
+    load_lecture_table,
+    read_file,
+    read_table,
+    set_column_types,
+)
 
 PEOPLE = """\
 age,height,job,owner,code,bought
@@ -48,7 +55,7 @@ def written(folder: Path, text: str, name: str = "table.csv") -> str:
     ],
 )
 def test_bundled_classes_bear_their_names(name: str, shape: tuple[int, int], classes: list[str]) -> None:
-    data, original = bundled(name), getattr(datasets, f"load_{name}")()
+    data, original = load_bundled(name), getattr(datasets, f"load_{name}")()
     assert data.X.shape == shape
     assert data.classes.tolist() == classes
     assert (data.X.to_numpy() == original.data).all()
@@ -57,26 +64,29 @@ def test_bundled_classes_bear_their_names(name: str, shape: tuple[int, int], cla
 
 
 def test_diabetes_is_regression() -> None:
-    data = bundled("diabetes")
+    data = load_bundled("diabetes")
     assert (data.task, data.X.shape, data.positive) == ("regression", (442, 10), None)
     assert (data.y == datasets.load_diabetes().target).all()
 
 
 def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
-    assert bundled("breast_cancer", positive="benign").positive == "benign"
-    assert bundled("breast_cancer").positive == "malignant"
-    assert bundled("iris").positive is None
+    assert load_bundled("breast_cancer", positive="benign").positive == "benign"
+    assert load_bundled("breast_cancer").positive == "malignant"
+    assert load_bundled("iris").positive is None
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: bundled("irish"), r"dataset.name='irish' is not bundled. Did you mean 'iris'\?"),
+        (lambda: load_bundled("irish"), r"dataset.name='irish' is not bundled. Did you mean 'iris'\?"),
         (
-            lambda: bundled("breast_cancer", positive="malign"),
+            lambda: load_bundled("breast_cancer", positive="malign"),
             r"dataset.positive='malign' .* Did you mean 'malignant'\?",
         ),
-        (lambda: lecture_table("mortgage", "decisions"), r"dataset.target='decisions' .* Did you mean 'decision'\?"),
+        (
+            lambda: load_lecture_table("mortgage", "decisions"),
+            r"dataset.target='decisions' .* Did you mean 'decision'\?",
+        ),
     ],
 )
 def test_wrong_names_of_bundled_sets_are_refused_with_the_nearest(call: Any, said: str) -> None:
@@ -85,14 +95,14 @@ def test_wrong_names_of_bundled_sets_are_refused_with_the_nearest(call: Any, sai
 
 
 def test_colours_are_the_lectures_six_points() -> None:
-    data = lecture_table("colours", "colour", positive="Red")
+    data = load_lecture_table("colours", "colour", positive="Red")
     assert data.X.to_numpy().tolist() == [[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]]
     assert "".join(label[0] for label in data.y) == "RBRBBR"
     assert (data.nominal, data.positive, data.name) == ([], "Red", "colours")
 
 
 def test_mortgage_is_the_lectures_ten_applications_all_nominal() -> None:
-    data = lecture_table("mortgage", "decision", positive="Approve")
+    data = load_lecture_table("mortgage", "decision", positive="Approve")
     assert data.X.shape == (10, 3)
     assert data.nominal == ["job", "deposit", "family"]
     approved = data.X[data.y == "Approve"]
@@ -102,7 +112,7 @@ def test_mortgage_is_the_lectures_ten_applications_all_nominal() -> None:
 
 
 def test_reading_is_the_lectures_six_articles_all_nominal() -> None:
-    data = lecture_table("reading", "action", positive="reads")
+    data = load_lecture_table("reading", "action", positive="reads")
     assert data.X.shape == (6, 4)
     assert data.nominal == ["author", "thread", "length", "where"]
     assert "".join(label[0] for label in data.y) == "srssrs"
@@ -110,7 +120,7 @@ def test_reading_is_the_lectures_six_articles_all_nominal() -> None:
 
 
 def test_cars_are_rs_fifty_stopping_distances() -> None:
-    data = lecture_table("cars", "distance", task="regression")
+    data = load_lecture_table("cars", "distance", task="regression")
     assert (data.task, data.X.shape) == ("regression", (50, 1))
     assert data.X["speed"].mean() == pytest.approx(15.4)
     assert data.y.mean() == pytest.approx(42.98)
@@ -142,7 +152,7 @@ def test_kinds_are_overridden_by_name_and_columns_dropped(people: str) -> None:
 
 
 def test_a_numeric_override_makes_numbers_of_what_does_not_look_it(tmp_path: Path) -> None:
-    table = with_kinds(pd.DataFrame({"x": pd.Series(["1", "2.5", None], dtype=object)}), numeric=["x"])
+    table = set_column_types(pd.DataFrame({"x": pd.Series(["1", "2.5", None], dtype=object)}), numeric=["x"])
     assert table["x"].tolist()[:2] == [1.0, 2.5]
     assert np.isnan(table["x"][2])
     truths = read_table(written(tmp_path, "flag,y\ntrue,a\nfalse,b\n"), "y")
@@ -215,7 +225,7 @@ def test_parquet_is_read_like_text(people: str, tmp_path: Path) -> None:
 def test_a_description_tells_rows_kinds_and_target(people: str) -> None:
     said = read_table(people, "bought").describe()
     assert said == "people: 4 rows, 3 numeric and 2 nominal columns, 2 classes of bought (positive: yes)"
-    assert "regression of target" in bundled("diabetes").describe()
+    assert "regression of target" in load_bundled("diabetes").describe()
 
 
 # Digest

@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier, KNeighborsClassifier
 from bakeoff.pipeline.experiment import Experiment, FoldResult, derive_seed, evaluate_splits, fit_final_model, fit_model
-from bakeoff.pipeline.stages.dataset import bundled
-from bakeoff.pipeline.stages.preprocessing import preprocessing
+from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, Split
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -92,9 +92,9 @@ def test_every_fold_starts_afresh_and_the_given_learner_stays_unfitted() -> None
 
 
 def test_the_data_are_never_written_to() -> None:
-    data = bundled("wine")
+    data = load_bundled("wine")
     X, y = data.X.copy(), data.y.copy()
-    loop(experiment(data, GaussianNB(), preprocessing=preprocessing([StandardScaler()])))
+    loop(experiment(data, GaussianNB(), preprocessing=make_preprocessing([StandardScaler()])))
     pd.testing.assert_frame_equal(data.X, X)
     assert (data.y == y).all()
 
@@ -199,7 +199,7 @@ def test_neither_tuning_nor_pruning_nor_another_learner_change_the_splits() -> N
 
 def test_the_seed_decides_splits_and_results() -> None:
     forest = RandomForestClassifier(5, random_state=0)
-    wine = bundled("wine")
+    wine = load_bundled("wine")
     first, again, other = (loop(experiment(wine, forest, seed=seed))[0] for seed in (1, 1, 2))
     assert first.scores == again.scores
     assert first.split.test.tolist() != other.split.test.tolist()
@@ -221,7 +221,7 @@ def test_groups_reach_the_splitter() -> None:
 
 
 def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> None:
-    made = experiment(bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
+    made = experiment(load_bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
     one, two = loop(made), list(evaluate_splits(made, made.make_splits().folds, n_jobs=2))
     assert [fold.number for fold in two] == [0, 1, 2, 3]
     assert [fold.scores for fold in two] == [fold.scores for fold in one]
@@ -231,6 +231,6 @@ def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> 
 
 
 def test_what_a_fold_raises_in_another_process_is_raised_here() -> None:
-    made = experiment(bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
+    made = experiment(load_bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
     with pytest.raises(ValueError, match="n_neighbors=1000"):
         list(evaluate_splits(made, made.make_splits().folds, n_jobs=2))

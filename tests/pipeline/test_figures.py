@@ -26,7 +26,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.figures.canvas import Picture, key, sheet
 from bakeoff.pipeline.figures.finished import FinishedRun
-from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table, made
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, Splitter
@@ -61,12 +61,12 @@ def words(paper: Paper) -> str:
     return "\n".join(text.get_text() for text in paper.findobj(Text))
 
 
-COLOURS = lecture_table("colours", "colour")
-MORTGAGE = lecture_table("mortgage", "decision", positive="Approve")
-READING = lecture_table("reading", "action")
-CARS = lecture_table("cars", "distance", task="regression")
-IRIS = bundled("iris")
-MOONS = made("moons", 300, 0.4, 0)
+COLOURS = load_lecture_table("colours", "colour")
+MORTGAGE = load_lecture_table("mortgage", "decision", positive="Approve")
+READING = load_lecture_table("reading", "action")
+CARS = load_lecture_table("cars", "distance", task="regression")
+IRIS = load_bundled("iris")
+MOONS = make_points("moons", 300, 0.4, 0)
 KNN, TREE, BAYES = learners.KNeighborsClassifier(), learners.DecisionTreeClassifier(), learners.NaiveBayesClassifier()
 
 REFUSED: dict[str, tuple[Picture, Experiment, str]] = {
@@ -81,10 +81,10 @@ REFUSED: dict[str, tuple[Picture, Experiment, str]] = {
         figures.DecisionRegions(variants={}, columns=["job", "family"]), experiment_on(MORTGAGE, BAYES), "nominal"
     ),
     "margins between three classes": (
-        figures.Margins(variants={}), experiment_on(made("blobs", 60, 1.0, 0), KNN), "between two classes"
+        figures.Margins(variants={}), experiment_on(make_points("blobs", 60, 1.0, 0), KNN), "between two classes"
     ),
     "curves over four columns": (figures.RegressionCurves(variants={}), experiment_on(
-        bundled("diabetes"), learners.MeanRegressor()), "10 columns"),
+        load_bundled("diabetes"), learners.MeanRegressor()), "10 columns"),
     "a curve of what is no parameter": (
         figures.ValidationCurve(parameter="n_neighbours", values=[1]), experiment_on(IRIS, KNN), "__n_neighbors'?"
     ),
@@ -102,7 +102,7 @@ REFUSED: dict[str, tuple[Picture, Experiment, str]] = {
     ),
     "a tree of what is none": (figures.Trees(variants={}, draw_tree=draw), experiment_on(IRIS, KNN), "decision trees"),
     "a tree of ten classes": (
-        figures.Trees(variants={}, draw_tree=draw), experiment_on(bundled("digits"), TREE), "and digits has 10"
+        figures.Trees(variants={}, draw_tree=draw), experiment_on(load_bundled("digits"), TREE), "and digits has 10"
     ),
     "gains of what is no tree": (figures.InformationGains(), experiment_on(IRIS, KNN), "decision trees"),
     "a tree pruned without validation rows": (
@@ -196,7 +196,7 @@ def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
 def test_three_classes_have_the_colours_of_their_marks() -> None:
     from matplotlib.colors import to_rgba
 
-    seen = finished(experiment_on(made("blobs", 90, 1.0, 0), KNN))
+    seen = finished(experiment_on(make_points("blobs", 90, 1.0, 0), KNN))
     axes = figures.DecisionRegions(variants={"k": {}}, scores=False).draw(seen).axes[0]
     mesh = axes.collections[0]
     marks = [item for item in axes.collections if item.get_label() in ("A", "B", "C")]
@@ -212,7 +212,7 @@ def test_scores_under_a_title_are_the_means_over_the_runs_folds() -> None:
 
 
 def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wider() -> None:
-    seen = finished(experiment_on(lecture_table("outlier", "side"), learners.SVC(kernel="linear"), LeaveOneOut()))
+    seen = finished(experiment_on(load_lecture_table("outlier", "side"), learners.SVC(kernel="linear"), LeaveOneOut()))
     variants = {"hard": {"learner__C": np.inf}, "soft": {"learner__C": 0.1}}
     hard, soft = (seen.fit(parameters, seen.split.train) for parameters in variants.values())
     X, _ = seen.rows(seen.split.train)
@@ -225,7 +225,7 @@ def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wi
 
 
 def test_margins_of_a_learner_without_support_vectors_are_lines_alone() -> None:
-    seen = finished(experiment_on(lecture_table("outlier", "side"), learners.SVC(kernel="linear"), LeaveOneOut()))
+    seen = finished(experiment_on(load_lecture_table("outlier", "side"), learners.SVC(kernel="linear"), LeaveOneOut()))
     orders: Sequence[dict[str, Any]] = [{"learner": learners.Perceptron()}, {"learner": LogisticRegression()}]
     said = words(figures.Margins(variants={"lines": orders}).draw(seen))
     assert "nearest row at" in said
@@ -245,7 +245,7 @@ CURVES: dict[str, tuple[Dataset, Any, str, list[Any]]] = {
     "neighbours": (MOONS, make_pipeline(StandardScaler(), KNN), "n_neighbors", [5, 1, 30, 5]),
     "depths": (MOONS, TREE, "max_depth", [1, 3, 12]),
     "penalties of leaves": (IRIS, TREE, "ccp_alpha", [0.0, 0.01, 0.1]),
-    "ridge": (bundled("diabetes"), learners.Ridge(), "alpha", [0.01, 1.0, 100.0]),
+    "ridge": (load_bundled("diabetes"), learners.Ridge(), "alpha", [0.01, 1.0, 100.0]),
     "pseudo-counts": (MORTGAGE, BAYES, "alpha", [0.5, 4.0]),
     "no path": (MOONS, LogisticRegression(), "C", [0.1, 10.0]),
 }
@@ -354,7 +354,7 @@ def overlaps(paper: Paper) -> list[tuple[str, str]]:
     ("dataset", "depth"), [("mortgage", 9), ("iris", 2), ("iris", 3), ("wine", 2), ("wine", 3), ("breast_cancer", 2)]
 )
 def test_the_words_of_trees_do_not_lie_on_one_another(dataset: str, depth: int) -> None:
-    data = MORTGAGE if dataset == "mortgage" else bundled(dataset)
+    data = MORTGAGE if dataset == "mortgage" else load_bundled(dataset)
     seen = finished(experiment_on(data, TREE))
     variants = {"CART": {"learner__nominal_splits": "binary"}, "ID3": {"learner__criterion": "entropy"}, "Gini": {}}
     limited = {title: {**given, "learner__max_depth": depth} for title, given in variants.items()}
@@ -387,7 +387,7 @@ def test_information_gains_are_those_of_the_lectures() -> None:
     reading = figures.InformationGains().gains(finished(experiment_on(READING, TREE, LeaveOneOut())))
     gains = {name: round(gain, 4) for name, (gain, _) in reading.items()}
     assert gains == {"author": 0.0441, "thread": 0.4591, "length": 0.9183, "where": 0.0}
-    points = lecture_table("two_splits", "colour")
+    points = load_lecture_table("two_splits", "colour")
     splits = figures.InformationGains().gains(finished(experiment_on(points, TREE, LeaveOneOut())))
     assert splits["first"] == pytest.approx((0.27594, 0.38223), abs=5e-6)
     assert splits["second"] == pytest.approx((0.30137, 0.30356), abs=1e-5)
@@ -439,21 +439,21 @@ def test_rows_that_are_tested_in_every_repeat_are_counted_once() -> None:
 
 
 def test_reliability_is_about_the_positive_class() -> None:
-    seen = finished(experiment_on(bundled("breast_cancer", positive="malignant"), learners.NaiveBayesClassifier()))
+    seen = finished(experiment_on(load_bundled("breast_cancer", positive="malignant"), learners.NaiveBayesClassifier()))
     assert "probability given to malignant" in words(figures.Reliability().draw(seen))
 
 
 @pytest.mark.parametrize("name", ["moons", "circles", "blobs"])
 def test_made_rows_are_the_same_for_the_same_seed_and_as_many_as_asked(name: str) -> None:
-    dataset = made(name, 90, 0.1, 3)
+    dataset = make_points(name, 90, 0.1, 3)
     assert dataset.X.shape == (90, 2)
-    assert dataset.digest() == made(name, 90, 0.1, 3).digest() != made(name, 90, 0.1, 4).digest()
+    assert dataset.digest() == make_points(name, 90, 0.1, 3).digest() != make_points(name, 90, 0.1, 4).digest()
     assert dataset.classes.tolist() == (["A", "B", "C"] if name == "blobs" else ["A", "B"])
 
 
 def test_a_shape_that_is_not_made_is_refused_with_the_nearest() -> None:
     with pytest.raises(UserError, match="Did you mean 'moons'"):
-        made("moon", 10, 0.1, 0)
+        make_points("moon", 10, 0.1, 0)
 
 
 def test_the_parameters_of_made_rows_are_kept_with_the_run(bakeoff: Bakeoff) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bakeoff.pipeline.identity import DECISIVE, hash_code, hash_config
-from bakeoff.pipeline.stages.dataset import bundled
+from bakeoff.pipeline.stages.dataset import load_bundled
 
 SPEC: dict[str, Any] = {
     "dataset": {"_target_": "bakeoff.pipeline.stages.dataset.read_table", "path": "a.csv", "target": "y"},
@@ -76,7 +76,9 @@ def test_where_data_lie_and_runs_are_kept_does_not_change_it(key: str, value: An
 
 
 def test_the_data_change_it() -> None:
-    digests = {bundled(name).digest() for name in ("iris", "wine")} | {bundled("breast_cancer", "benign").digest()}
+    digests = {load_bundled(name).digest() for name in ("iris", "wine")} | {
+        load_bundled("breast_cancer", "benign").digest()
+    }
     assert len({hash_config(SPEC, digest) for digest in digests}) == 3
 
 

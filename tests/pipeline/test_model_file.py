@@ -10,7 +10,7 @@ import pytest
 from mlflow.models import Model
 from sklearn.dummy import DummyClassifier
 
-from bakeoff.pipeline.stages.dataset import bundled
+from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.provenance import pin_versions
 
@@ -48,12 +48,12 @@ def test_the_flavors_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
 
 def test_the_written_record_equals_the_one_in_memory(tmp_path: Path) -> None:
     record = Model(run_id="1234", metadata={"colour": "grün"})
-    model_file.save_model(DummyClassifier().fit([[0.0]], [0]), tmp_path, record, bundled("wine"))
+    model_file.save_model(DummyClassifier().fit([[0.0]], [0]), tmp_path, record, load_bundled("wine"))
     assert Model.load(str(tmp_path)).to_yaml() == record.to_yaml()
 
 
 def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Path) -> None:
-    iris = bundled("iris")
+    iris = load_bundled("iris")
     model = DummyClassifier(strategy="stratified", random_state=0).fit(iris.X, iris.y)
     model_file.save_model(model, tmp_path, Model(), iris)
     for loaded in (mlflow.sklearn.load_model(str(tmp_path)), mlflow.pyfunc.load_model(str(tmp_path))):

@@ -16,15 +16,15 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits
-from bakeoff.pipeline.stages.dataset import Dataset, bundled, lecture_table
-from bakeoff.pipeline.stages.preprocessing import preprocessing
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table
+from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import GroupKFold, KFold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
-IRIS, DIABETES, MORTGAGE = bundled("iris"), bundled("diabetes"), lecture_table("mortgage", "decision")
+IRIS, DIABETES, MORTGAGE = load_bundled("iris"), load_bundled("diabetes"), load_lecture_table("mortgage", "decision")
 HOLEY = replace(IRIS, X=IRIS.X.mask(IRIS.X < 1.0))
-ONE_HOT = preprocessing(nominal=[OneHotEncoder(sparse_output=False, handle_unknown="ignore")])
+ONE_HOT = make_preprocessing(nominal=[OneHotEncoder(sparse_output=False, handle_unknown="ignore")])
 
 
 def holey_mortgage() -> Dataset:
@@ -126,7 +126,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
         r"column 'petal .*' has missing cells, and LogisticRegression does not take them; add preprocessing=impute",
     ),
     "missing cells after scaling": (
-        experiment(HOLEY, LogisticRegression(), preprocessing=preprocessing([StandardScaler()])),
+        experiment(HOLEY, LogisticRegression(), preprocessing=make_preprocessing([StandardScaler()])),
         "add preprocessing=impute",
     ),
     "nominal columns": (

@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
 from bakeoff.pipeline.experiment import fit_model
-from bakeoff.pipeline.stages.dataset import bundled, lecture_table
-from bakeoff.pipeline.stages.preprocessing import AsNominal, preprocessing
+from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
+from bakeoff.pipeline.stages.preprocessing import AsNominal, make_preprocessing
 
-COLOURS = lecture_table("colours", "colour").X
+COLOURS = load_lecture_table("colours", "colour").X
 QUERY = pd.DataFrame({"x1": [1.0], "x2": [2.0]})
 MIXED = pd.DataFrame({
     "size": [1.0, 2.0, np.nan, 3.0],
@@ -52,7 +52,7 @@ def test_a_constant_column_becomes_zero(name: str) -> None:
 
 def test_none_is_nothing_at_all() -> None:
     assert preset("none") is None
-    assert preprocessing() is None
+    assert make_preprocessing() is None
 
 
 @pytest.mark.parametrize("name", ["standardize", "min_max", "impute"])
@@ -120,11 +120,11 @@ def test_a_table_of_one_kind_passes_the_steps_of_the_other() -> None:
 
 def test_steps_are_applied_in_order() -> None:
     X = pd.DataFrame({"x": [0.0, 1.0, np.nan, 4.0]})
-    first = preprocessing(numeric=[SimpleImputer(strategy="median"), MinMaxScaler()])
+    first = make_preprocessing(numeric=[SimpleImputer(strategy="median"), MinMaxScaler()])
     assert first is not None
     assert first.fit_transform(X)["x"].tolist() == [0.0, 0.25, 0.25, 1.0]
     powers = [PolynomialFeatures(2, include_bias=False), MinMaxScaler()]
-    squared_then_scaled, scaled_then_squared = preprocessing(powers), preprocessing(powers[::-1])
+    squared_then_scaled, scaled_then_squared = make_preprocessing(powers), make_preprocessing(powers[::-1])
     assert squared_then_scaled is not None
     assert scaled_then_squared is not None
     shifted = X.dropna() + 1
@@ -135,8 +135,8 @@ def test_steps_are_applied_in_order() -> None:
 
 
 def test_it_is_fitted_on_training_rows_only() -> None:
-    wine = bundled("wine")
-    held_out = experiment(wine, LogisticRegression(max_iter=500), preprocessing=preprocessing([StandardScaler()]))
+    wine = load_bundled("wine")
+    held_out = experiment(wine, LogisticRegression(max_iter=500), preprocessing=make_preprocessing([StandardScaler()]))
     (split,) = held_out.make_splits().folds
     model = fit_model(held_out, split).pipeline
     scaler = model["preprocessing"].named_transformers_["numeric"][0]
@@ -145,7 +145,7 @@ def test_it_is_fitted_on_training_rows_only() -> None:
 
 
 def test_the_given_transformer_stays_unfitted() -> None:
-    given = preprocessing([StandardScaler()])
-    held_out = experiment(bundled("wine"), LogisticRegression(max_iter=500), preprocessing=given)
+    given = make_preprocessing([StandardScaler()])
+    held_out = experiment(load_bundled("wine"), LogisticRegression(max_iter=500), preprocessing=given)
     fit_model(held_out, held_out.make_splits().folds[0])
     assert not hasattr(given, "transformers_")

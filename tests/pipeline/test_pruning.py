@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model, fit_model
-from bakeoff.pipeline.stages.dataset import bundled
-from bakeoff.pipeline.stages.preprocessing import preprocessing
+from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning, Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
 
@@ -29,7 +29,7 @@ def test_pessimistic_pruning_sees_no_rows_and_needs_none() -> None:
     log = Log()
     without = experiment(
         learner=Recorder(log),
-        preprocessing=preprocessing([StandardScaler()]),
+        preprocessing=make_preprocessing([StandardScaler()]),
         pruning=Pruning("pessimistic"),
         splitter=Holdout(validation=0),
     )
@@ -82,7 +82,9 @@ def test_the_final_model_of_folds_is_pruned_on_a_validation_part_of_its_own() ->
 
 @pytest.mark.parametrize("method", METHODS)
 def test_our_tree_keeps_the_contract(method: str) -> None:
-    held_out = experiment(bundled("breast_cancer"), DecisionTreeClassifier(random_state=0), pruning=Pruning(method))
+    held_out = experiment(
+        load_bundled("breast_cancer"), DecisionTreeClassifier(random_state=0), pruning=Pruning(method)
+    )
     (fold,) = list(evaluate_splits(held_out, held_out.make_splits().folds))
     path = fold.model.path
     assert path is not None

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from bakeoff.learners import MeanRegressor
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.report import get_pruning_path, get_tuned_params, measure_fold, summarize_folds, write_tables
-from bakeoff.pipeline.stages.dataset import bundled
+from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -105,7 +105,7 @@ def test_tuned_parameters_are_those_of_the_runs_model(everything: Any) -> None:
 
 
 def test_predictions_hold_each_test_row_with_its_fold_truth_and_probabilities(tmp_path: Path) -> None:
-    iris = bundled("iris")
+    iris = load_bundled("iris")
     made = experiment(iris, GaussianNB(), splitter=KFold(folds=3))
     folds = folds_of(made)
     write_tables(tmp_path, made, folds, fit_final_model(made, made.make_splits(), folds[-1]))
@@ -125,7 +125,7 @@ def test_predictions_hold_each_test_row_with_its_fold_truth_and_probabilities(tm
 
 
 def test_regression_has_predictions_and_no_confusion_matrix(tmp_path: Path) -> None:
-    made = experiment(bundled("diabetes"), MeanRegressor())
+    made = experiment(load_bundled("diabetes"), MeanRegressor())
     folds = folds_of(made)
     write_tables(tmp_path, made, folds, folds[-1].model)
     assert list(pd.read_csv(tmp_path / "predictions.csv")) == ["row", "fold", "truth", "predicted"]

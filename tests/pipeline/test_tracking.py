@@ -156,9 +156,9 @@ def test_the_model_of_every_option_is_kept_and_predicts_the_same(
     model_id = run.outputs.model_outputs[0].model_id
     mlflow.set_tracking_uri(f"sqlite:///{bakeoff.folder}/outputs/mlflow.db")
     model = mlflow.pyfunc.load_model(f"models:/{model_id}")
-    from bakeoff.pipeline.stages.dataset import bundled, lecture_table
+    from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
 
-    data = bundled("iris") if dataset == "iris" else lecture_table("cars", "distance", "regression")
+    data = load_bundled("iris") if dataset == "iris" else load_lecture_table("cars", "distance", "regression")
     table = pd.read_csv(bakeoff.client().download_artifacts(run.info.run_id, "predictions.csv"))
     again = np.asarray(model.predict(data.X.iloc[table["row"]]))
     if regression:
@@ -203,11 +203,11 @@ def test_a_single_fold_is_recorded_once(bakeoff: Bakeoff) -> None:
 def test_params_of_a_long_run_are_written_before_its_first_scores(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bakeoff.pipeline.stages.dataset import bundled
+    from bakeoff.pipeline.stages.dataset import load_bundled
     from bakeoff.pipeline.tracking import MLflowTracker, RunDescription
 
     monkeypatch.setattr("bakeoff.pipeline.tracking.run.FLUSH_SECONDS", 0.01)
-    experiment = SimpleNamespace(dataset=bundled("iris"))
+    experiment = SimpleNamespace(dataset=load_bundled("iris"))
     tracker = MLflowTracker(f"sqlite:///{bakeoff.folder}/outputs/mlflow.db", models=False)
     with tracker.start_run(RunDescription("lasting", {"learner": "knn"}, {}, ""), cast(Any, experiment)) as run:
         until = time.monotonic() + 60

@@ -22,8 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import derive_seed, fit_model
-from bakeoff.pipeline.stages.dataset import bundled
-from bakeoff.pipeline.stages.preprocessing import preprocessing
+from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning, TuningData
 
@@ -55,9 +55,9 @@ def chosen(experiment: Any, split: Any) -> tuple[dict[str, Any], pd.DataFrame]:
 
 
 def test_a_grid_on_the_validation_part_equals_a_loop() -> None:
-    wine = bundled("wine")
+    wine = load_bundled("wine")
     held_out = experiment(
-        wine, KNeighborsClassifier(), preprocessing=preprocessing([StandardScaler()]), tuning=GridTuning(SPACE)
+        wine, KNeighborsClassifier(), preprocessing=make_preprocessing([StandardScaler()]), tuning=GridTuning(SPACE)
     )
     (split,) = held_out.make_splits().folds
     scores = []
@@ -71,8 +71,8 @@ def test_a_grid_on_the_validation_part_equals_a_loop() -> None:
 
 
 def test_inner_folds_equal_a_loop_with_scikit_learn() -> None:
-    iris = bundled("iris")
-    scaled = preprocessing([StandardScaler()])
+    iris = load_bundled("iris")
+    scaled = make_preprocessing([StandardScaler()])
     folded = experiment(
         iris, KNeighborsClassifier(), preprocessing=scaled, tuning=GridTuning(SPACE, folds=4), splitter=KFold(folds=3)
     )
@@ -92,7 +92,7 @@ def test_inner_folds_equal_a_loop_with_scikit_learn() -> None:
 
 
 def test_where_less_is_better_the_least_wins_and_keeps_its_sign() -> None:
-    diabetes = bundled("diabetes")
+    diabetes = load_bundled("diabetes")
     held_out = experiment(
         diabetes, Ridge(), metrics=["rmse"], tuning=GridTuning({"alpha": [0.01, 1.0, 1000.0]}), splitter=Holdout()
     )
@@ -181,7 +181,7 @@ class Walker(Recorder):
 
 @pytest.mark.parametrize("folds", [0, 4])
 def test_a_path_finds_what_refitting_each_candidate_finds(folds: int) -> None:
-    digits = bundled("digits")
+    digits = load_bundled("digits")
     rows = np.random.default_rng(0).permutation(1797)[:400]
     data = tuning_data(digits.X.iloc[rows], digits.y[rows], 300)
     space: dict[str, list[Any]] = {

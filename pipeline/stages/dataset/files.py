@@ -1,4 +1,4 @@
-"""Files of the user's: CSV and Parquet, with a column to predict."""
+"""Datasets from the user's files: CSV and Parquet, with a column to predict."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.kinds import labels, looks_like_classes, targets, with_kinds
-from bakeoff.pipeline.stages.dataset.table import Dataset, positive_class
+from bakeoff.pipeline.stages.dataset.column_types import looks_like_classes, set_column_types, to_labels, to_targets
+from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
 
 TASKS = ("classification", "regression")
 
@@ -27,39 +27,38 @@ def read_table(
     groups: str | None = None,
     separator: str = ",",
 ) -> Dataset:
-    """Read a CSV or Parquet file; the kind of each column is inferred unless it is named.
+    """Read a dataset from a CSV or Parquet file; the type of each column is inferred unless it is given.
 
     Parameters
     ----------
     path : str
-        A file ending in ``.parquet``, else text with one row of column names.
+        A file whose name ends in ``.parquet``, else text with one row of column names.
     target : str
         The column to predict.
     task : {"classification", "regression"}, optional
-        Else text, truth values and whole numbers of at most 20 distinct values are classes.
+        By default, text, truth values and whole numbers with at most 20 distinct values are classes.
     positive : str, optional
-        The positive one of two classes; else the last in sorted order.
-    numeric, nominal, drop : sequence of str
-        Columns whose kind is other than it looks, and columns to leave out.
+        The positive one of two classes; by default the last in sorted order.
+    numeric, nominal : sequence of str
+        Columns of which the type is given.
+    drop : sequence of str
+        Columns to leave out.
     groups : str, optional
         The column that says which rows belong together; it is not a feature.
     separator : str
-        Between cells of a text file.
+        The character between the cells of a text file.
 
     Raises
     ------
     UserError
-        No such file, no rows, no such column, missing targets, or one class only.
+        The file or a column does not exist, there are no rows, or a target is missing.
     """
     file = Path(path).expanduser()
     frame = read_file(file, separator, nominal)
-    for key, names in {"numeric": numeric, "nominal": nominal, "drop": drop}.items():
-        if isinstance(names, str):
-            raise UserError(f"dataset.{key}={names!r} must be a list of columns: dataset.{key}=[{names}].")
-        _require_columns(frame, key, names)
-    _require_columns(frame, "target", [target])
+    _require_listed_columns(frame, {"numeric": numeric, "nominal": nominal, "drop": drop})
+    _require_column(frame, "target", target)
     if groups is not None:
-        _require_columns(frame, "groups", [groups])
+        _require_column(frame, "groups", groups)
     if target in drop or target == groups or groups in drop:
         raise UserError(
             f"dataset.target={target!r}, dataset.groups={groups!r} and dataset.drop={list(drop)} name a column twice; "
@@ -67,21 +66,25 @@ def read_table(
         )
     if task not in TASKS and task is not None:
         raise UserError(f"dataset.task={task!r} is not a task. {did_you_mean(str(task), TASKS)}")
-    y = frame.pop(target)
-    if y.isna().any():
-        raise UserError(
-            f"dataset.target={target!r} has {int(y.isna().sum())} missing cells in {file.name}; remove those rows."
-        )
-    group_of = _groups(frame.pop(groups)) if groups is not None else None
-    X = with_kinds(frame.drop(columns=list(drop)), numeric, nominal)
+    target_column = frame.pop(target)
+    _require_full_target(target_column, target, file)
+    group_codes = None if groups is None else _encode_groups(frame.pop(groups))
+    X = set_column_types(frame.drop(columns=list(drop)), numeric, nominal)
     if X.shape[1] == 0:
         raise UserError(f"dataset.path={file.name} has no column left to learn from beside {target!r}.")
-    task = task or ("classification" if looks_like_classes(y) else "regression")
-    values = labels(y) if task == "classification" else targets(y, target)
+    if task is None:
+        task = "classification" if looks_like_classes(target_column) else "regression"
+    y = to_labels(target_column) if task == "classification" else to_targets(target_column, target)
     return Dataset(
-        file.stem, X, values, task, target,
-        positive=positive_class(positive, values, task), groups=group_of, source=str(file.resolve()),
-    )  # fmt: skip
+        name=file.stem,
+        X=X,
+        y=y,
+        task=task,
+        target=target,
+        positive=find_positive_class(positive, y, task),
+        groups=group_codes,
+        source=str(file.resolve()),
+    )
 
 
 def read_file(file: Path, separator: str = ",", nominal: Sequence[str] = ()) -> pd.DataFrame:
@@ -90,16 +93,16 @@ def read_file(file: Path, separator: str = ",", nominal: Sequence[str] = ()) -> 
     Parameters
     ----------
     file : Path
-        Ending in ``.parquet``, else text.
+        A name that ends in ``.parquet``, else text.
     separator : str
-        Between cells of a text file.
+        The character between the cells of a text file.
     nominal : sequence of str
-        Columns whose cells stay text as the file spells them: 007 is not 7.
+        Columns whose cells remain text as the file spells them: 007 is not 7.
 
     Raises
     ------
     UserError
-        There is no table in the file.
+        The file does not exist, or holds no table.
     """
     require_file(file)
     try:
@@ -116,7 +119,7 @@ def read_file(file: Path, separator: str = ",", nominal: Sequence[str] = ()) -> 
 
 
 def require_file(file: Path) -> None:
-    """Refuse a path that is not a file's."""
+    """Raise UserError for a path at which there is no file."""
     if not file.is_file():
         raise UserError(
             f"dataset.path={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a CSV file."
@@ -124,27 +127,47 @@ def require_file(file: Path) -> None:
 
 
 def _read_text(file: Path, separator: str, nominal: Sequence[str]) -> pd.DataFrame:
-    """Read numbers as numbers and all else as it is spelled; pandas alone would make True of true in some files."""
+    """Read numbers as numbers, and all other cells as the file spells them."""
     frame = pd.read_csv(file, sep=separator, dtype=dict.fromkeys(nominal, str), low_memory=False)
-    truths = [i for i, (_, column) in enumerate(frame.items()) if is_bool_dtype(column) or column.dtype == object]
-    if truths:
-        plain = isinstance(frame.index, pd.RangeIndex)  # else pandas took the first column, which has no name, as index
-        again = pd.read_csv(file, sep=separator, dtype=str, usecols=truths if plain else None)
-        for name in frame.columns[truths]:
-            frame[name] = again[name]
+    # pandas parses "true" as True, which would be spelled "True" as text, so such columns are read again.
+    positions = [
+        position
+        for position, (_, column) in enumerate(frame.items())
+        if is_bool_dtype(column) or column.dtype == object
+    ]
+    if not positions:
+        return frame
+    # If the rows have one cell more than the names, pandas makes an index of the first, and positions do not apply.
+    has_plain_index = isinstance(frame.index, pd.RangeIndex)
+    text = pd.read_csv(file, sep=separator, dtype=str, usecols=positions if has_plain_index else None)
+    for name in frame.columns[positions]:
+        frame[name] = text[name]
     return frame
 
 
-def _require_columns(frame: pd.DataFrame, key: str, names: Sequence[str]) -> None:
+def _require_listed_columns(frame: pd.DataFrame, lists: dict[str, Sequence[str]]) -> None:
+    for key, names in lists.items():
+        if isinstance(names, str):
+            raise UserError(f"dataset.{key}={names!r} must be a list of columns: dataset.{key}=[{names}].")
+        for name in names:
+            _require_column(frame, key, name)
+
+
+def _require_column(frame: pd.DataFrame, key: str, name: str) -> None:
     columns = [str(column) for column in frame.columns]
-    for name in names:
-        if name not in columns:
-            raise UserError(f"dataset.{key}={name!r} is not a column of the file. {did_you_mean(str(name), columns)}")
+    if name not in columns:
+        raise UserError(f"dataset.{key}={name!r} is not a column of the file. {did_you_mean(str(name), columns)}")
 
 
-def _groups(column: pd.Series) -> np.ndarray:
-    if column.isna().any():
-        raise UserError(
-            f"dataset.groups={str(column.name)!r} has {int(column.isna().sum())} missing cells; each row needs a group."
-        )
+def _require_full_target(column: pd.Series, name: str, file: Path) -> None:
+    n_missing = int(column.isna().sum())
+    if n_missing:
+        raise UserError(f"dataset.target={name!r} has {n_missing} missing cells in {file.name}; remove those rows.")
+
+
+def _encode_groups(column: pd.Series) -> np.ndarray:
+    """Return the code of each row's group, shape (n,)."""
+    n_missing = int(column.isna().sum())
+    if n_missing:
+        raise UserError(f"dataset.groups={str(column.name)!r} has {n_missing} missing cells; each row needs a group.")
     return np.unique(column.astype(str), return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""Rows that need no file of the user's: scikit-learn's, the lectures' tables, and rows that are made."""
+"""Datasets that need no file of the user: scikit-learn's, the tables of the lectures, and generated points."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.files import read_table
-from bakeoff.pipeline.stages.dataset.table import Dataset, positive_class
+from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
 
 TABLES = Path(__file__).parent / "tables"
 
 
-def bundled(name: str, positive: str | None = None) -> Dataset:
-    """Load a dataset that comes with scikit-learn; class codes are replaced by the classes' names.
+def load_bundled(name: str, positive: str | None = None) -> Dataset:
+    """Load a dataset that comes with scikit-learn; codes of classes are replaced by the names of the classes.
 
     Parameters
     ----------
     name : {"iris", "wine", "breast_cancer", "digits", "diabetes"}
     positive : str, optional
-        The positive one of two classes; else the last in sorted order.
+        The positive one of two classes; by default the last in sorted order.
     """
     from sklearn import datasets
 
@@ -36,23 +36,42 @@ def bundled(name: str, positive: str | None = None) -> Dataset:
     if name not in loaders:
         raise UserError(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), loaders)}")
     bunch: dict[str, np.ndarray] = loaders[name]()  # type: ignore[assignment]
-    X = pd.DataFrame(bunch["data"], columns=[str(column) for column in bunch["feature_names"]], dtype=np.float64)
+    features = [str(feature) for feature in bunch["feature_names"]]
     if name == "diabetes":
-        y, task = bunch["target"].astype(np.float64), "regression"
+        task = "regression"
+        y = bunch["target"].astype(np.float64)  # (n,)
     else:
-        y, task = bunch["target_names"].astype(str)[bunch["target"]], "classification"
+        task = "classification"
+        y = bunch["target_names"].astype(str)[bunch["target"]]  # (n,)
     return Dataset(
-        name, X, y, task, "target", positive=positive_class(positive, y, task), source=f"scikit-learn: {name}"
+        name=name,
+        X=pd.DataFrame(bunch["data"], columns=features, dtype=np.float64),
+        y=y,
+        task=task,
+        target="target",
+        positive=find_positive_class(positive, y, task),
+        source=f"scikit-learn: {name}",
     )
 
 
-def lecture_table(name: str, target: str, task: str = "classification", positive: str | None = None) -> Dataset:
-    """Load one of the small worked tables that come with bakeoff (``pipeline/tables/<name>.csv``)."""
+def load_lecture_table(name: str, target: str, task: str = "classification", positive: str | None = None) -> Dataset:
+    """Load one of the small worked examples that come with bakeoff.
+
+    Parameters
+    ----------
+    name : str
+        Of a file in ``pipeline/stages/dataset/tables``, without its ending.
+    target : str
+        The column to predict.
+    task : {"classification", "regression"}
+    positive : str, optional
+        The positive one of two classes; by default the last in sorted order.
+    """
     return read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
 
 
-def made(name: str, rows: int, noise: float, seed: int) -> Dataset:
-    """Make rows in the plane, columns x1 and x2, of classes that no line separates.
+def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
+    """Generate points in the plane, with columns x1 and x2, of classes that no line separates.
 
     Parameters
     ----------
@@ -62,23 +81,27 @@ def made(name: str, rows: int, noise: float, seed: int) -> Dataset:
     noise : float
         Standard deviation around the shape.
     seed : int
-        Of the rows alone: the experiment's seed changes none of them.
+        Of the points alone: the experiment's seed does not change them.
     """
     from sklearn import datasets
 
-    spread = {"shuffle": True, "random_state": seed}
-    makers: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
-        "moons": lambda: datasets.make_moons(rows, noise=noise, **spread),
-        "circles": lambda: datasets.make_circles(rows, noise=noise, factor=0.4, **spread),
-        "blobs": lambda: datasets.make_blobs(
-            rows, centers=[(-1.5, 0.0), (1.5, 0.0), (0.0, 2.0)], cluster_std=noise, **spread
-        ),
+    shared = {"shuffle": True, "random_state": seed}
+    centers = [(-1.5, 0.0), (1.5, 0.0), (0.0, 2.0)]
+    generators: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+        "moons": lambda: datasets.make_moons(rows, noise=noise, **shared),
+        "circles": lambda: datasets.make_circles(rows, noise=noise, factor=0.4, **shared),
+        "blobs": lambda: datasets.make_blobs(rows, centers=centers, cluster_std=noise, **shared),
     }
-    if name not in makers:
-        raise UserError(f"dataset.name={name!r} is not made here. {did_you_mean(str(name), makers)}")
-    table, codes = makers[name]()
+    if name not in generators:
+        raise UserError(f"dataset.name={name!r} cannot be generated. {did_you_mean(str(name), generators)}")
+    points, codes = generators[name]()  # (n, 2), (n,)
     y = np.array(["A", "B", "C"])[codes]
     return Dataset(
-        name, pd.DataFrame(table, columns=["x1", "x2"]), y, "classification", "class",
-        positive=positive_class(None, y, "classification"), source=f"scikit-learn: make_{name}",
-    )  # fmt: skip
+        name=name,
+        X=pd.DataFrame(points, columns=["x1", "x2"]),
+        y=y,
+        task="classification",
+        target="class",
+        positive=find_positive_class(None, y, "classification"),
+        source=f"scikit-learn: make_{name}",
+    )

@@ -1,4 +1,4 @@
-"""A dataset: a table of numeric and nominal columns, a target, and what is to be learned from it."""
+"""A dataset: a table of numeric and nominal columns, a target and a task."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
+DIGEST_BYTES = 8
+BYTES_KINDS = "fiubU"
+"""Kinds of NumPy's types whose bytes are the values: floats, integers, truth values and text."""
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -20,7 +24,7 @@ class Dataset:
     Attributes
     ----------
     name : str
-        For a file, its name without the ending.
+        For a file, its name without the suffix.
     X : DataFrame of shape (n, d)
         Numeric columns are float64, nominal columns categorical; a missing cell is NaN in both.
     y : ndarray of shape (n,)
@@ -29,11 +33,11 @@ class Dataset:
     target : str
         The target's name.
     positive : object or None
-        Of two classes the one that precision, recall and F1 are about; None for more classes and for regression.
+        The class that precision, recall and F1 score, if there are two classes or it is named; else None.
     groups : ndarray of shape (n,) or None
-        Rows of one group must not be torn between training and test.
+        The rows of a group must all be training rows or all be test rows.
     source : str
-        Where the rows came from.
+        The origin of the rows.
     """
 
     name: str
@@ -61,50 +65,71 @@ class Dataset:
         return [str(name) for name, dtype in self.X.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)]
 
     def digest(self) -> str:
-        """Fingerprint task, names, kinds, groups and every cell, in order: 16 hexadecimal digits."""
+        """Return a fingerprint of task, names, types, groups and every cell, in order: 16 hexadecimal digits."""
         return self._digest
 
     @cached_property
     def _digest(self) -> str:
-        fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=8)
-        groups = [] if self.groups is None else [("groups", self.groups)]  # they decide the splits
-        columns: list[tuple[Any, Any]] = [*self.X.items(), (self.target, self.y), *groups]
+        fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=DIGEST_BYTES)
+        columns: list[tuple[Any, Any]] = [*self.X.items(), (self.target, self.y)]
+        if self.groups is not None:  # they decide the splits
+            columns.append(("groups", self.groups))
         for name, column in columns:
-            fingerprint.update(f"{name}\0{column.dtype.kind if hasattr(column.dtype, 'kind') else ''}\0".encode())
-            for cells in _cells(column):
+            kind = column.dtype.kind if hasattr(column.dtype, "kind") else ""
+            fingerprint.update(f"{name}\0{kind}\0".encode())
+            for cells in _encode_cells(column):
                 fingerprint.update(cells)
         return fingerprint.hexdigest()
 
     def describe(self) -> str:
-        """Say size, kinds of columns and target in a line."""
+        """Return a line with size, types of the columns and target."""
         n, d = self.X.shape
-        counts = ((d - len(self.nominal), "numeric"), (len(self.nominal), "nominal"))
-        kinds = " and ".join(f"{count} {kind}" for count, kind in counts if count)
-        goal = f"{len(self.classes)} classes" if self.task == "classification" else "regression"
+        n_nominal = len(self.nominal)
+        counts = {"numeric": d - n_nominal, "nominal": n_nominal}
+        types = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
+        plural = "s" if d > 1 else ""
+        goal = f"{len(self.classes)} classes" if self.is_classification else "regression"
         positive = "" if self.positive is None else f" (positive: {self.positive})"
-        return f"{self.name}: {n} rows, {kinds} column{'s' if d > 1 else ''}, {goal} of {self.target}{positive}"
+        return f"{self.name}: {n} rows, {types} column{plural}, {goal} of {self.target}{positive}"
 
 
-def positive_class(positive: str | None, y: np.ndarray, task: str) -> object | None:
-    """Return the label that is named so; unnamed, the last of two classes, and None of more or of targets."""
+def find_positive_class(name: str | None, y: np.ndarray, task: str) -> object | None:
+    """Return the label of the positive class.
+
+    Parameters
+    ----------
+    name : str or None
+        The label as text; None selects the last of two classes.
+    y : ndarray of shape (n,)
+    task : {"classification", "regression"}
+
+    Returns
+    -------
+    object or None
+        None for regression, and for more than two classes of which none is named.
+
+    Raises
+    ------
+    UserError
+        No class has that name.
+    """
     if task != "classification":
         return None
     classes = np.unique(y)
-    if positive is None:
+    if name is None:
         return classes[-1] if len(classes) == 2 else None
-    named = {str(label): label for label in classes}
-    if str(positive) not in named:
-        raise UserError(
-            f"dataset.positive={positive!r} is no class of the target. {did_you_mean(str(positive), named)}"
-        )
-    return named[str(positive)]
+    labels = {str(label): label for label in classes}
+    if str(name) not in labels:
+        raise UserError(f"dataset.positive={name!r} is no class of the target. {did_you_mean(str(name), labels)}")
+    return labels[str(name)]
 
 
-def _cells(column: pd.Series | np.ndarray) -> list[bytes]:
-    """Return the bytes of a column of X, or of the array of targets or groups; of nominal cells codes and values."""
+def _encode_cells(column: pd.Series | np.ndarray) -> list[bytes]:
+    """Return the bytes of a column; of a nominal one the bytes of its codes and of its values."""
     if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype):
-        return [column.cat.codes.to_numpy().tobytes(), "\0".join(map(str, column.cat.categories)).encode()]
+        values = "\0".join(map(str, column.cat.categories))
+        return [column.cat.codes.to_numpy().tobytes(), values.encode()]
     cells = np.ascontiguousarray(column)
-    if cells.dtype.kind in "fiubU":
+    if cells.dtype.kind in BYTES_KINDS:
         return [cells.dtype.str.encode(), cells.tobytes()]
     return ["\0".join(map(str, column)).encode()]
