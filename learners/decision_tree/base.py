@@ -88,9 +88,11 @@ class TreeLearner(Learner):
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         """Grow a tree on checked rows X (n, d)."""
         n, d = X.shape
-        limits = derive_limits(self, criterion, n, d, weight=float(target.weight.sum()))
+        weight = float(target.weight.sum())
+        limits = derive_limits(self, criterion, n, d, weight)
         if limits.max_features < d:
-            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            random_state = check_random_state(self.random_state)
+            seed = random_state.randint(np.iinfo(np.int32).max)
             limits.generators = [np.random.default_rng(seed)]
         return grow_tree(X, target, count_categories(self.categories_), limits)
 

@@ -136,8 +136,10 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
         codes = np.searchsorted(self.classes_, y)
         codes[codes == self.classes_.size] = 0
-        codes = np.where(self.classes_[codes] == y, codes, -1)  # (m,), -1 for a class not seen in training
-        return count_errors_at_nodes(self.tree_, self.tree_.apply(X), codes, weight)
+        # Validation rows may be of a class that training did not have: its code is -1.
+        codes = np.where(self.classes_[codes] == y, codes, -1)  # (m,)
+        stop = self.tree_.apply(X)
+        return count_errors_at_nodes(self.tree_, stop, codes, weight)
 
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return 1 - loss / weight

@@ -88,13 +88,15 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
 
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, y, weight = self._check_fit(X, y, sample_weight)
-        return self._grow(X, NumericTarget(y, weight), REGRESSION[self.criterion])
+        target = NumericTarget(y, weight)
+        return self._grow(X, target, REGRESSION[self.criterion])
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.value[self.tree_.apply(X), 0]
 
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
-        return sum_squares_at_nodes(self.tree_, self.tree_.apply(X), y.astype(np.float64), weight)
+        stop = self.tree_.apply(X)
+        return sum_squares_at_nodes(self.tree_, stop, y.astype(np.float64), weight)
 
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return -loss / weight

@@ -137,6 +137,7 @@ class TreeAssembly:
 
     def lay_out_splits(self, splits: SplitRecords, routes: Routes) -> None:
         """Put the splits that were carried out at the positions of their nodes, and number children by tree."""
+        # Best-first growth leaves some splits undone: numbers were reserved for children that were never added.
         was_carried_out = self.layout.position[splits.first_child] >= 0
         splits = splits.take(was_carried_out)
         k = self.layout.nodes.size
@@ -161,7 +162,8 @@ class TreeAssembly:
         start = np.full(feature.size, -1)
         start[nominal] = np.cumsum(n_entries) - n_entries
         self._columns["route_start"] = start
-        self._route = np.full(int(n_entries.sum()), -1)
+        total = int(n_entries.sum())
+        self._route = np.full(total, -1)
         if nominal.size == 0:
             return
         node = self.layout.position[routes.node]
@@ -181,6 +183,7 @@ class TreeAssembly:
         nominal = np.flatnonzero(start >= 0)
         if nominal.size == 0:
             return Tree(route=self._route[:0], n_values=self.n_values, **columns)
+        # The tree's own entries stand together, from those of its first nominal node to those of its last.
         first = int(start[nominal[0]])
         last_node = nominal[-1]
         n_entries = self.n_values[columns["feature"][last_node]] + 1

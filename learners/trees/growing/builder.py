@@ -88,6 +88,7 @@ class TreeBuilder:
         self.node_count = 0
         self.root_weight = np.empty(0)
         self._nodes: list[NodeRecords] = []
+        # Empty records, so that there is something to join if no root can be split.
         integers = np.empty(0, dtype=np.intp)
         reals = np.empty(0)
         self._splits = [SplitRecords(integers, integers, reals, integers, integers, integers, reals)]
@@ -98,7 +99,8 @@ class TreeBuilder:
         rows = frontier.order[0].astype(np.intp)
         stats = self._compute_stats(rows, frontier.node_of_position, frontier.n_positions)
         number = np.arange(frontier.n_positions.size)
-        roots = Level(number, tree=number, branch=np.zeros_like(number), stats=stats, rows=rows)
+        branch = np.zeros_like(number)
+        roots = Level(number, tree=number, branch=branch, stats=stats, rows=rows)
         self.node_count = number.size
         self.root_weight = stats.weight
         self._record_nodes(roots)
@@ -107,6 +109,7 @@ class TreeBuilder:
     def add_splits(self, level: Level, splits: Splits, partition: Partition) -> None:
         """Record the splits of a level, and reserve numbers for the children."""
         n_children = partition.n_branches
+        # The children of the first node come first, then those of the second, and so on.
         children_up_to = np.cumsum(n_children)
         self._first_child = children_up_to - n_children + self.node_count  # (m,)
         self.node_count += int(children_up_to[-1])
@@ -123,7 +126,8 @@ class TreeBuilder:
         )
         routes = splits.routes
         if routes.node.size:
-            self._routes.append(routes._replace(node=level.number[routes.node]))
+            number = level.number[routes.node]
+            self._routes.append(routes._replace(node=number))
 
     def add_nodes(self, level: Level, partition: Partition, rows: np.ndarray) -> Level:
         """Record the children of a level.
@@ -151,7 +155,8 @@ class TreeBuilder:
         node_of_row = np.repeat(np.arange(cell.size), n_positions)  # (n,)
         stats = self._compute_stats(rows, node_of_row, n_positions)
         number = self._first_child.take(parent) + branch
-        children = Level(number, level.tree.take(parent), branch, stats, rows)
+        tree = level.tree.take(parent)
+        children = Level(number, tree, branch, stats, rows)
         self.depth += 1
         self._record_nodes(children)
         return children
@@ -178,6 +183,7 @@ class TreeBuilder:
         first_child = scatter(splits.first_child, splits.number, self.node_count).tolist()
         n_children = scatter(splits.n_children, splits.number, self.node_count).tolist()
         is_first = np.zeros(self.node_count, dtype=bool)
+        # Every tree has its own order; the roots have the numbers of their trees.
         n_trees = self.root_weight.size
         for root in range(n_trees):
             for node, leaves in order_best_first(root, gain, first_child, n_children):
@@ -193,7 +199,8 @@ class TreeBuilder:
         layout = TreeLayout(nodes, self.node_count, n_trees)
         assembly = TreeAssembly(layout, self.n_values)
         assembly.lay_out_nodes(nodes, self.target)
-        assembly.lay_out_splits(self._join_splits(), Routes(*join_columns(self._routes)))
+        routes = Routes(*join_columns(self._routes))
+        assembly.lay_out_splits(self._join_splits(), routes)
         trees = [assembly.cut_tree(t) for t in range(n_trees)]
         if np.isfinite(max_leaf_nodes):
             self._collapse_later_splits(trees, layout, max_leaf_nodes)

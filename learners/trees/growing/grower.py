@@ -142,7 +142,8 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
 def _keep_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> Level:
     """Return the nodes of a level that the limits allow to split."""
     if depth >= limits.max_depth:
-        return level.select_nodes(np.zeros(level.number.size, dtype=bool))
+        none = np.zeros(level.number.size, dtype=bool)
+        return level.select_nodes(none)
     stats = level.stats
     min_rows = max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
     is_open = stats.n_rows >= min_rows
@@ -194,11 +195,12 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
 def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
     """Draw a random number for each of m nodes and d features, every tree with its own generator: (m, d)."""
     by_tree = np.argsort(level.tree, kind="stable")
-    n_nodes = np.bincount(level.tree, minlength=len(limits.generators)).tolist()
-    of_trees = zip(limits.generators, n_nodes, strict=True)
+    n_trees = len(limits.generators)
+    n_nodes = np.bincount(level.tree, minlength=n_trees).tolist()
+    # So a tree draws the same numbers whichever trees grow beside it.
+    parts = [generator.random((m, d), np.float32) for generator, m in zip(limits.generators, n_nodes, strict=True)]
     draws = np.empty((level.tree.size, d), dtype=np.float32)
-    # A tree draws the same numbers whichever trees grow beside it.
-    draws[by_tree] = np.concatenate([generator.random((m, d), np.float32) for generator, m in of_trees])
+    draws[by_tree] = np.concatenate(parts)
     return draws
 
 
@@ -238,7 +240,8 @@ def _drop_weak_splits(
     gain *= level.stats.weight
     if limits.min_impurity_decrease > 0:
         # A gain that equals the limit but for rounding is enough.
-        decrease = gain / root_weight[level.tree] + np.finfo(np.float64).eps
+        rounding = np.finfo(np.float64).eps
+        decrease = gain / root_weight[level.tree] + rounding
         is_kept &= decrease >= limits.min_impurity_decrease
     return splits.with_gain(gain, is_kept)
 

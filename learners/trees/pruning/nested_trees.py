@@ -45,13 +45,17 @@ def nest_trees(
     if parameter == "max_leaf_nodes":
         return partial(_limit_leaves, full, *_list_best_first(full))
     steps = collapse_weakest_links(full, max(values))
+    # Costs ascend but for rounding.
     costs = np.maximum.accumulate([step.cost for step in steps[1:]])
     return partial(_limit_cost, full, list_collapsed_nodes(steps), costs)
 
 
 def _list_best_first(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Return the inner nodes in best-first order, and the number of leaves after each is split: both (s,)."""
-    order = list(order_best_first(0, tree.gain.tolist(), tree.first_child.tolist(), tree.n_children.tolist()))
+    gain = tree.gain.tolist()
+    first_child = tree.first_child.tolist()
+    n_children = tree.n_children.tolist()
+    order = list(order_best_first(0, gain, first_child, n_children))
     nodes = np.array([node for node, _ in order], dtype=np.intp)
     leaves = np.array([leaves for _, leaves in order], dtype=np.intp)
     return nodes, leaves
@@ -71,5 +75,7 @@ def _limit_leaves(full: Tree, nodes: np.ndarray, leaves: np.ndarray, max_leaf_no
 
 
 def _limit_cost(full: Tree, nodes: np.ndarray, costs: np.ndarray, ccp_alpha: float) -> Tree:
-    n_collapsed = np.searchsorted(costs, ccp_alpha, side="right") if ccp_alpha > 0 else 0
+    if ccp_alpha == 0:
+        return full.collapsed_at(nodes[:0])
+    n_collapsed = np.searchsorted(costs, ccp_alpha, side="right")
     return full.collapsed_at(nodes[:n_collapsed])

@@ -43,7 +43,8 @@ def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weigh
     # The last column counts the rows of unknown classes, which are always wrong: -1 modulo c + 1 is c.
     column = codes % (c + 1)
     cell = stop * (c + 1) + column  # (m,)
-    counts = np.bincount(cell, weights=weight, minlength=k * (c + 1)).reshape(k, c + 1)
+    counts = np.bincount(cell, weights=weight, minlength=k * (c + 1))
+    counts = counts.reshape(k, c + 1)
     majority = np.argmax(tree.value, axis=1)[:, None]  # (k, 1)
 
     def count_wrong(table: np.ndarray) -> np.ndarray:
@@ -60,8 +61,9 @@ def sum_squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np
     prediction = tree.value[:, 0]
     residual = y - prediction[stop]  # (m,)
     squares = np.bincount(stop, weights=weight * residual**2, minlength=k)
-    mass = tree.sum_over_subtrees(np.bincount(stop, weights=weight, minlength=k))
     drift = np.bincount(stop, weights=weight * residual, minlength=k)
+    mass = np.bincount(stop, weights=weight, minlength=k)
+    mass = tree.sum_over_subtrees(mass)
     # From the bottom up, squares about a node's own prediction b become squares about its parent's prediction a:
     # Σw(y-a)² = Σw(y-b)² + 2(b-a)Σw(y-b) + (b-a)²Σw
     as_leaf = squares.copy()
