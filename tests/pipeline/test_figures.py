@@ -271,9 +271,9 @@ class CountedTree(learners.DecisionTreeClassifier):
 
     fits: ClassVar[list[int]] = []
 
-    def _full_tree(self, X: Any, y: Any, sample_weight: Any) -> Any:
+    def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self.fits.append(len(X))
-        return super()._full_tree(X, y, sample_weight)
+        return super()._grow_unpruned(X, y, sample_weight)
 
 
 class CountedNeighbours(learners.KNeighborsClassifier):
