@@ -36,7 +36,9 @@ def information(p: ArrayLike) -> np.ndarray:
 def entropy(weights: ArrayLike) -> np.ndarray:
     """Return the entropy in bits of class weights of shape (..., c): shape (...)."""
     p = _normalize(weights)
-    return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1) + 0.0
+    # By convention 0 log 0 is 0.
+    bits = p * np.log2(np.where(p > 0, p, 1.0))
+    return -bits.sum(axis=-1) + 0.0  # not -0.0
 
 
 def gini(weights: ArrayLike) -> np.ndarray:
@@ -54,13 +56,16 @@ def information_gain(branches: ArrayLike) -> float:
     """Return the fall of entropy, in bits, from the node to its branches, given as class weights (branches, c)."""
     table = np.asarray(branches, dtype=np.float64)
     shares = table.sum(axis=1) / table.sum()
-    return float(entropy(table.sum(axis=0)) - shares @ entropy(table))
+    before = entropy(table.sum(axis=0))
+    after = shares @ entropy(table)
+    return float(before - after)
 
 
 def gain_ratio(branches: ArrayLike) -> float:
     """Return `information_gain` over the entropy of the branch sizes, for class weights (branches, c)."""
     table = np.asarray(branches, dtype=np.float64)
-    return information_gain(table) / float(entropy(table.sum(axis=1)))
+    split_information = float(entropy(table.sum(axis=1)))
+    return information_gain(table) / split_information
 
 
 def _normalize(weights: ArrayLike) -> np.ndarray:
@@ -112,8 +117,11 @@ class SquaredDistance(Criterion):
         return self._sum_squares(part, total) / total[0] / part[0]
 
     def cut_gain(self, left: Sums, total: Sums) -> np.ndarray:
-        """Return the gain: both branches deviate by the same amount, and 1/W_l + 1/W_r = W / (W_l W_r)."""
-        return self._sum_squares(left, total) / (left[0] * (total[0] - left[0]))
+        """Return the gain of splitting ``total`` into ``left`` and the rest: shape (q,) or (b, n)."""
+        # Both branches deviate by the same amount, and 1/W_l + 1/W_r = W / (W_l W_r).
+        left_weight = left[0]
+        right_weight = total[0] - left_weight
+        return self._sum_squares(left, total) / (left_weight * right_weight)
 
     def _sum_squares(self, part: Sums, total: Sums) -> np.ndarray:
         """Return Σ (W·S_v - W_v·S)² over classes, or of the one target: shape (q,)."""
@@ -122,10 +130,11 @@ class SquaredDistance(Criterion):
         deviations = []
         for part_sum, total_sum in zip(part[1:], total[1:], strict=True):
             deviations.append(part_sum * weight - part_weight * total_sum)
+        # The deviations of all classes add up to 0, so the first class deviates by the sum of the others.
         if self.classes and len(deviations) == 1:
-            return 2 * np.square(deviations[0])  # the first of two classes deviates by the same amount
+            return 2 * np.square(deviations[0])
         if self.classes:
-            deviations.append(reduce(np.add, deviations))  # the first class, but for the sign
+            deviations.append(reduce(np.add, deviations))
         squares: np.ndarray = reduce(np.add, map(np.square, deviations))
         return squares
 
@@ -138,8 +147,10 @@ class Entropy(Criterion):
 
     def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         ratio = total[0] / part[0]
-        bits = np.zeros(part.shape[1])
-        for in_part, in_total in zip(add_first_class(part), add_first_class(total), strict=True):
+        part_classes = add_first_class(part)  # (c, q)
+        total_classes = add_first_class(total)
+        bits = np.zeros(part.shape[1])  # (q,)
+        for in_part, in_total in zip(part_classes, total_classes, strict=True):
             # A class absent from the branch adds 0 log2(1); a class absent from the node is absent from the branch too.
             quotient = in_part * ratio / np.where(in_total > 0, in_total, 1.0)
             bits += in_part * np.log2(np.where(in_part > 0, quotient, 1.0))
@@ -151,9 +162,10 @@ class Misclassification(Criterion):
 
     def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         part_classes = add_first_class(part)  # (c, q)
-        majority = np.argmax(add_first_class(total), axis=0)
-        of_node_majority = np.take_along_axis(part_classes, majority[None, :], axis=0)[0]
-        return (part_classes.max(axis=0) - of_node_majority) / total[0]
+        majority = np.argmax(add_first_class(total), axis=0)  # (q,), of the node
+        right_for_node = np.take_along_axis(part_classes, majority[None, :], axis=0)[0]
+        right_for_branch = part_classes.max(axis=0)
+        return (right_for_branch - right_for_node) / total[0]
 
 
 def add_first_class(sums: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ class Bins:
             values = distinct
             codes = _find_among_values(columns, values)
         v = values.shape[1]
-        first_of_column = np.arange(0, d * v, v)[:, None]  # (d, 1)
+        first_of_column = v * np.arange(d)[:, None]  # (d, 1)
         return cls(values, codes, codes + first_of_column)
 
 
@@ -68,6 +68,7 @@ def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | 
     """Return the distinct values of columns (d, n), ascending, then +inf: (d, v); None if a column has more."""
     some_rows = columns[:, : SAMPLED_ROWS_PER_BIN * max_values]
     for part in (some_rows, columns):
+        # Along sorted cells, the first of each run of equal ones stands for its value.
         cells = np.sort(part, axis=1)
         is_first = np.ones(cells.shape, dtype=bool)
         np.not_equal(cells[:, 1:], cells[:, :-1], out=is_first[:, 1:])
@@ -85,7 +86,7 @@ def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | 
 def _find_among_values(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the position of each cell (d, n) among the values of its column (d, v): (d, n)."""
     codes = np.zeros(columns.shape, dtype=np.uint8)
-    # To compare with each of a few values is faster than a binary search for each cell.
+    # Comparing with each of a few values is faster than a binary search for each cell.
     for value in values[:, :-1].T:
         codes += columns > value[:, None]
     return codes

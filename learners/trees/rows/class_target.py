@@ -50,7 +50,7 @@ class ClassTarget(Target):
         self.codes = codes
         self.c = c
         self._impurity = impurity
-        # For the many reads of `mark_same_class`, small codes stay in cache.
+        # `mark_same_class` reads many codes: small ones stay in cache.
         self._small_codes = codes.astype(np.min_scalar_type(c))
         self._set_weights(weight, tree_weight)
         self._has_exact_weights = self._is_fixed_point_exact()
@@ -84,7 +84,7 @@ class ClassTarget(Target):
         self._words = []
         for word in range(n_words):
             one = np.where(word_of_class == word, one_in_field, 0)  # (c,)
-            # Class 0 has no field: its place is the weight's, to which every class adds.
+            # Class 0 needs no field: the weight is in its place, and every class adds to the weight.
             one_of_weight = one[0]
             one[0] = 0
             addends = (one + one_of_weight).take(self.codes)  # (n0,)
@@ -98,6 +98,7 @@ class ClassTarget(Target):
         node: np.ndarray,
         n_positions: np.ndarray,
     ) -> tuple[NodeStats, None]:
+        # One count by class and node gives all class weights of the level.
         m = n_positions.size
         key = self.codes.take(rows) * m + node  # (n,)
         if self.fixed_point_weight is None:
@@ -110,6 +111,7 @@ class ClassTarget(Target):
             total = counts.sum(axis=0).astype(np.int64)
             later_classes = counts[1:].astype(np.int64)
             sums = np.vstack([total, later_classes])  # (c, m)
+        # A tree holds weights in the user's unit: where fixed point scales or rounds them, floats are summed as well.
         if self._has_exact_weights:
             class_weights = counts
             weight = total.astype(np.float64)
@@ -137,6 +139,7 @@ class ClassTarget(Target):
 
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
         impurity = IMPURITY[self._impurity](stats.summary)
+        # Exactly 0 in a pure node, whatever the rounding.
         impurity[stats.pure] = 0.0
         total = stats.summary.sum(axis=1)[:, None]
         return stats.summary / total, impurity
@@ -159,6 +162,7 @@ class ClassTarget(Target):
         first = 1 if self.fixed_point_weight is None else 0
         if self._fields_per_word == 1:
             return words[first:]
+        # Shift the field of each class to the right end of its word, and cut off the fields before it.
         mask = (1 << self._bits_per_field) - 1
         sums = []
         for k in range(first, self.c):

@@ -168,7 +168,7 @@ class Frontier:
         largest = self.n_positions.size * n_codes - 1
         dtype = np.min_scalar_type(max(largest, 1 << 15))
 
-        # One number holds both: node * n_codes + bin code.
+        # Node and bin code as one whole number, whose order is that of nodes and then of values.
         cell = self.order + self._spread_offset(feature)
         key = bin_codes.ravel().take(cell)  # (b, n)
         key = key.astype(dtype, copy=False)
@@ -176,7 +176,8 @@ class Frontier:
 
         position = radix_argsort(key, largest)  # (b, n)
         order = self.order[0].take(position)
-        position += np.arange(0, b * n, n)[:, None]
+        first_of_slot = n * np.arange(b)[:, None]  # (b, 1)
+        position += first_of_slot
         return order, key.ravel().take(position)
 
     def gather_bin_codes(self, feature: np.ndarray) -> np.ndarray:
@@ -215,7 +216,9 @@ class Frontier:
         """
         is_presorted = self.order.shape[0] > 1
         order = self._select_presorted(rows, branch) if is_presorted else rows[None, :]
-        level = Frontier(self.table, self.target, order, stats.n_positions, tree, stats.sums.T)
+        sums = stats.sums.T  # (p, m)
+        level = Frontier(self.table, self.target, order, stats.n_positions, tree, sums)
+        # With many nodes, histograms have more cells than there are rows: from here on rows are presorted.
         if self.bins is not None:
             n_histogram_cells = tree.size * self.bins.values.shape[1]
             if rows.size < MIN_ROWS_PER_HISTOGRAM_CELL * n_histogram_cells:
@@ -228,6 +231,7 @@ class Frontier:
         n_branches = int(branch[-1]) + 1  # rows stand branch by branch
         if n_branches == 1 and rows.size == n:
             return self.order
+        # A table of branches by row is small enough for cache if its entries are narrow.
         dtype = np.int8 if n_branches < 127 else np.int32
         n_rows = self.target.weight.size
         branch_of_row = np.full(n_rows, -1, dtype=dtype)
@@ -258,7 +262,9 @@ class Frontier:
         is_selected[nodes] = True
         order = self.order[:, is_selected[self.node_of_position]]
         n_positions = self.n_positions[nodes]
-        return Frontier(self.table, self.target, order, n_positions, self.tree[nodes], self.sums[:, nodes])
+        tree = self.tree[nodes]
+        sums = self.sums[:, nodes]
+        return Frontier(self.table, self.target, order, n_positions, tree, sums)
 
 
 def group_by_branch(rows: np.ndarray, branch: np.ndarray, n_branches: int) -> np.ndarray:

@@ -130,6 +130,7 @@ class NumericTarget(Target):
 
     def _round_addends(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return weighted targets in steps as whole numbers (n,); y is overwritten."""
+        # Exact weights multiply whole numbers; others are part of what is rounded.
         if not self._has_exact_weights:
             y *= self.weight.take(rows) / self.max_weight
         addends = np.rint(y, out=y).astype(np.int64)

@@ -40,6 +40,7 @@ def presort_columns(columns: np.ndarray) -> np.ndarray:
         digits = columns.astype(np.uint16)
         order = np.argsort(digits, axis=1, kind="stable")
         return narrow_rows(order, n)
+    # Block by block, the wide result of argsort is narrowed while it is in cache.
     order = np.empty((d, n), dtype=smallest_row_dtype(n))
     for block in divide_columns(d, n):
         order[block] = np.argsort(columns[block], axis=1)
@@ -74,7 +75,7 @@ def narrow_rows(rows: np.ndarray, n: int) -> np.ndarray:
 def radix_argsort(numbers: np.ndarray, largest: int) -> np.ndarray:
     """Return the order of whole numbers (b, n) up to ``largest`` along the last axis: (b, n)."""
     b, n = numbers.shape
-    first_of_row = np.arange(0, b * n, n)[:, None]  # (b, 1), in the flattened table
+    first_of_row = n * np.arange(b)[:, None]  # (b, 1), in the flattened table
     digit = numbers.astype(np.uint16)  # (b, n)
     order = np.argsort(digit, axis=1, kind="stable")  # (b, n)
     # Numbers are sorted by their last digit; each sort by the digit before it keeps that order among equal digits.

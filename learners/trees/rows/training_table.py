@@ -20,7 +20,7 @@ class TrainingTable:
         Missing cells are +inf, so that they are sorted last.
     nominal : ndarray of shape (d,), bool
     order : ndarray of shape (d, n0) or (1, n0), int
-        The rows presorted by each feature; in their own order if ``bin_codes`` or ``bins`` take the place of a presort.
+        The rows presorted by each feature; in their own order if there are ``bin_codes`` instead.
     bin_codes : ndarray of shape (d, n0), int, or None
         The position of each cell among the distinct values of its column, if rows are sorted anew at each level.
     bins : Bins or None
@@ -64,6 +64,7 @@ class TrainingTable:
         has_nominal = bool(nominal.any())
         rows = np.arange(X.shape[0])[None, :]  # (1, n0)
         table = cls(columns, nominal, rows, None, None, has_nominal, has_missing, 0)
+        # Histograms need no presort; they take numeric features without missing cells, all at once.
         if allows_histogram and not (draws_features or has_missing or has_nominal):
             bins = Bins.from_columns(columns)
             if bins is not None:
@@ -71,6 +72,7 @@ class TrainingTable:
         order = presort_columns(columns)
         if not draws_features:
             return replace(table, order=order)
+        # Sorting codes level by level takes the place of the presort, which only serves to find them.
         bin_codes = encode_values(columns, order)
         max_nominal_values = int(bin_codes[nominal].max()) + 1 if has_nominal else 0
         return replace(table, bin_codes=bin_codes, max_nominal_values=max_nominal_values)

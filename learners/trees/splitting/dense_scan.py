@@ -1,8 +1,8 @@
-"""Dense scan: cuts of numeric features judged at every position at once, in whole tables of features by rows.
+"""Dense scan: cuts of numeric features evaluated at every position at once, in whole tables of features by rows.
 
-Where most positions are possible cuts, or where there are few rows, that takes fewer steps than to list the possible
-cuts first (see `numeric`), provided that a gain is as cheap as a squared distance: the rows of a node up to a
-position, and the sums of the node, are the same for all features. The largest gain is then found over features first,
+Where most positions are possible cuts, or where there are few rows, this takes fewer steps than listing the possible
+cuts first (see `numeric`), provided that a gain is as cheap as a squared distance. The rows of a node up to a
+position, and the sums of the node, are the same for all features. So the largest gain is found over features first,
 and over the rows of each node after that.
 
 Cost: O(n c) per feature and level; O(n) for Gini impurity of many classes (see `gini_prefix_sums`).
@@ -24,7 +24,7 @@ from bakeoff.learners.trees.splitting.gini_prefix_sums import (
 from bakeoff.learners.trees.splitting.splits import BranchLimits
 
 MAX_CELLS_SCANNED = 1 << 13
-"""Up to this many cells it takes longer to list the possible cuts than to judge all positions."""
+"""Up to this many cells listing the possible cuts takes longer than evaluating all positions."""
 
 MAX_POSITIONS_PER_CUT = 4
 """The same holds, whatever the number of cells, while a possible cut has at most this many positions."""

@@ -44,7 +44,7 @@ class FeatureBlock:
         self.start = frontier.start
         self.has_unit_weights = frontier.target.fixed_point_weight is None
         self.weights_are_rows = self.has_unit_weights or frontier.target.weights_are_counts
-        # Of unit weights, the sums lack the weight, which is the number of rows.
+        # With unit weights, the sums leave out the weight, which is the number of rows.
         p = frontier.sums.shape[0] + self.has_unit_weights
         self.total = np.empty((p, self.m))  # (p, m)
         self.total[0] = frontier.n_positions
@@ -113,7 +113,7 @@ class FeatureBlock:
 
     def sum_before_pairs(self, of_node: np.ndarray) -> np.ndarray:
         """Return the sums over all pairs before each of the b m pairs, given the sum of each node (m,)."""
-        # Every feature sorts the same rows: the sums of a node are the same under all of them.
+        # All features sort the same rows, so a node has the same sum under each of them.
         up_to = np.cumsum(of_node)  # (m,)
         slot = np.arange(self.b, dtype=of_node.dtype)[:, None]
         before_slot = slot * up_to[-1]  # (b, 1)
@@ -135,6 +135,7 @@ class FeatureBlock:
         if self.has_unit_weights:
             before_pair = self.sum_before_pairs(self.frontier.n_positions)
             np.subtract(position + 1, before_pair.take(pair), out=left[0])
+        # The fields of words are unpacked for the chosen positions alone.
         sums_of_target = left[self.has_unit_weights :]
         for row, sums in zip(sums_of_target, target.unpack_sums(words), strict=True):
             row[:] = sums
@@ -145,6 +146,7 @@ class FeatureBlock:
         target = self.frontier.target
         sums_of_node = target.pack_sums(self.frontier.sums, self.frontier.n_positions)
         words = list(target.iter_prefix_sums(self.order))
+        # Prefix sums run through all nodes: subtract those up to the node's first row.
         for word, of_node in zip(words, sums_of_node, strict=True):
             before_node = of_node.cumsum() - of_node  # (m,)
             word -= before_node.take(self.node)

@@ -8,7 +8,7 @@ When a row of class k and weight w passes from right to left, and o is the weigh
 Σ L² grows by w (2o - w) and Σ R² changes by w (2o - w) - 2 w T_k, where T_k is the class's weight in the node. So two
 prefix sums, of w (2o - w) and of w T_k, replace one for each class. The o themselves come from prefix counts of several
 classes packed into one 64-bit word: its fields need to hold no more than the largest node, since differences are right
-even when sums along the whole table overflow. Where cuts are few, the L_k themselves are at hand, and
+even when sums along the whole table overflow. Where cuts are few, the L_k themselves are known, and
 
     Σ R_k² = Σ T_k² - 2 Σ T_k L_k + Σ L_k²
 
@@ -69,7 +69,7 @@ class SquareSums(NamedTuple):
 
 
 def supports_square_sums(block: FeatureBlock, criterion: Criterion) -> bool:
-    """Return whether cuts may be judged by sums of squares: Gini impurity of several classes, weights whole."""
+    """Return whether sums of squares can evaluate cuts: for Gini impurity of several classes and whole weights."""
     if not isinstance(criterion, SquaredDistance) or not block.weights_are_rows:
         return False
     target = block.frontier.target
@@ -103,6 +103,7 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
     class_in_node = block.node * c + codes
     right_steps = node_classes.T.ravel().take(class_in_node)  # (b, n), the T_k
     left_steps = _count_class_up_to(block, codes, weight, node_classes)  # (b, n), the o
+    # In place: w (2o - w) on the left, w T_k on the right.
     left_steps += left_steps
     left_steps -= 1 if weight is None else weight
     if weight is not None:
@@ -132,14 +133,15 @@ def compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -
     left_weight = cuts.weight.astype(np.int64, copy=False)
     left = cuts.left.astype(np.int64, copy=False)
     right = cuts.right.astype(np.int64, copy=False)
+    # Products of whole numbers are exact as long as they fit into 64 bits.
     if weight_of_node.max() > MAX_WEIGHT_FOR_INT64:
         left_weight = left_weight.astype(np.float64)
         node_weight = node_weight.astype(np.float64)
     right_weight = node_weight - left_weight
-    # Whole numbers: nothing is lost where the gain is a small difference of large sums.
+    # Exact, so that nothing is lost where the gain is a small difference of large sums.
     branches = (left * right_weight + right * left_weight) * node_weight
-    gain = (branches - node_squares * left_weight * right_weight) / (left_weight * right_weight)
-    return np.maximum(gain, 0.0)
+    difference = branches - node_squares * left_weight * right_weight
+    return np.maximum(difference / (left_weight * right_weight), 0.0)
 
 
 def _sum_within_nodes(steps: np.ndarray, of_node: np.ndarray, block: FeatureBlock) -> np.ndarray:

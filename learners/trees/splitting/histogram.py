@@ -8,7 +8,7 @@ so one count of all keys (node, feature, bin, class), and one prefix sum along b
 cut is only between neighbouring values that the node holds. Every bin is a single value, so the trees are those of
 sorted rows (see `numeric`), to the last bit.
 
-Cost: O(n d) a level to count, and O(m d v c) to sum and judge m nodes with v values.
+Cost: O(n d) a level to count, and O(m d v c) to evaluate the cuts of m nodes with v values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class HistogramBlock(FeatureBlock):
         self._n_bins = bins.values.shape[1]
         self._positions_of_block = self.m * self.b * self._n_bins
         self._key = self._make_keys(feature)
-        counts = self._count_rows(self._target.fixed_point_weight)[:, : self._positions_of_block]
+        counts = self._count_rows(self._target.fixed_point_weight)
+        counts = counts[:, : self._positions_of_block]  # without rows that are no longer split
         self._occupied = np.flatnonzero(counts.any(axis=0))  # (q,), positions that hold rows
         self._counts = counts.take(self._occupied, axis=1)  # (c, q)
 
@@ -89,6 +90,7 @@ class HistogramBlock(FeatureBlock):
         is_cut = np.append(~is_first[1:], False)
         left_classes = _sum_within_runs(self._counts, is_first)  # (c, q)
         if limits.min_rows > 1:
+            # Limits count rows, whatever their weight.
             counts = self._count_rows(None).take(self._occupied, axis=1)
             left_rows = _sum_within_runs(counts, is_first).sum(axis=0)
             node = pair // self.b
@@ -96,7 +98,7 @@ class HistogramBlock(FeatureBlock):
             is_cut &= (left_rows >= limits.min_rows) & (right_rows >= limits.min_rows)
         chosen = np.flatnonzero(is_cut)
         sums = left_classes.take(chosen, axis=1).astype(np.float64)
-        # The sums begin with the weight of all classes, which takes the row of the first class.
+        # Sums begin with the weight, which takes the row of the first class.
         sums[0] = sums.sum(axis=0)
         return self._occupied.take(chosen), sums
 

@@ -50,6 +50,7 @@ def find_nominal_splits(
     multiway: bool,
 ) -> Splits:
     """Return the best split of each node on the wanted (feature, node) pairs (b, m), with its routes."""
+    # First the best split of each pair, then the best pair of each node.
     groups = ValueGroups.collect(block, wanted)
     split_groups = _split_by_value if multiway else _split_in_two
     candidates = split_groups(groups, criterion, limits)
@@ -94,6 +95,7 @@ def _split_by_value(groups: ValueGroups, criterion: Criterion, limits: BranchLim
     gain[~is_allowed] = -np.inf
     merit = gain.copy()
     if criterion.by_ratio:
+        # Gain ratio: the split information is the entropy of the branch sizes.
         share = weight / groups.total[0]
         information = np.add.reduceat(-share * np.log2(share), groups.begin)
         ratio = gain / np.where(information > 0, information, 1.0)
@@ -107,6 +109,7 @@ def _split_by_value(groups: ValueGroups, criterion: Criterion, limits: BranchLim
 
 def _split_in_two(groups: ValueGroups, criterion: Criterion, limits: BranchLimits) -> NominalCandidates:
     """Cut the groups of each pair, in the order of their mean target, where the gain is largest."""
+    # Ordered by their mean target, the groups of a pair have their best split at one of the cuts between them.
     mean = _compute_mean_target(groups)
     by_mean = np.lexsort((mean, groups.pair))
     gain, left_weight = _compute_gains_of_cuts(groups, by_mean, criterion, limits)
@@ -133,7 +136,7 @@ def _compute_gains_of_cuts(
     limits: BranchLimits,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gain of a cut after each group, and the weight left of it: both (q,), in the order ``by_mean``."""
-    # Whole numbers: to subtract the sums before a pair is exact, even if sums along all pairs overflow.
+    # In whole numbers, subtracting the sums before a pair is exact even if sums along all pairs overflow.
     sums = groups.sums.astype(np.int64)[:, by_mean]
     left = _sum_within_pairs(sums, groups)  # (p, q)
     left_weight = left[0]
@@ -165,7 +168,7 @@ def _compute_mean_target(groups: ValueGroups) -> np.ndarray:
     has_classes = isinstance(groups.block.frontier.target, ClassTarget)
     if has_classes and groups.sums.shape[0] > 2:
         node_classes = add_first_class(groups.total)  # (c, q)
-        most_frequent = np.argmax(node_classes, axis=0)
+        most_frequent = np.argmax(node_classes, axis=0)  # (q,)
         group_classes = add_first_class(groups.sums)  # (c, q)
         in_group = np.take_along_axis(group_classes, most_frequent[None, :], axis=0)[0]
         return in_group / weight

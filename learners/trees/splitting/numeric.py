@@ -64,7 +64,7 @@ def find_numeric_splits(
     missing_left: bool,
 ) -> Splits:
     """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
-    # A dense scan judges all pairs, and takes missing cells for the largest values.
+    # A dense scan evaluates all pairs, and treats missing cells as the largest values.
     may_scan_densely = wanted is None and not missing_left and isinstance(criterion, SquaredDistance)
     n_cells = block.changes.size
     if may_scan_densely and n_cells <= MAX_CELLS_SCANNED:
@@ -73,6 +73,8 @@ def find_numeric_splits(
     n_candidates = np.count_nonzero(is_candidate)
     if may_scan_densely and n_cells < MAX_POSITIONS_PER_CUT * n_candidates:
         return _scan_densely(block, criterion, limits)
+
+    # List the candidates, with what lies left of each.
     position = np.flatnonzero(is_candidate)
     if position.size == 0:
         return Splits.none(block.m)
@@ -122,7 +124,9 @@ def _choose_cuts(
             best = find_first_of_nodes(gains, cuts.node, block.m)
             merit = gains.take(best)
         gain = gains.take(best)
-    best_cuts = BestCuts(cuts.position.take(best), cuts.node.take(best), gain)
+    position = cuts.position.take(best)
+    node = cuts.node.take(best)
+    best_cuts = BestCuts(position, node, gain)
     return _make_splits(block, best_cuts, merit, missing_left=missing_left)
 
 
@@ -137,6 +141,7 @@ def _choose_by_square_sums(
     merit = squares.compute_merit(node_weight)
     _exclude_light_branches(merit, block, cuts, limits)
     best = find_first_of_nodes(merit, cuts.node, block.m)
+    # The merit is cheap but rounded: only the gain of the best cut is computed in whole numbers.
     gain = compute_gini_gain(block, squares.take(best), cuts.node.take(best))
     return best, gain
 
@@ -204,7 +209,8 @@ def _sum_missing(block: FeatureBlock) -> np.ndarray:
     has_known = (block.n_missing < n_rows).ravel()
     pair = np.flatnonzero(has_known)
     sums = np.tile(block.total, block.b)  # (p, b m)
-    sums[:, pair] -= block.sum_left(last_known.ravel()[pair], pair)
+    position = last_known.ravel()[pair]
+    sums[:, pair] -= block.sum_left(position, pair)
     return sums
 
 

@@ -39,6 +39,7 @@ class Partition(NamedTuple):
 
 def partition_rows(frontier: Frontier, splits: Splits) -> Partition:
     """Send the rows of every node that has a split into its branches."""
+    # Numeric splits first: cells from the threshold up go right. A NaN threshold sends no cell right.
     is_split = splits.feature >= 0  # (m,)
     node = frontier.node_of_position  # (n,)
     cells = _read_split_cells(frontier, splits)  # (n,)
@@ -60,6 +61,8 @@ def partition_rows(frontier: Frontier, splits: Splits) -> Partition:
         branch[~is_split.take(node)] = -1
     n_branches = is_split * 2
     branch_rows = np.array([left_rows, right_rows])
+
+    # Nominal splits: each value has its branch.
     routes = splits.routes
     if routes.node.size:
         branch = _follow_routes(routes, cells, node, branch)
@@ -90,8 +93,9 @@ class RouteTable:
         self._last = self._width.cumsum() - 1
         self._first = self._last + 1 - self._width
         n_entries = int(self._width.sum())
+        entries = self._find_entries(routes.node, code, is_missing)
         self._branch = np.empty(n_entries, dtype=np.intp)
-        self._branch[self._find_entries(routes.node, code, is_missing)] = routes.branch
+        self._branch[entries] = routes.branch
 
     def mark_nodes(self) -> np.ndarray:
         """Return which nodes have entries: (m,)."""
@@ -100,7 +104,8 @@ class RouteTable:
     def look_up(self, node: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Return the branches of cells (k,) in nodes (k,) that have entries."""
         code, is_missing = _split_off_missing(cells)
-        return self._branch.take(self._find_entries(node, code, is_missing))
+        entries = self._find_entries(node, code, is_missing)
+        return self._branch.take(entries)
 
     def _find_entries(self, node: np.ndarray, code: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
         entry = self._first.take(node) + code
@@ -126,7 +131,8 @@ def _follow_routes(
     is_nominal = table.mark_nodes()
     rows = np.flatnonzero(is_nominal.take(node))
     followed = branch.astype(np.intp)
-    followed[rows] = table.look_up(node.take(rows), cells.take(rows))
+    node = node.take(rows)
+    followed[rows] = table.look_up(node, cells.take(rows))
     return followed
 
 

@@ -118,6 +118,7 @@ class Splits:
 
     def improve(self, other: Splits) -> None:
         """Take over the better splits of ``other``: of equal merit that of the lower feature, and then the older."""
+        # Merits of -inf are equal too, but stand for no split.
         is_larger = other.merit > self.merit
         is_tied = (other.merit == self.merit) & np.isfinite(other.merit)
         is_better = is_larger | (is_tied & (other.feature < self.feature))

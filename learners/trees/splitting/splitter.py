@@ -20,7 +20,7 @@ from bakeoff.learners.trees.splitting.numeric import find_histogram_splits, find
 from bakeoff.learners.trees.splitting.splits import BranchLimits, Splits
 
 MAX_CELLS_PER_HISTOGRAM_BLOCK = 4 * MAX_CELLS_PER_BLOCK
-"""To count a cell takes a quarter of the cache that sorting it takes."""
+"""Counting a cell takes a quarter of the cache that sorting it takes."""
 
 
 def find_best_splits(

@@ -107,8 +107,9 @@ class KeyedGroups(ValueGroups):
         frontier = block.frontier
         self._n_keys = block.b * block.m * n_values
         self._key = self._make_keys(wanted, n_values)  # (b, n)
-        sums = frontier.target.sum_by_key(frontier.order[0], self._key, self._n_keys + 1)
-        # The last key is that of cells that are not wanted. A key without weight has no rows.
+        rows = frontier.order[0]
+        sums = frontier.target.sum_by_key(rows, self._key, self._n_keys + 1)
+        # The last key is that of unwanted cells. A key without weight has no rows, and is no group.
         sums = sums[:, : self._n_keys]
         self._key_of_group = np.flatnonzero(sums[0])  # (q,)
         self.sums = sums.take(self._key_of_group, axis=1)  # (p, q)
@@ -122,7 +123,7 @@ class KeyedGroups(ValueGroups):
         self.total = block.total.take(self.node, axis=1)
 
     def _make_keys(self, wanted: np.ndarray, n_values: int) -> np.ndarray:
-        """Return the key of every cell of the block (b, n); cells of pairs that are not wanted share the last key."""
+        """Return the key of every cell of the block (b, n); cells of unwanted pairs share the last key."""
         block = self.block
         key = block.frontier.gather_bin_codes(block.feature)
         key += block.node * n_values
@@ -147,6 +148,7 @@ class KeyedGroups(ValueGroups):
         position_of_key = np.empty(self._n_keys + 1, dtype=np.intp)
         position_of_key[key] = positions
         key_of_group = self._key_of_group.take(chosen)
-        row = block.frontier.order[0].take(position_of_key.take(key_of_group))
+        position = position_of_key.take(key_of_group)
+        row = block.frontier.order[0].take(position)
         feature = block.feature_of_slot(slot, node)
         return block.frontier.read_cells(row, feature, node)
