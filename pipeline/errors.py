@@ -1,27 +1,29 @@
-"""What a person can mend: a refusal is one or two sentences, never a traceback."""
+"""Errors that the user can fix: one or two sentences, printed without a traceback."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MIN_SIMILARITY = 0.6
+"""The least similarity, from 0 to 1, of a word that `did_you_mean` suggests."""
+
 
 class UserError(Exception):
-    """Something that the user can fix: the request cannot be carried out, and this was found before anything ran.
+    """An error that the user can fix, found before anything ran.
 
-    The message names the key, what was given, what is allowed, and the cure.
+    The message names the key, the value given, the values allowed and the remedy.
     """
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
-    """Name the nearest allowed word, else list them all.
+    """Suggest the most similar allowed word, or list all of them.
 
     Parameters
     ----------
     given : str
-        What was typed.
+        The word that is not allowed.
     allowed : iterable of str
-        What could have been.
 
     Returns
     -------
@@ -36,5 +38,7 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     'Allowed: knn, svm.'
     """
     words = sorted(set(allowed))
-    near = get_close_matches(given, words, n=1, cutoff=0.6)
-    return f"Did you mean {near[0]!r}?" if near else f"Allowed: {', '.join(words) or 'nothing'}."
+    similar = get_close_matches(given, words, n=1, cutoff=MIN_SIMILARITY)
+    if similar:
+        return f"Did you mean {similar[0]!r}?"
+    return f"Allowed: {', '.join(words) or 'nothing'}."

@@ -1,9 +1,9 @@
-"""Identity of a run: a hash of all that decides its result, and of nothing else.
+"""Identity of a run: a hash of everything that decides its result, and of nothing else.
 
-Two runs with one hash give the same scores.  So the hash covers the settled configuration less cosmetics, the data,
-the seed, the versions of the libraries that compute, and the code: of the learner that is named and of what it imports,
-as syntax trees without docstrings, so that comments and formatting do not count, and the support vector machine's code
-does not count for k nearest neighbours.
+Two runs with the same hash have the same scores.  So the hash covers the settled configuration without its cosmetic
+keys, the data, the seed, the versions of the numerical libraries, and the code of the learner and of all that it
+imports.  Code is hashed as syntax trees without docstrings, so that comments and formatting do not count; and the code
+of the support vector machine does not count for k nearest neighbors.
 """
 
 from __future__ import annotations
@@ -19,47 +19,52 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-DECISIVE = ("preprocessing", "learner", "tuning", "pruning", "evaluation", "seed")
-"""Parts of the settled configuration that decide; the data stand for the dataset."""
-LOOP = (
+DECISIVE_KEYS = ("preprocessing", "learner", "tuning", "pruning", "evaluation", "seed")
+"""Keys of the settled configuration that decide the result; the dataset is represented by its digest."""
+CORE_MODULES = (
     "bakeoff.pipeline.experiment",
     "bakeoff.pipeline.stages.scoring",
     "bakeoff.pipeline.stages.splitting",
     "bakeoff.pipeline.stages.tuning",
     "bakeoff.pipeline.stages.pruning",
 )
-"""Modules through which every result goes."""
-OURS = ("bakeoff",)
-LIBRARIES = ("numpy", "scikit-learn")
+"""Modules that every result depends on."""
+OWN_PACKAGE = "bakeoff"
+HASHED_BY_VERSION = {"numpy": "numpy", "sklearn": "scikit-learn"}
+"""Packages whose version stands for their code, and the names under which they are installed."""
+HASH_BYTES = 8
 
 
 def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
-    """Fingerprint what decides a run's result: 16 hexadecimal digits.
+    """Return a fingerprint of everything that decides a run's result: 16 hexadecimal digits.
 
     Parameters
     ----------
     spec : mapping
-        The settled configuration; where it is stored, and the order of its keys, do not count.
+        The settled configuration; the order of its keys, and where the run is stored, do not count.
     dataset_digest : str
-        Stands for the data, wherever the file lies.
+        Represents the data, wherever the file is.
     """
-    decisive = {key: spec[key] for key in DECISIVE} | {"dataset": dataset_digest, "code": hash_config_code(spec)}
-    return _digest(json.dumps(decisive, sort_keys=True, default=str))
+    decisive = {key: spec[key] for key in DECISIVE_KEYS}
+    decisive["dataset"] = dataset_digest
+    decisive["code"] = hash_config_code(spec)
+    return _hash_text(json.dumps(decisive, sort_keys=True, default=str))
 
 
 def hash_config_code(spec: Mapping[str, Any]) -> str:
-    """Fingerprint the code that decides a run's result; the data's own does not, since the data stand for it."""
-    return hash_code(frozenset(_targets([spec[key] for key in DECISIVE])))
+    """Return a fingerprint of the code that decides a run's result, without the code that loads the data."""
+    targets = _iter_targets([spec[key] for key in DECISIVE_KEYS])
+    return hash_code(frozenset(targets))
 
 
 @cache
 def hash_code(targets: frozenset[str]) -> str:
-    """Fingerprint the code behind the named classes and through which every result goes.
+    """Return a fingerprint of the code of classes and functions, and of the core modules.
 
     Parameters
     ----------
     targets : frozenset of str
-        Dotted names of classes and functions.
+        Dotted names.
 
     Examples
     --------
@@ -70,49 +75,60 @@ def hash_code(targets: frozenset[str]) -> str:
     >>> majority == mean, majority == svm
     (True, False)
     """
-    homes = {home for target in targets if (home := _home(target)) is not None}
-    packages = {home.split(".")[0] for home in homes}
-    modules = set(LOOP) | {home for home in homes if home.split(".")[0] != "sklearn"}
-    reached = _reach(modules, (*OURS, *packages - {"sklearn"}))
-    texts = [f"{module} {_module_digest(module)}" for module in sorted(reached)]
-    return _digest("\n".join([*texts, *(f"{name}=={_version(name)}" for name in LIBRARIES)]))
+    target_modules = {module for target in targets if (module := _find_module(target)) is not None}
+    packages = {_get_package(module) for module in target_modules} | {OWN_PACKAGE}
+    hashed_packages = packages - HASHED_BY_VERSION.keys()
+    roots = {module for module in target_modules if _get_package(module) in hashed_packages}
+    modules = _collect_imports(roots | set(CORE_MODULES), hashed_packages)
+    lines = [f"{module} {_hash_module(module)}" for module in sorted(modules)]
+    lines += [f"{name}=={_get_version(name)}" for name in HASHED_BY_VERSION.values()]
+    return _hash_text("\n".join(lines))
 
 
-def _targets(node: Any) -> Iterator[str]:
-    """Yield every ``_target_`` of a configuration."""
+def _iter_targets(node: Any) -> Iterator[str]:
+    """Yield every ``_target_`` of a configuration, at any depth."""
     if isinstance(node, Mapping):
-        yield from [str(node["_target_"])] if "_target_" in node else []
-        node = list(node.values())
-    if isinstance(node, list | tuple):
-        for child in node:
-            yield from _targets(child)
+        if "_target_" in node:
+            yield str(node["_target_"])
+        children = list(node.values())
+    elif isinstance(node, list | tuple):
+        children = list(node)
+    else:
+        return
+    for child in children:
+        yield from _iter_targets(child)
 
 
-def _home(target: str) -> str | None:
-    """Return the module where a class is written, which is not always the one that it is imported from."""
+def _find_module(target: str) -> str | None:
+    """Return the module that defines a class or function, which need not be the one that it is imported from."""
     package, _, name = target.rpartition(".")
     try:
         return str(getattr(getattr(importlib.import_module(package), name), "__module__", package))
-    except (ImportError, AttributeError, ValueError):  # building it will say so
-        return None
+    except (ImportError, AttributeError, ValueError):
+        return None  # building the object will raise the error
 
 
-def _reach(modules: set[str], packages: tuple[str, ...]) -> set[str]:
+def _get_package(module: str) -> str:
+    return module.split(".")[0]
+
+
+def _collect_imports(roots: set[str], packages: set[str]) -> set[str]:
     """Return the modules and all that they import, at any depth, from the given packages."""
-    reached: set[str] = set()
-    while modules:
-        reached |= modules
-        imported = {name for module in modules for name in _imports(module) if name.split(".")[0] in packages}
-        modules = imported - reached
-    return reached
+    collected: set[str] = set()
+    unvisited = roots
+    while unvisited:
+        collected |= unvisited
+        imported = {name for module in unvisited for name in _list_imports(module)}
+        unvisited = {name for name in imported if _get_package(name) in packages} - collected
+    return collected
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    """Return the syntax of a module, without docstrings; an empty one where there is no source to read."""
-    source = _source(module)
+def _parse_module(module: str) -> ast.Module:
+    """Return the syntax tree of a module, without docstrings; an empty one if it has no source."""
+    source = _find_source(module)
     tree = ast.parse("" if source is None else source.read_text())
-    for node in _blocks(tree):
+    for node in _walk_statements(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
@@ -120,47 +136,53 @@ def _tree(module: str) -> ast.Module:
     return tree
 
 
-def _blocks(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and the statements in it, at any depth; not their expressions, which are nine nodes of ten."""
+def _walk_statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and the statements in it, at any depth."""
+    # `ast.walk` would also visit the expressions, which are nine nodes of ten and hold no statements.
     yield node
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
-            yield from _blocks(child)
+            yield from _walk_statements(child)
 
 
 @cache
-def _source(module: str) -> Path | None:
+def _find_source(module: str) -> Path | None:
     try:
         spec = importlib.util.find_spec(module)
     except (ImportError, ValueError):
         return None
-    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    return Path(spec.origin)
 
 
 @cache
-def _imports(module: str) -> frozenset[str]:
-    """Return the modules that a module imports: of ``from a import b`` the module a.b if there is one, else a."""
-    found: set[str] = set()
-    for node in _blocks(_tree(module)):
+def _list_imports(module: str) -> frozenset[str]:
+    """Return the modules that a module imports; ``from a import b`` imports a.b if that is a module, else a."""
+    imported: set[str] = set()
+    for node in _walk_statements(_parse_module(module)):
         if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            inner = {f"{node.module}.{name.name}" for name in node.names} if node.module.split(".")[0] in OURS else ()
-            found |= {name for name in inner if _source(name)} or {node.module}
-    return frozenset(found)
+            submodules: set[str] = set()
+            if _get_package(node.module) == OWN_PACKAGE:
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                submodules = {name for name in names if _find_source(name)}
+            imported |= submodules or {node.module}
+    return frozenset(imported)
 
 
 @cache
-def _module_digest(module: str) -> str:
-    return _digest(ast.dump(_tree(module)))
+def _hash_module(module: str) -> str:
+    return _hash_text(ast.dump(_parse_module(module)))
 
 
-def _version(package: str) -> str:
+def _get_version(distribution: str) -> str:
     try:
-        return version(package)
+        return version(distribution)
     except PackageNotFoundError:
         return "unknown"
 
 
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+def _hash_text(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=HASH_BYTES).hexdigest()

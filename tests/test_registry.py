@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from bakeoff import learners
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.config.options import CONF, GROUPS, options
+from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 from bakeoff.pipeline.config.settle import resolve_config
 from bakeoff.pipeline.preflight import check_parameters
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -156,7 +156,7 @@ def test_every_yaml_begins_with_a_sentence(file: Path) -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_option_is_listed_with_its_sentence(group: str) -> None:
-    listed = options(group)
+    listed = read_options(group)
     assert list(listed) == sorted(file.stem for file in (CONF / group).glob("*.yaml"))
     assert all(listed.values())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.config.options import GROUPS, options
+from bakeoff.pipeline.config.options import GROUPS, read_options
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 
@@ -25,7 +25,7 @@ def list_options(words: Sequence[str]) -> int:
         if group not in GROUPS:
             raise UserError(f"list {group}: there is no such group. {did_you_mean(group, GROUPS)}")
     for group in words or GROUPS:
-        sentences = options(group)
+        sentences = read_options(group)
         width = max(map(len, sentences), default=0)
         print(f"{group}=")
         for name, sentence in sentences.items():

@@ -1,43 +1,44 @@
-"""From a settled mapping to nouns: the one call to ``instantiate``, and what may stand behind ``_target_``.
+"""From a settled configuration to objects: the only call of Hydra's ``instantiate``, and the packages it may call.
 
-Constructors own the schema of their parts: what a learner or a splitter may be given, it says itself.
+A constructor defines the schema of its part: the keys of a learner or a splitter are its parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
-TRUSTED = ("bakeoff", "sklearn")
-"""Packages whose classes may always stand behind ``_target_``."""
+TRUSTED_PACKAGES = ("bakeoff", "sklearn")
+"""Packages whose classes and functions ``_target_`` may always name."""
 
 
-def build_object(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
-    """Instantiate what a part of the configuration describes.
+def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
+    """Instantiate the object that a part of the configuration describes.
 
     Parameters
     ----------
     node : mapping
-        With ``_target_``, nested ones included.
+        Has a ``_target_``; nested parts may have one too.
     key : str
-        Where it stands, for messages.
-    trust : list of str
-        Further packages whose classes may be named.
+        The key of the part, for messages.
+    trust : sequence of str
+        Further packages whose classes and functions may be named.
 
     Raises
     ------
     UserError
-        A target outside the trusted packages, one that does not exist, or arguments that it does not take.
+        A target is outside the trusted packages or does not exist, or an argument is not a parameter or not valid.
     """
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
     if "_target_" not in node:
         raise UserError(f"{key} has no _target_: it must name the class or function to call.")
-    _require_trust(node, key, trust)
+    for target_key, target in _iter_targets(node, key):
+        _require_trusted(target, f"{target_key}={target!r}", trust)
     _require_parameters(node, key)
     try:
         return instantiate(node, _convert_="all")
@@ -45,80 +46,86 @@ def build_object(node: Mapping[str, Any], key: str, trust: list[str]) -> Any:
         cause = error.__cause__
         if isinstance(cause, UserError):
             raise cause from None
-        raise UserError(f"{key} ({node['_target_']}): {' '.join(str(cause or error).split())}") from error
+        reason = " ".join(str(cause or error).split())
+        raise UserError(f"{key} ({node['_target_']}): {reason}") from error
 
 
-def find_target(target: str, key: str, trust: list[str]) -> Any:
+def find_target(target: str, key: str, trust: Sequence[str]) -> Any:
     """Return the class or function of a dotted name.
 
     Parameters
     ----------
     target, key : str
-        The name, and where it stands, for messages.
-    trust : list of str
-        Further packages in which it may lie.
+        The name, and its key in the configuration, for messages.
+    trust : sequence of str
+        Further packages whose classes and functions may be named.
 
     Raises
     ------
     UserError
     """
-    node = {"_target_": target}
-    _require_trusted_target(node, f"{key}={target!r}", trust)
-    return locate_target(node)
+    _require_trusted(target, f"{key}={target!r}", trust)
+    return locate_target(target)
 
 
-def _require_trust(node: Any, key: str, trust: list[str]) -> None:
+def locate_target(target: str) -> Any:
+    """Return the class or function of a dotted name, trusted or not; None if it does not exist."""
+    from pydoc import ErrorDuringImport, locate
+
+    try:
+        return locate(target)
+    except ErrorDuringImport as error:
+        raise UserError(f"{target} cannot be imported: {error.value}") from error
+
+
+def _iter_targets(node: Any, key: str) -> Iterator[tuple[str, str]]:
+    """Yield the key and the value of every ``_target_``, at any depth."""
     if isinstance(node, Mapping):
         if node.get("_target_") is not None:
-            _require_trusted_target(node, f"{key}._target_={node['_target_']!r}", trust)
+            yield f"{key}._target_", str(node["_target_"])
         for name, child in node.items():
-            _require_trust(child, f"{key}.{name}", trust)
+            yield from _iter_targets(child, f"{key}.{name}")
     elif isinstance(node, list):
         for position, child in enumerate(node):
-            _require_trust(child, f"{key}[{position}]", trust)
+            yield from _iter_targets(child, f"{key}[{position}]")
 
 
-def _require_trusted_target(node: Mapping[str, Any], said: str, trust: list[str]) -> None:
-    """Refuse a target of another package, also one reached through a trusted one: sklearn.os.system; or of none."""
-    trusted, target = (*TRUSTED, *trust), str(node["_target_"])
+def _require_trusted(target: str, key_and_value: str, trust: Sequence[str]) -> None:
+    """Reject a target that does not exist or is defined outside the trusted packages."""
+    trusted = (*TRUSTED_PACKAGES, *trust)
     package = target.split(".")[0]
     if package in trusted:
-        found = locate_target(node)
+        found = locate_target(target)
         if found is None:
-            raise UserError(f"{said} is not there. {_nearest_target(target)}")
+            raise UserError(f"{key_and_value} does not exist. {_suggest_target(target)}")
+        # A trusted package may import from others: sklearn.os.system is defined in os.
         package = str(getattr(found, "__module__", target)).split(".")[0]
     if package not in trusted:
         raise UserError(
-            f"{said} is outside the trusted packages {', '.join(trusted)}; if you trust it, add trust=[{package}]."
+            f"{key_and_value} is outside the trusted packages {', '.join(trusted)}; "
+            f"if you trust it, add trust=[{package}]."
         )
 
 
 def _require_parameters(node: Mapping[str, Any], key: str) -> None:
-    """Refuse keys that the class or function does not take."""
+    """Reject keys that are not parameters of the class or function."""
     try:
-        parameters = signature(locate_target(node)).parameters
-    except (TypeError, ValueError):  # it does not say what it takes
-        return
+        parameters = signature(locate_target(str(node["_target_"]))).parameters
+    except (TypeError, ValueError):
+        return  # built-in classes and functions may have no signature
     if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
     for name in node:
-        if name not in parameters and not (name.startswith("_") and name.endswith("_")):
+        is_hydras = name.startswith("_") and name.endswith("_")
+        if name not in parameters and not is_hydras:
             raise UserError(f"{key}.{name} is not a key of {node['_target_']}. {did_you_mean(name, parameters)}")
 
 
-def _nearest_target(target: str) -> str:
-    """Suggest a name for the first part of a dotted target that does not lead on."""
+def _suggest_target(target: str) -> str:
+    """Suggest a name for the first part of a dotted name that does not exist."""
     home, _, name = target.rpartition(".")
-    while home and (found := locate_target({"_target_": home})) is None:
+    while home and (found := locate_target(home)) is None:
         home, _, name = home.rpartition(".")
-    return did_you_mean(name, getattr(found, "__all__", dir(found))) if home else ""
-
-
-def locate_target(node: Mapping[str, Any]) -> Any:
-    """Return the class or function behind ``_target_``; None if there is none."""
-    from pydoc import ErrorDuringImport, locate
-
-    try:
-        return locate(str(node.get("_target_")))
-    except ErrorDuringImport as error:
-        raise UserError(f"{node['_target_']} cannot be imported: {error.value}") from error
+    if not home:
+        return ""
+    return did_you_mean(name, getattr(found, "__all__", dir(found)))

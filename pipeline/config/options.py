@@ -1,4 +1,4 @@
-"""The options of each group of ``conf/``, and the first comment of each YAML, which says what it is."""
+"""The options of each group of ``conf/``, with the sentence that describes each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ GROUPS = (
 )  # fmt: skip
 
 
-def options(group: str) -> dict[str, str]:
-    """Return the options of a group: name -> one sentence.
+def read_options(group: str) -> dict[str, str]:
+    """Return the options of a group, and the sentence in the first comment of each: name -> sentence.
 
     Parameters
     ----------
     group : str
         A folder of ``conf/``.
     """
-    found = {}
+    options = {}
     for file in sorted((CONF / group).glob("*.yaml")):
-        comments = [line for line in file.read_text().splitlines() if line.startswith("#") and "@package" not in line]
-        found[file.stem] = comments[0].lstrip("# ") if comments else ""
-    return found
+        lines = file.read_text().splitlines()
+        comments = [line for line in lines if line.startswith("#") and "@package" not in line]
+        options[file.stem] = comments[0].lstrip("# ") if comments else ""
+    return options

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bakeoff.pipeline.config.build import locate_target
-from bakeoff.pipeline.config.options import options
+from bakeoff.pipeline.config.options import read_options
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -103,7 +103,7 @@ def _settle_pruning(spec: Mapping[str, Any]) -> dict[str, Any]:
     if pruning.get("method") != "auto":
         return pruning
     has_rows = bool(spec["evaluation"].get("validation"))
-    if has_rows and hasattr(locate_target(spec["learner"]), "prune"):
+    if has_rows and hasattr(locate_target(str(spec["learner"].get("_target_"))), "prune"):
         return {"_target_": "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first"}
     return {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
 
@@ -114,7 +114,7 @@ def _require_space(spec: Mapping[str, Any], choices: Mapping[str, str]) -> None:
     if chosen in ("none", "null", choices.get("learner")):
         return
     if "space" in spec and spec["space"] is None:
-        raise UserError(f"space={chosen} is not an option. {did_you_mean(chosen, options('space'))}")
+        raise UserError(f"space={chosen} is not an option. {did_you_mean(chosen, read_options('space'))}")
 
 
 def _require_parts(spec: Mapping[str, Any]) -> None:

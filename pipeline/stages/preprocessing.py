@@ -1,7 +1,7 @@
 """Preprocessing: ordered steps for numeric and for nominal columns, fitted on training rows only.
 
-The steps are scikit-learn's transformers.  What this module adds is that nominal columns stay nominal until a step says
-otherwise: tables go in and tables come out.
+The steps are scikit-learn's transformers.  They are joined so that tables go in and tables come out, and nominal
+columns remain nominal until a step encodes them.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from sklearn.pipeline import make_pipeline
 
 
 def make_preprocessing(numeric: Sequence[Any] = (), nominal: Sequence[Any] = ()) -> ColumnTransformer | None:
-    """Join the steps for each kind of column into one transformer.
+    """Join the steps for each type of column into one transformer.
 
     Parameters
     ----------
     numeric, nominal : sequence of transformers
-        Applied in order; a kind without steps passes through.
+        Applied in order; columns of a type without steps pass through.
 
     Returns
     -------
     ColumnTransformer or None
-        Tables in, tables out; None where there is nothing to do.
+        It transforms tables to tables; None if there are no steps.
     """
-    kinds = [
-        ("numeric", numeric, make_column_selector(dtype_exclude="category")),
-        ("nominal", nominal, make_column_selector(dtype_include="category")),
-    ]
-    parts = [(kind, make_pipeline(*steps), columns) for kind, steps, columns in kinds if steps]
+    parts = []
+    if numeric:
+        parts.append(("numeric", make_pipeline(*numeric), make_column_selector(dtype_exclude="category")))
+    if nominal:
+        parts.append(("nominal", make_pipeline(*nominal), make_column_selector(dtype_include="category")))
     if not parts:
         return None
-    joined = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
-    return joined.set_output(transform="pandas")
+    transformer = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
+    return transformer.set_output(transform="pandas")
 
 
 class AsNominal(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Make every column categorical, with the values of training: what follows an imputer of nominal columns.
+    """Make every column categorical, with the values of the training rows; it follows an imputer of nominal columns.
 
     Attributes
     ----------
@@ -56,9 +56,10 @@ class AsNominal(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return X with categorical columns; a value that training did not have becomes a missing cell."""
+        """Return X with categorical columns; a value that the training rows lack becomes a missing cell."""
         columns = {}
         for name, values in zip(X.columns, self.categories_, strict=True):
             cells = X[name].astype(object)
-            columns[name] = pd.Categorical(cells.where(cells.isin(values)), categories=values)
+            known_cells = cells.where(cells.isin(values))
+            columns[name] = pd.Categorical(known_cells, categories=values)
         return pd.DataFrame(columns, index=X.index)

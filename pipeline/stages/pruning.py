@@ -1,6 +1,6 @@
-"""Pruning on validation rows: chooses rows and method, and reports; the mathematics is the learner's own.
+"""Pruning: chooses the rows and the method, and reports; the algorithm is the learner's own.
 
-A learner that can be pruned has ``prune(X, y, method=...)``, which cuts it back in place, and ``pruning_path_`` with
+A learner that can be pruned has ``prune(X, y, method=...)``, which prunes it in place, and ``pruning_path_`` with
 ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first.
 """
 
@@ -12,26 +12,27 @@ from typing import Any, Protocol
 import numpy as np
 
 METHODS = ("bottom_up", "best_first", "pessimistic")
+"""Reduced-error pruning (Quinlan 1987), bottom-up and best-first, and pessimistic pruning."""
 
 
 class Prunable(Protocol):
-    """What pruning asks of a learner."""
+    """A learner that can be pruned."""
 
     pruning_path_: dict[str, np.ndarray]
 
     def prune(self, X: Any, y: Any, method: str) -> Any:
-        """Cut back in place."""
+        """Prune in place."""
 
 
 @dataclass(frozen=True)
 class PruningPath:
-    """Sizes and validation scores of a tree as it was cut back, the unpruned tree first.
+    """Sizes and validation scores of a tree at each of the s steps of its pruning, the unpruned tree first.
 
     Attributes
     ----------
     leaves, depth : ndarray of shape (s,), int
     score : ndarray of shape (s,)
-        On the validation rows that chose the cuts: not an estimate of anything.
+        On the validation rows that the cuts were chosen on, so it is no estimate of the score on other rows.
     """
 
     leaves: np.ndarray
@@ -47,29 +48,33 @@ class NoPruning:
     method: str = "none"
 
     def prune(self, learner: Any, X: Any, y: np.ndarray) -> PruningPath | None:
-        """Do nothing."""
+        """Return None."""
         return None
 
 
 @dataclass(frozen=True)
 class Pruning:
-    """Cut a fitted learner back by one method.
+    """Prune a fitted learner by one method.
 
     Parameters
     ----------
     method : {"bottom_up", "best_first", "pessimistic"}
-        The first two need validation rows; the last judges by training counts alone.
+        The first two need validation rows; the last uses the counts of the training rows.
     """
 
     method: str
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the method looks at validation rows."""
+        """Whether the method uses validation rows."""
         return self.method != "pessimistic"
 
     def prune(self, learner: Prunable, X: Any, y: np.ndarray) -> PruningPath | None:
-        """Cut back on rows X (m, d) with y (m,), in place, and return the path."""
+        """Prune a learner in place, on rows X (m, d) with y (m,), and return its path."""
         learner.prune(X, y, method=self.method)
         path = learner.pruning_path_
-        return PruningPath(np.asarray(path["leaves"]), np.asarray(path["depth"]), np.asarray(path["score"]))
+        return PruningPath(
+            leaves=np.asarray(path["leaves"]),
+            depth=np.asarray(path["depth"]),
+            score=np.asarray(path["score"]),
+        )

@@ -13,11 +13,11 @@ import pytest
 from command import Bakeoff
 from omegaconf import OmegaConf
 
-from bakeoff.pipeline.config.options import CONF, options
+from bakeoff.pipeline.config.options import CONF, read_options
 from bakeoff.pipeline.stages.dataset import Dataset, load_lecture_table
 from bakeoff.pipeline.tracking import load_model
 
-EXPERIMENTS = sorted(set(options("experiment")) - {"none"})
+EXPERIMENTS = sorted(set(read_options("experiment")) - {"none"})
 EVERYTHING = "experiment=glob(*,exclude=none)"
 LECTURES = Path(__file__).parents[2] / "docs" / "lectures.md"
 
@@ -60,7 +60,7 @@ def test_all_experiments_run_in_one_sweep_and_leave_their_figures_as_pictures(ba
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_each_experiment_says_in_a_sentence_what_it_shows(name: str) -> None:
-    assert len(options("experiment")[name].split()) > 5
+    assert len(read_options("experiment")[name].split()) > 5
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command import Bakeoff
 
-from bakeoff.pipeline.config.options import options
+from bakeoff.pipeline.config.options import read_options
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -48,7 +48,7 @@ def test_every_command_of_the_readme_runs(bakeoff: Bakeoff) -> None:
 
 
 def test_one_command_runs_every_classifier_and_another_every_regressor(bakeoff: Bakeoff) -> None:
-    learners, planned = set(options("learner")), []
+    learners, planned = set(read_options("learner")), []
     for dataset in ("wine", "diabetes"):
         line = next(line for line in commands() if "learner=glob" in line and f"dataset={dataset}" in line)
         plan = bakeoff("plan", *shlex.split(line)[1:])

@@ -141,9 +141,9 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
         ),
         (
             {"_target_": "bakeoff.learners.MajorityClasifier"},
-            r"_target_='bakeoff.learners.MajorityClasifier' is not there. Did you mean 'MajorityClassifier'\?",
+            r"_target_='bakeoff.learners.MajorityClasifier' does not exist. Did you mean 'MajorityClassifier'\?",
         ),
-        ({"_target_": "sklearn.svn.SVC"}, r"_target_='sklearn.svn.SVC' is not there. Did you mean 'svm'\?"),
+        ({"_target_": "sklearn.svn.SVC"}, r"_target_='sklearn.svn.SVC' does not exist. Did you mean 'svm'\?"),
         ({"_target_": "bakeoff.learners"}, r"learner .bakeoff.learners.: "),
         (
             {"_target_": "bakeoff.learners.MajorityClassifier", "foo": 1},

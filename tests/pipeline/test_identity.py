@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.pipeline.identity import DECISIVE, hash_code, hash_config
+from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_code, hash_config
 from bakeoff.pipeline.stages.dataset import load_bundled
 
 SPEC: dict[str, Any] = {
@@ -83,7 +83,7 @@ def test_the_data_change_it() -> None:
 
 
 def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
-    assert set(SPEC) - set(DECISIVE) == {"dataset", "tracking", "trust"}
+    assert set(SPEC) - set(DECISIVE_KEYS) == {"dataset", "tracking", "trust"}
 
 
 # The code counts, its looks do not
@@ -134,5 +134,5 @@ def test_code_of_another_learner_does_not_count() -> None:
     assert one != other
     from bakeoff.pipeline import identity
 
-    reached = identity._reach({"bakeoff.learners.knn.classifier"}, identity.OURS)
+    reached = identity._collect_imports({"bakeoff.learners.knn.classifier"}, {identity.OWN_PACKAGE})
     assert not any(module.startswith("bakeoff.learners.svm") for module in reached)
