@@ -1,13 +1,11 @@
-"""Random forests: many trees, drawn rows, drawn features.
+"""Random forests: many trees, each grown on drawn rows and with drawn features.
 
-``drawing`` says which rows a tree is given, ``growing`` grows batches of trees, ``bag`` keeps what they say of rows out
-of it, ``walking`` sends rows down all trees, ``base`` is what both estimators share.
+``bootstrap`` draws the rows of a tree, ``batch_grower`` grows trees in batches, ``out_of_bag`` collects predictions for
+the rows that a tree has not drawn, and ``predictor`` predicts with all trees at once. ``base`` joins them for both
+estimators. The trees are grown in `bakeoff.learners.trees`.
 """
 
 from bakeoff.learners.random_forest.classifier import RandomForestClassifier
 from bakeoff.learners.random_forest.regressor import RandomForestRegressor
 
-BATCH = 1 << 16
-"""Rows of all trees that grow together."""
-
-__all__ = ["BATCH", "RandomForestClassifier", "RandomForestRegressor"]
+__all__ = ["RandomForestClassifier", "RandomForestRegressor"]

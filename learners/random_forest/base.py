@@ -1,26 +1,31 @@
-"""Random forest: many trees, each grown on a random part of the rows and asking random parts of the features.
+"""Random forest: the average of many trees, each grown on random rows and with random features.
 
-    classes   p(k | x) = average over trees of p_t(k | x),  or the share of trees that vote for k
-    targets   ŷ(x)     = average over trees of ŷ_t(x)
+    classification   p(k | x) = average over trees of p_t(k | x),  or the share of trees that vote for k
+    regression       ŷ(x)     = average over trees of ŷ_t(x)
 
-A tree sees n rows drawn with replacement (bootstrap), or a fraction of them without; and looks, at each node or in all
-of the tree, at a random subset of the features.  Rows that a tree has not seen are out of its bag, and tell how well
-the forest does on new ones.  Weights are how often a row is there: the chance to draw it, and in all the number of
-draws (see ``drawing``).
+A tree is grown on n rows drawn with replacement (a bootstrap sample), or on a fraction of the rows drawn without. For
+each of its nodes, or once for the tree, it draws a random subset of the features. The rows that a tree has not drawn
+are out of its bag, and show how well the forest predicts new ones.
 
-Cost, T trees: O(T n max_features c depth) to fit, O(T m depth) to predict.
+A sample weight is the number of times that a row counts: rows are drawn in proportion to their weights, and the total
+weight is the number of draws (see ``bootstrap``).
 
-Reference: L. Breiman, "Random forests", Machine Learning 45, 2001; subsets by tree: T. K. Ho, "The random subspace
-method for constructing decision forests", 1998.
+Cost, for T trees: O(T n max_features c depth) to fit, O(T m depth) to predict.
+
+References
+----------
+L. Breiman, "Random forests", Machine Learning 45, 2001.
+T. K. Ho, "The random subspace method for constructing decision forests", IEEE Transactions on Pattern Analysis and
+Machine Intelligence 20, 1998 (feature subsets by tree).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -30,14 +35,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner, with_input_tags
 from bakeoff.learners.base.paths import check_path_values
-from bakeoff.learners.random_forest.batch_grower import Plan, grow_trees
-from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree, rows_to_draw
-from bakeoff.learners.random_forest.out_of_bag import OutOfBag, places_given
-from bakeoff.learners.random_forest.predictor import coded, woods
+from bakeoff.learners.random_forest.batch_grower import BatchGrower, Sampling
+from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight, count_draws
+from bakeoff.learners.random_forest.out_of_bag import OutOfBag, expand_to_given_rows
+from bakeoff.learners.random_forest.predictor import average_over_trees
 from bakeoff.learners.trees import (
     TREE_CONSTRAINTS,
     Criterion,
-    GrowthLimits,
     Target,
     Tree,
     count_categories,
@@ -46,26 +50,21 @@ from bakeoff.learners.trees import (
 )
 
 
-class Aim(NamedTuple):
-    """What trees are grown to: the target of the rows, the criterion of a split, how many numbers an answer has."""
-
-    target: Target
-    criterion: Criterion
-    width: int
-
-
 class ForestLearner(Learner):
-    """Abstract: draws rows and features, grows the trees, and adds up what they say.
+    """Abstract: draws rows and features, grows the trees, and averages their predictions.
 
     Attributes
     ----------
     trees_ : list of Tree
     feature_importances_ : ndarray of shape (d,)
-        The mean of the trees' importances.
+        The average of the trees' importances.
     """
 
     path_parameters: ClassVar[tuple[str, ...]] = ("n_estimators",)
     """The parameters that `path` takes."""
+
+    _criteria: ClassVar[Mapping[str, Criterion]]
+    """The criteria of a split by the value of the parameter ``criterion``."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TREE_CONSTRAINTS,
@@ -85,9 +84,10 @@ class ForestLearner(Learner):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            How often each row is there: with whole numbers the forest is that of the table with rows so repeated, to
-            the last bit.  With ``bootstrap`` a row is drawn in proportion, and all weights together are the number of
-            draws.  Else weights go to every tree as they are, or whole numbers of copies are drawn from.
+            The number of times that each row counts: whole numbers give the forest of the table with rows repeated
+            that many times, to the last bit. With ``bootstrap``, rows are drawn in proportion to their weights, and
+            the total weight is the number of draws. Without it, every tree has all rows with their weights, or draws
+            from that number of copies of each row, which must then be whole.
 
         Returns
         -------
@@ -96,19 +96,19 @@ class ForestLearner(Learner):
         Raises
         ------
         ValueError
-            Weights that are not whole, where a part of the rows is drawn without replacement.
+            Fractional weights, where a part of the rows is drawn without replacement.
 
         Warns
         -----
         UserWarning
-            Weights sum to less than a tenth of the rows, so that trees draw too few.
+            The weights sum to less than a tenth of the number of rows, so that trees draw too few.
         """
-        for _ in self._fit_sizes(X, y, sample_weight, {self.n_estimators}):
+        for _ in self._grow_forests(X, y, sample_weight, {self.n_estimators}):
             pass
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit forests of several sizes, with the trees of the largest: a smaller one has the first of them.
+        """Fit forests of several sizes: the trees of a smaller one are the first trees of the largest.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class ForestLearner(Learner):
         Yields
         ------
         estimator
-            For each value in turn, what a clone with that value would be after `fit`.  Estimators share trees.
+            For each value in turn, what a clone with that value would be after `fit`. Estimators share trees.
 
         Raises
         ------
@@ -128,74 +128,94 @@ class ForestLearner(Learner):
             Another parameter, or a value that is not allowed.
         """
         values = check_path_values(self, parameter, values)
-        if values:
-            largest = clone(self).set_params(n_estimators=max(values))
-            fitted = {size: copy(largest) for size in largest._fit_sizes(X, y, sample_weight, set(values))}
-            for value in values:
-                fitted[value].n_estimators = value
-                fitted[value].trees_ = largest.trees_[:value]
-                yield copy(fitted[value])
+        if not values:
+            return
+        largest = clone(self).set_params(n_estimators=max(values))
+        sizes = largest._grow_forests(X, y, sample_weight, set(values))
+        # A copy of the forest as it is at each size keeps the out-of-bag attributes of that size.
+        fitted_by_size = {size: copy(largest) for size in sizes}
+        for size in values:
+            fitted = copy(fitted_by_size[size])
+            fitted.n_estimators = size
+            fitted.trees_ = largest.trees_[:size]
+            yield fitted
+
+    @property
+    @abstractmethod
+    def _prediction_width(self) -> int:
+        """The number of columns of a prediction: classes, or 1."""
 
     @abstractmethod
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Check what ``fit`` is given: rows X (n, d), the truth (n,) and weights (n,), without rows of weight zero."""
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Check the arguments of ``fit``: return X (n, d), codes or targets (n,) and weights (n,), all above zero."""
 
     @abstractmethod
-    def _aim(self, pool: Pool, size: int | None) -> Aim:
-        """Return what to grow trees to, of ``size`` draws from the pool (None: all of it, weights included)."""
+    def _make_target(self, rows: TrainingRows, n_draws: int | None) -> Target:
+        """Return the target of the rows, for trees that draw ``n_draws`` of them; None for all, with their weights."""
 
     @abstractmethod
-    def _keep_test(self, answers: np.ndarray, pool: Pool, place: np.ndarray) -> None:
-        """Keep the answers out of the bag (k, width) and their score.
-
-        Rows that ``fit`` was given stand at ``place`` (n,) in the pool of k rows; -1 if of weight zero.
-        """
+    def _predict_at_nodes(self, value: np.ndarray) -> np.ndarray:
+        """Return the predictions of nodes with these values: same shape, (nodes, width)."""
 
     @abstractmethod
-    def _answers(self, value: np.ndarray) -> np.ndarray:
-        """Return what nodes with these values (k, c) or (k, 1) say: same shape."""
+    def _score_out_of_bag(self, predictions: np.ndarray, rows: TrainingRows) -> float:
+        """Return the score of out-of-bag predictions (k, width), NaN for a row without one; 0 if none has one."""
 
-    def _fit_sizes(self, X: Any, y: Any, sample_weight: Any, sizes: set[int]) -> Iterator[int]:
-        """Grow ``trees_``; stop at each of the sizes, when the forest is fitted as one of that size."""
-        rows, truth, weight = self._checked(X, y, sample_weight)
-        size = rows_to_draw(self.max_samples, weight, replacement=self.bootstrap)
-        pool = Pool.of(rows, truth, weight, merge=size is not None)
-        aim = self._aim(pool, size)
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_estimators)
-        generators = [np.random.default_rng(seed) for seed in seeds]
-        n_values = count_categories(self.categories_)
-        plan = Plan(size, self.bootstrap, self.feature_subset == "tree", self._growth(pool, aim, size))
-        outside = OutOfBag(pool.weight.size, aim.width)
+    @abstractmethod
+    def _store_out_of_bag(self, predictions: np.ndarray) -> None:
+        """Store the out-of-bag predictions (n, width) of the rows that ``fit`` was given, NaN for a row without."""
+
+    def _grow_forests(self, X: Any, y: Any, sample_weight: Any, sizes: set[int]) -> Iterator[int]:
+        """Grow ``trees_``; yield each of the sizes when the learner is fitted as a forest of that number of trees."""
+        X, y, weight = self._check_training_data(X, y, sample_weight)
+        n_draws = count_draws(self.max_samples, weight, replacement=self.bootstrap)
+        # A draw takes one of the copies of a row; where nothing is drawn, rows and their weights stay as they are.
+        rows = TrainingRows.from_table(X, y, weight, merge_equal=n_draws is not None)
+        target = self._make_target(rows, n_draws)
+        generators = self._make_generators()
+        grower = self._make_grower(rows, target, n_draws)
+        out_of_bag = OutOfBag(rows.weight.size, self._prediction_width)
         self.trees_: list[Tree] = []
-        for tree, seen in grow_trees(pool, aim.target, n_values, plan, generators, self.n_jobs):
+        for tree, in_bag in grower.grow_trees(generators, self.n_jobs):
             self.trees_.append(prune_to_cost(tree, self.ccp_alpha))
             if self.oob_score:
-                outside.add(~seen, self._answers(tree.value)[tree.apply(pool.X[~seen])])
+                stop = tree.apply(rows.X[~in_bag])
+                out_of_bag.add_predictions(~in_bag, self._predict_at_nodes(tree.value)[stop])
             if len(self.trees_) in sizes:
                 if self.oob_score:
-                    self._keep_test(outside.answers, pool, places_given(pool, sample_weight))
+                    self._set_out_of_bag_attributes(out_of_bag.predictions, rows, sample_weight)
                 yield len(self.trees_)
 
-    def _growth(self, pool: Pool, aim: Aim, size: int | None) -> GrowthLimits:
-        n, d = pool.X.shape
-        drawn_rows = n if size is None else size
-        weight = mass_of_tree(pool, aim.target.weight, size)
-        return derive_limits(self, aim.criterion, drawn_rows, d, weight)
+    def _make_generators(self) -> list[np.random.Generator]:
+        """Return a generator for each tree, so that a tree does not depend on those beside it."""
+        random_state = check_random_state(self.random_state)
+        seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_estimators)
+        return [np.random.default_rng(seed) for seed in seeds]
 
-    def _mean_answer(self, X: np.ndarray) -> np.ndarray:
-        """Return the mean over trees of what they say of rows X (m, d): shape (m, c) or (m, 1)."""
-        table, answers = coded(X, self.trees_[0].n_values), [self._answers(tree.value) for tree in self.trees_]
-        total = np.zeros((X.shape[0], answers[0].shape[1]))
-        for trees, wood in woods(self.trees_):
-            wood.add_up(table, answers[trees], total)
-        return total / len(self.trees_)
+    def _make_grower(self, rows: TrainingRows, target: Target, n_draws: int | None) -> BatchGrower:
+        k, d = rows.X.shape
+        n_rows_per_tree = k if n_draws is None else n_draws
+        tree_weight = average_tree_weight(rows, target.weight, n_draws)
+        limits = derive_limits(self, self._criteria[self.criterion], n_rows_per_tree, d, tree_weight)
+        sampling = Sampling(n_draws, self.bootstrap, self.feature_subset == "tree")
+        return BatchGrower(rows, target, count_categories(self.categories_), sampling, limits)
+
+    def _set_out_of_bag_attributes(self, predictions: np.ndarray, rows: TrainingRows, sample_weight: Any) -> None:
+        self.oob_score_ = self._score_out_of_bag(predictions, rows)
+        self._store_out_of_bag(expand_to_given_rows(predictions, rows, sample_weight))
+
+    def _average_predictions(self, X: np.ndarray) -> np.ndarray:
+        """Return the average prediction of the trees for rows X (m, d): shape (m, width)."""
+        predictions = [self._predict_at_nodes(tree.value) for tree in self.trees_]
+        return average_over_trees(self.trees_, X, predictions)
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The mean of the trees' importances, shape (d,); sums to 1, or all 0 without a split."""
+        """The average of the trees' importances, shape (d,); sums to 1, or all 0 without a split."""
         check_is_fitted(self)
-        mean = np.mean([tree.compute_feature_importances() for tree in self.trees_], axis=0)
-        return mean / mean.sum() if mean.sum() > 0 else mean
+        average = np.mean([tree.compute_feature_importances() for tree in self.trees_], axis=0)
+        total = average.sum()
+        return average / total if total > 0 else average
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=True, categorical=True)

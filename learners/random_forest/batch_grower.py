@@ -1,7 +1,8 @@
-"""Growing the trees of a forest: each draws its rows, and those of a batch grow side by side, as one frontier.
+"""Growing the trees of a forest in batches: the trees of a batch draw their rows and then grow as one frontier.
 
-Trees differ in their rows alone, so columns are sorted once for all: a tree's rows in the order of a feature are that
-order without those that the tree has not drawn.  Rows drawn several times stand there once, and count as often.
+Trees differ in their rows alone, so columns are sorted once for all of them: the rows of a tree in the order of a
+feature are the rows of the table in that order, without those that the tree has not drawn. A row that is drawn several
+times stands there once and counts several times.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from bakeoff.learners import random_forest
-from bakeoff.learners.random_forest.bootstrap import Pool
+from bakeoff.learners.random_forest.bootstrap import TrainingRows
 from bakeoff.learners.trees import (
     Frontier,
     GrowthLimits,
@@ -25,117 +25,183 @@ from bakeoff.learners.trees import (
     smallest_row_dtype,
 )
 
+MAX_ROWS_PER_BATCH = 1 << 16
+"""Trees grow together as long as they draw at most this number of rows in total."""
 
-@dataclass
-class Plan:
-    """How a tree is grown: how many rows it draws (None: it has all) and how, features drawn by tree or by node."""
 
-    size: int | None
+@dataclass(frozen=True)
+class Sampling:
+    """What each tree draws.
+
+    Attributes
+    ----------
+    n_draws : int or None
+        The number of rows; None if every tree has all rows.
+    replacement : bool
+        Whether a row can be drawn again.
+    features_per_tree : bool
+        Whether features are drawn once for a tree, instead of once for each node.
+    """
+
+    n_draws: int | None
     replacement: bool
-    by_tree: bool
-    growth: GrowthLimits
+    features_per_tree: bool
 
 
-def grow_trees(
-    pool: Pool,
-    target: Target,
-    n_values: np.ndarray,
-    plan: Plan,
-    generators: list[np.random.Generator],
-    n_jobs: int | None,
-) -> Iterator[tuple[Tree, np.ndarray]]:
-    """Grow a tree with each generator; yield it and the mask (n,) of the rows that it has seen.
+class BatchGrower:
+    """Grows trees that share the sorted columns and the target, and differ in what they draw.
 
     Parameters
     ----------
-    pool : Pool
-        n rows.
+    rows : TrainingRows
     target : Target
-        Of these rows.
+        Of these k rows.
     n_values : ndarray of shape (d,)
         The number of values of each nominal feature; 0 for a numeric one.
-    plan : Plan
-    generators : list of Generator
-    n_jobs : int or None
-        Processes.  Threads were no faster than one: many small steps between large ones hold Python's lock.
+    sampling : Sampling
+    limits : GrowthLimits
+        Without generators and subsets, which differ from batch to batch.
     """
-    nursery = Nursery(pool, target, n_values, plan)
-    together = max(1, random_forest.BATCH // (pool.weight.size if plan.size is None else plan.size))
-    batches = [generators[first : first + together] for first in range(0, len(generators), together)]
-    processes = min(processes_of(n_jobs), len(batches))
-    if processes == 1:
-        for batch in batches:
-            yield from nursery.grow(batch)
-        return
-    shares = [[batches[i] for i in share] for share in np.array_split(np.arange(len(batches)), processes)]
-    for grown in Parallel(n_jobs=processes)(delayed(nursery.grow_all)(share) for share in shares):
-        yield from grown
+
+    def __init__(
+        self, rows: TrainingRows, target: Target, n_values: np.ndarray, sampling: Sampling, limits: GrowthLimits
+    ) -> None:
+        self._rows = rows
+        self._target = target
+        self._n_values = n_values
+        self._sampling = sampling
+        self._limits = limits
+        draws_features = limits.max_features < rows.X.shape[1]
+        self._table = TrainingTable.from_rows(
+            rows.X, n_values > 0, draws_features=draws_features, allows_histogram=False
+        )
+        may_repeat = sampling.replacement or rows.weight.max() > 1
+        has_unit_weights = target.fixed_point_weight is None
+        # A row that is drawn several times is stored once, with its count as its weight, if it has no other weight.
+        self._stores_counts = sampling.n_draws is not None and may_repeat and has_unit_weights
+
+    def grow_trees(
+        self, generators: list[np.random.Generator], n_jobs: int | None
+    ) -> Iterator[tuple[Tree, np.ndarray]]:
+        """Grow a tree with each generator.
+
+        Parameters
+        ----------
+        generators : list of Generator
+        n_jobs : int or None
+            Processes; see `count_processes`. Threads were no faster than one process: many small steps between large
+            ones hold Python's lock.
+
+        Yields
+        ------
+        tree : Tree
+        in_bag : ndarray of shape (k,), bool
+            Whether the tree has drawn each row.
+        """
+        batches = self._divide_into_batches(generators)
+        n_processes = min(count_processes(n_jobs), len(batches))
+        if n_processes == 1:
+            for batch in batches:
+                yield from self.grow_batch(batch)
+            return
+        shares = np.array_split(np.arange(len(batches)), n_processes)
+        batches_of_processes = [[batches[i] for i in share] for share in shares]
+        parallel = Parallel(n_jobs=n_processes)
+        for grown in parallel(delayed(self.grow_batches)(share) for share in batches_of_processes):
+            yield from grown
+
+    def _divide_into_batches(self, generators: list[np.random.Generator]) -> list[list[np.random.Generator]]:
+        n_rows_per_tree = self._sampling.n_draws
+        if n_rows_per_tree is None:
+            n_rows_per_tree = self._rows.weight.size
+        n_trees = max(1, MAX_ROWS_PER_BATCH // n_rows_per_tree)
+        return [generators[first : first + n_trees] for first in range(0, len(generators), n_trees)]
+
+    def grow_batches(self, batches: list[list[np.random.Generator]]) -> list[tuple[Tree, np.ndarray]]:
+        """Grow several batches, one after the other."""
+        return [grown for batch in batches for grown in self.grow_batch(batch)]
+
+    def grow_batch(self, batch: list[np.random.Generator]) -> list[tuple[Tree, np.ndarray]]:
+        """Grow a tree with each generator, all of them together."""
+        # Each generator draws rows first and then features, whatever the other trees of the batch do.
+        counts = np.stack([self._draw_rows(generator) for generator in batch])  # (T, k)
+        frontier = self._make_root_frontier(counts)
+        trees = grow_frontier(frontier, self._n_values, self._limit_batch(batch))
+        return list(zip(trees, counts > 0, strict=True))
+
+    def _draw_rows(self, generator: np.random.Generator) -> np.ndarray:
+        """Return how many times a tree has each row, shape (k,)."""
+        n_draws = self._sampling.n_draws
+        if n_draws is None:
+            return np.ones(self._rows.weight.size, dtype=np.intp)
+        return self._rows.draw_counts(generator, n_draws, replacement=self._sampling.replacement)
+
+    def _make_root_frontier(self, counts: np.ndarray) -> Frontier:
+        """Return the frontier of the roots of T trees, given how many times each has each row (T, k)."""
+        n_trees, k = counts.shape
+        target = self._target.take_rows(np.tile(np.arange(k), n_trees))
+        repeats = counts  # (T, k), how many positions each row takes
+        if self._stores_counts:
+            repeats = np.minimum(counts, 1)
+            largest = int(counts.sum(axis=1).max())
+            target = target.with_counts(counts.ravel(), largest)
+        order = _repeat_rows(self._table.order, repeats)
+        return Frontier.from_roots(self._table, target, order, repeats.sum(axis=1))
+
+    def _limit_batch(self, batch: list[np.random.Generator]) -> GrowthLimits:
+        """Return the limits with the features that trees draw, or with the generators that draw them."""
+        d = self._table.columns.shape[0]
+        max_features = self._limits.max_features
+        if self._sampling.features_per_tree:
+            subsets = [np.sort(generator.permutation(d)[:max_features]) for generator in batch]
+            return replace(self._limits, subsets=subsets)
+        if max_features < d:
+            return replace(self._limits, generators=batch)
+        return replace(self._limits, generators=[])
 
 
-def processes_of(n_jobs: int | None) -> int:
-    """Return how many processes ``n_jobs`` asks for: None is one, -1 all cores, -2 all but one, and so on.
+def count_processes(n_jobs: int | None) -> int:
+    """Return the number of processes for ``n_jobs``: None is one, -1 all cores, -2 all but one, and so on.
 
-    >>> processes_of(None), processes_of(3)
+    >>> count_processes(None), count_processes(3)
     (1, 3)
     """
     if n_jobs == 0:
-        raise ValueError("n_jobs is 0; it can be a number of processes, -1 for all cores, or None for one.")
-    if n_jobs is None or n_jobs > 0:
-        return n_jobs or 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores + 1 + n_jobs)
+        raise ValueError("n_jobs is 0; it can be a number of processes, -1 for all cores, or None for one process.")
+    if n_jobs is None:
+        return 1
+    if n_jobs > 0:
+        return n_jobs
+    return max(1, _count_cores() + 1 + n_jobs)
 
 
-class Nursery:
-    """What all trees have in common: sorted columns, the target, and how they are grown."""
-
-    def __init__(self, pool: Pool, target: Target, n_values: np.ndarray, plan: Plan) -> None:
-        self.pool, self.target, self.n_values, self.plan = pool, target, n_values, plan
-        draws_features = plan.growth.max_features < pool.X.shape[1]
-        self.table = TrainingTable.from_rows(
-            pool.X, n_values > 0, draws_features=draws_features, allows_histogram=False
-        )
-        several = plan.replacement or pool.weight.max() > 1  # may a row be drawn several times?
-        self.counted = plan.size is not None and several and target.fixed_point_weight is None
-
-    def grow_all(self, batches: list[list[np.random.Generator]]) -> list[tuple[Tree, np.ndarray]]:
-        """Grow several batches."""
-        return [grown for batch in batches for grown in self.grow(batch)]
-
-    def grow(self, batch: list[np.random.Generator]) -> list[tuple[Tree, np.ndarray]]:
-        """Grow a tree with each generator, side by side."""
-        d, n = self.table.columns.shape
-        drawn = np.stack([_draw(self.pool, self.plan, generator) for generator in batch])  # (trees, n)
-        frontier = self._make_frontier(drawn, self.target.take_rows(np.tile(np.arange(n), len(batch))))
-        return list(zip(grow_frontier(frontier, self.n_values, _drawing(self.plan, d, batch)), drawn > 0, strict=True))
-
-    def _make_frontier(self, drawn: np.ndarray, target: Target) -> Frontier:
-        positions = np.minimum(drawn, 1) if self.counted else drawn  # (trees, n)
-        if self.counted:
-            target = target.with_counts(drawn.ravel(), int(drawn.sum(axis=1).max()))
-        order = _repeated(self.table.order, positions)
-        return Frontier.from_roots(self.table, target, order, positions.sum(axis=1))
+def _count_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
-def _draw(pool: Pool, plan: Plan, generator: np.random.Generator) -> np.ndarray:
-    if plan.size is None:
-        return np.ones(pool.weight.size, dtype=np.intp)
-    return pool.draw(generator, plan.size, replacement=plan.replacement)
+def _repeat_rows(order: np.ndarray, repeats: np.ndarray) -> np.ndarray:
+    """Return the rows of all trees, tree after tree and in the order of each feature.
 
+    Parameters
+    ----------
+    order : ndarray of shape (d, k), int
+        The rows of the table in the order of each feature.
+    repeats : ndarray of shape (T, k), int
+        How many times each tree has each row.
 
-def _repeated(order: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Return for each feature all trees' rows, tree by tree and in order of value; row i of tree t is t n + i."""
-    d, n = order.shape
-    rows, trees = smallest_row_dtype(drawn.size), []
-    for t, times in enumerate(drawn):
-        mine = np.repeat(order.ravel(), times.take(order).ravel()).reshape(d, -1).astype(rows)
-        mine += rows.type(t * n)
-        trees.append(mine)
-    return np.concatenate(trees, axis=1)
-
-
-def _drawing(plan: Plan, d: int, generators: list[np.random.Generator]) -> GrowthLimits:
-    max_features = plan.growth.max_features
-    if plan.by_tree:
-        return replace(plan.growth, subsets=[np.sort(g.permutation(d)[:max_features]) for g in generators])
-    return replace(plan.growth, generators=generators if max_features < d else [])
+    Returns
+    -------
+    ndarray of shape (d, n)
+        Row i of tree t is i + t k.
+    """
+    d, k = order.shape
+    dtype = smallest_row_dtype(repeats.size)
+    parts = []
+    for t, times in enumerate(repeats):
+        repeated = np.repeat(order.ravel(), times.take(order).ravel())
+        rows_of_tree = repeated.reshape(d, -1).astype(dtype)
+        rows_of_tree += dtype.type(t * k)
+        parts.append(rows_of_tree)
+    return np.concatenate(parts, axis=1)

@@ -1,15 +1,16 @@
-"""Drawing rows: a draw falls on what a row holds, never on where it stands in the table.
+"""Bootstrap samples: which rows each tree draws, with or without replacement.
 
-Rows are put in the order of their contents, equal rows become one row with their weights summed, and a draw is a point
-on the line [0, W) on which every row has a stretch as long as its weight (the inverse of the cumulative distribution):
+A draw depends on what a row holds, never on its position in the table. Rows are sorted by content, equal rows are
+merged and their weights added, and a draw is a point on the line [0, W) on which each row has an interval as long as
+its weight (inverse transform sampling):
 
-    row of a draw u W  =  the first i with  w_1 + … + w_i > u W,   u uniform in [0, 1)
+    row of the point u W  =  the first i with  w_1 + … + w_i > u W,   u uniform in [0, 1)
 
-So rows in another order, a row written twice or a row of weight 2 give the same forest, to the last bit.
+Rows in another order, a row given twice, and one row of weight 2 therefore give the same forest, to the last bit.
 
-Cost: O(n log n) to sort by the first column, and by further columns only what is still tied; O(s + n) for a draw
-of s rows, if weights are fractions O(s log s + n); O(n) where s is many times n, since then the counts themselves are
-drawn, of which the points on the line would be but another way.
+Cost: O(n log n) to sort by the first column; further columns are compared only where rows still tie. To draw s rows,
+O(s + n) with whole weights and O(s log s + n) with fractions; O(n) where s is many times n, because the counts are then
+drawn from their own distribution instead of one by one.
 """
 
 from __future__ import annotations
@@ -22,148 +23,243 @@ from numbers import Integral
 
 import numpy as np
 
-FEW_COPIES = 8
-"""On average, of a row."""
+MAX_POINTS_PER_ROW = 8
+"""With more draws for each row than this on average, counts are drawn instead of points."""
 
-MOST_DRAWS = 10**9
-"""Of a tree: with so many the shares of the rows are as the weights, to the fifth digit."""
+MAX_COPIES_PER_ROW = 8
+"""Up to this average weight, the copies of each row are counted instead of searched for."""
 
-FEWER = 10
-"""So many times fewer draws than rows come from weights in the wrong unit rather than from a wish."""
+MAX_DRAWS_PER_TREE = 10**9
+"""With this number of draws the shares of the rows equal those of their weights to about five digits."""
+
+MAX_ROWS_PER_DRAW = 10
+"""More rows for each draw than this suggest weights in the wrong unit."""
 
 
 @dataclass
-class Pool:
-    """The k rows that trees draw from, in the order of their contents.
+class TrainingRows:
+    """The k rows that trees draw from, sorted by content.
 
     Attributes
     ----------
     X : ndarray of shape (k, d)
-    truth : ndarray of shape (k,)
-        Class codes or targets.
+    y : ndarray of shape (k,)
+        Class codes, or numeric targets.
     weight : ndarray of shape (k,)
-    place : ndarray of shape (n,), int
-        Where each of the n given rows is found.
+    inverse : ndarray of shape (n,), int
+        The position of each of the n given rows among the k, as ``numpy.unique`` calls it.
     """
 
     X: np.ndarray
-    truth: np.ndarray
+    y: np.ndarray
     weight: np.ndarray
-    place: np.ndarray
+    inverse: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, truth: np.ndarray, weight: np.ndarray, *, merge: bool) -> Pool:
-        """Sort rows X (n, d), the truth (n,) and weights (n,) by contents; with ``merge`` equal rows become one."""
-        cells = [np.where(np.isnan(column), np.inf, column) for column in X.T]
-        order, differs = sort_by_contents([*cells, truth])
-        if not differs.all():  # equal rows by weight, so that even the rounding of a sum is the same
-            order, _ = sort_by_contents([weight], order, differs)
-        if not merge:
-            differs[:] = True
-        first, place = np.flatnonzero(differs), np.empty(order.size, dtype=np.intp)
-        place[order] = np.cumsum(differs) - 1
-        chosen = order.take(first)
-        return cls(X[chosen], truth[chosen], np.add.reduceat(weight.take(order), first), place)
+    def from_table(cls, X: np.ndarray, y: np.ndarray, weight: np.ndarray, *, merge_equal: bool) -> TrainingRows:
+        """Sort rows by content.
 
-    def draw(self, generator: np.random.Generator, size: int, *, replacement: bool) -> np.ndarray:
-        """Return how often each row is drawn, shape (k,); without replacement from as many copies as its weight."""
-        upto = self._upto
-        if size > FEW_COPIES * self.weight.size:
-            if replacement:
-                return generator.multinomial(size, self.weight / upto[-1])
-            return generator.multivariate_hypergeometric(self.weight.astype(np.int64), size, method="marginals")
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+        weight : ndarray of shape (n,)
+        merge_equal : bool
+            Whether equal rows become one row, with their weights added.
+        """
+        # NaN is unequal to itself: with infinity in its place, missing cells tie.
+        cells = [np.where(np.isnan(column), np.inf, column) for column in X.T]
+        order, is_new = sort_by_content([*cells, y])
+        if not is_new.all():
+            # Equal rows are sorted by weight, so that even the rounding of their sum is independent of their order.
+            order, _ = sort_by_content([weight], order, is_new)
+        if not merge_equal:
+            is_new[:] = True
+        inverse = np.empty(order.size, dtype=np.intp)  # (n,)
+        inverse[order] = np.cumsum(is_new) - 1
+        first = np.flatnonzero(is_new)  # (k,)
+        kept = order.take(first)
+        total_weight = np.add.reduceat(weight.take(order), first)  # (k,)
+        return cls(X[kept], y[kept], total_weight, inverse)
+
+    def draw_counts(self, generator: np.random.Generator, n_draws: int, *, replacement: bool) -> np.ndarray:
+        """Draw rows in proportion to their weights.
+
+        Parameters
+        ----------
+        generator : Generator
+        n_draws : int
+        replacement : bool
+            Without it, each row can be drawn as many times as its weight, a whole number.
+
+        Returns
+        -------
+        ndarray of shape (k,), int
+            The number of times that each row is drawn.
+        """
+        if n_draws > MAX_POINTS_PER_ROW * self.weight.size:
+            return self._draw_counts_directly(generator, n_draws, replacement)
+        total = self._cumulative_weight[-1]
         if replacement:
-            points = np.minimum(generator.random(size) * upto[-1], np.nextafter(upto[-1], 0))
+            points = generator.random(n_draws) * total
+            # A product can be rounded up to the end of the line, where no row is.
+            points = np.minimum(points, np.nextafter(total, 0))
         else:
-            points = generator.choice(int(upto[-1]), size, replace=False, shuffle=False).astype(np.float64)
-        if self._first_copy is not None:
-            copies = np.bincount(points.astype(np.intp), minlength=int(upto[-1]))
-            return np.add.reduceat(copies, self._first_copy)
-        return np.diff(np.searchsorted(np.sort(points), upto, side="left"), prepend=0)
+            points = generator.choice(int(total), n_draws, replace=False, shuffle=False).astype(np.float64)
+        if self._first_copy is None:
+            return self._count_by_search(points)
+        return self._count_by_copy(points, self._first_copy)
+
+    def _draw_counts_directly(self, generator: np.random.Generator, n_draws: int, replacement: bool) -> np.ndarray:
+        if replacement:
+            return generator.multinomial(n_draws, self.weight / self._cumulative_weight[-1])
+        copies = self.weight.astype(np.int64)
+        return generator.multivariate_hypergeometric(copies, n_draws, method="marginals")
+
+    def _count_by_copy(self, points: np.ndarray, first_copy: np.ndarray) -> np.ndarray:
+        n_copies = int(self._cumulative_weight[-1])
+        counts_of_copies = np.bincount(points.astype(np.intp), minlength=n_copies)
+        return np.add.reduceat(counts_of_copies, first_copy)
+
+    def _count_by_search(self, points: np.ndarray) -> np.ndarray:
+        n_points_before_end = np.searchsorted(np.sort(points), self._cumulative_weight, side="left")  # (k,)
+        return np.diff(n_points_before_end, prepend=0)
 
     @cached_property
-    def _upto(self) -> np.ndarray:
+    def _cumulative_weight(self) -> np.ndarray:
+        """The end of each row's interval on the line, shape (k,)."""
         return np.cumsum(self.weight)
 
     @cached_property
     def _first_copy(self) -> np.ndarray | None:
-        """Where each row's copies begin on the line, if weights are whole and small: then counting is faster."""
-        few = self._upto[-1] <= FEW_COPIES * self.weight.size
-        whole = few and np.array_equal(self.weight, np.rint(self.weight))
-        return (self._upto - self.weight).astype(np.intp) if whole else None
+        """The number of the first copy of each row (k,), if all weights are whole and small; else None."""
+        if self._cumulative_weight[-1] > MAX_COPIES_PER_ROW * self.weight.size:
+            return None
+        if not np.array_equal(self.weight, np.rint(self.weight)):
+            return None
+        return (self._cumulative_weight - self.weight).astype(np.intp)
 
 
-def sort_by_contents(
-    columns: Sequence[np.ndarray], order: np.ndarray | None = None, differs: np.ndarray | None = None
+def sort_by_content(
+    columns: Sequence[np.ndarray], order: np.ndarray | None = None, is_new: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sort rows by the first column, ties by the second, and so on.
 
     Parameters
     ----------
     columns : sequence of ndarray of shape (n,)
-    order, differs : ndarray of shape (n,), optional
-        What an earlier sorting returned, to be continued.
+    order, is_new : ndarray of shape (n,), optional
+        The result for other columns, of which these sort the ties.
 
     Returns
     -------
     order : ndarray of shape (n,), int
-    differs : ndarray of shape (n,), bool
-        Whether each row, in this order, differs from the one before it.
+    is_new : ndarray of shape (n,), bool
+        Whether each row, in this order, differs from the row before it.
     """
     n = columns[0].size
     order = np.arange(n) if order is None else order.copy()
-    differs = np.arange(n) == 0 if differs is None else differs.copy()
+    is_new = np.arange(n) == 0 if is_new is None else is_new.copy()
     for column in columns:
-        tied = ~differs
-        tied[:-1] |= tied[1:]
-        at = np.flatnonzero(tied)
-        if at.size == 0:
+        # A row is tied if it equals the row before it or the row after it.
+        is_tied = ~is_new
+        is_tied[:-1] |= is_tied[1:]
+        tied = np.flatnonzero(is_tied)
+        if tied.size == 0:
             break
-        rows, group = order[at], np.cumsum(differs)[at]
+        group = np.cumsum(is_new)[tied]
+        rows = order[tied]
         rows = rows[np.lexsort((column[rows], group))]
-        order[at], cells = rows, column[rows]
-        differs[at[1:]] |= cells[1:] != cells[:-1]
-    return order, differs
+        order[tied] = rows
+        cells = column[rows]
+        is_new[tied[1:]] |= cells[1:] != cells[:-1]
+    return order, is_new
 
 
-def rows_to_draw(max_samples: int | float | None, weight: np.ndarray, *, replacement: bool) -> int | None:
-    """Return how many rows a tree draws: a number, or a fraction (None: all) of the total weight (n,).
+def count_draws(max_samples: int | float | None, weight: np.ndarray, *, replacement: bool) -> int | None:
+    """Return the number of rows that a tree draws.
 
-    None if it needs to draw none, since it gets all of them.
+    Parameters
+    ----------
+    max_samples : int, float or None
+        The number of draws, or a fraction of the total weight; None for all of it.
+    weight : ndarray of shape (n,)
+    replacement : bool
+
+    Returns
+    -------
+    int or None
+        None if nothing is drawn, because a tree has all rows.
+
+    Raises
+    ------
+    ValueError
+        Weights that rows cannot be drawn from without replacement.
+
+    Warns
+    -----
+    UserWarning
+        Weights that give very few draws with replacement.
     """
     total = float(weight.sum())
-    if not replacement and max_samples is None:
-        return None
-    if not replacement and total > MOST_DRAWS:
-        raise ValueError(
-            f"sample_weight sums to {total:.6g}, and bootstrap=False with max_samples={max_samples} draws from as many "
-            f"copies of rows, {MOST_DRAWS} at most: divide the weights by one number, or give bootstrap=True."
-        )
-    if isinstance(max_samples, Integral):
-        size = int(max_samples)
-    else:
-        most = min(total, float(MOST_DRAWS))
-        size = max(1, round(most) if max_samples is None else int(np.ceil(max_samples * most)))
-        if replacement and total * FEWER < weight.size:
-            warnings.warn(
-                f"sample_weight sums to {total:.6g}, so that each tree draws {size} of {weight.size} rows. Multiply the"
-                f" weights by {weight.size / total:.6g} to draw as many as there are, or give max_samples as an int.",
-                UserWarning,
-                stacklevel=2,
-            )
     if replacement:
-        return size
-    if size >= total:
+        n_draws = _resolve_max_samples(max_samples, total)
+        is_derived = not isinstance(max_samples, Integral)
+        if is_derived and total * MAX_ROWS_PER_DRAW < weight.size:
+            _warn_of_few_draws(total, n_draws, weight.size)
+        return n_draws
+    if max_samples is None:
         return None
-    fractions = weight != np.rint(weight)
-    if fractions.any():
+    if total > MAX_DRAWS_PER_TREE:
         raise ValueError(
-            f"sample_weight holds {weight[fractions][0]:.6g}, but bootstrap=False with max_samples={max_samples} draws "
-            "from as many copies of a row as its weight: give whole numbers, or bootstrap=True, or max_samples=None."
+            f"sample_weight sums to {total:.6g}, but bootstrap=False with max_samples={max_samples} draws from that "
+            f"number of copies of rows, which can be at most {MAX_DRAWS_PER_TREE}: divide the weights by one number, "
+            "or set bootstrap=True."
         )
-    return size
+    n_draws = _resolve_max_samples(max_samples, total)
+    if n_draws >= total:
+        return None
+    _require_whole_weights(weight, max_samples)
+    return n_draws
 
 
-def mass_of_tree(pool: Pool, weight: np.ndarray, size: int | None) -> float:
-    """Return how much weight, of weights (k,) of the pool's rows, a tree of so many draws is given on average."""
-    return float(weight.sum()) if size is None else size * float(np.average(weight, weights=pool.weight))
+def _resolve_max_samples(max_samples: int | float | None, total: float) -> int:
+    if isinstance(max_samples, Integral):
+        return int(max_samples)
+    largest = min(total, float(MAX_DRAWS_PER_TREE))
+    n_draws = round(largest) if max_samples is None else int(np.ceil(max_samples * largest))
+    return max(1, n_draws)
+
+
+def _warn_of_few_draws(total: float, n_draws: int, n: int) -> None:
+    warnings.warn(
+        f"sample_weight sums to {total:.6g}, so that each tree draws {n_draws} of {n} rows. Multiply the weights by "
+        f"{n / total:.6g} to draw as many rows as there are, or give max_samples as an int.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _require_whole_weights(weight: np.ndarray, max_samples: int | float) -> None:
+    is_fraction = weight != np.rint(weight)
+    if is_fraction.any():
+        raise ValueError(
+            f"sample_weight holds {weight[is_fraction][0]:.6g}, but bootstrap=False with max_samples={max_samples} "
+            "draws from as many copies of a row as its weight: give whole numbers, or bootstrap=True, or "
+            "max_samples=None."
+        )
+
+
+def average_tree_weight(rows: TrainingRows, weight: np.ndarray, n_draws: int | None) -> float:
+    """Return the average weight of a tree's rows.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    weight : ndarray of shape (k,)
+        How much each row weighs in a tree, each time that it is drawn.
+    n_draws : int or None
+    """
+    if n_draws is None:
+        return float(weight.sum())
+    return n_draws * float(np.average(weight, weights=rows.weight))

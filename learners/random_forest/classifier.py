@@ -1,45 +1,47 @@
-"""Random forest for classes: p(k | x) = average over trees of p_t(k | x), or the share of trees that vote for k."""
+"""Random forest for classification: trees on bootstrap samples whose probabilities are averaged, or which vote."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier
-from bakeoff.learners.random_forest.base import Aim, ForestLearner
-from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree
-from bakeoff.learners.random_forest.out_of_bag import spread
-from bakeoff.learners.trees import CLASSIFICATION, ClassTarget
+from bakeoff.learners.random_forest.base import ForestLearner
+from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight
+from bakeoff.learners.trees import CLASSIFICATION, ClassTarget, Criterion
 
 
+@final
 class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
-    """Trees that vote.
+    """A random forest for classification.
 
     Parameters
     ----------
     n_estimators : int, default 100
-        Trees.
+        The number of trees.
     criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease,
     max_leaf_nodes, ccp_alpha, nominal_splits, categorical_features
-        As in `DecisionTreeClassifier`, for every tree; fractions are of the rows that a tree is given.
+        As in `DecisionTreeClassifier`, for every tree. Fractions are of the rows, or of the weight, of a tree.
     max_features : int, fraction, {"sqrt", "log2"} or None, default "sqrt"
+        The number of features that are drawn.
     feature_subset : {"split", "tree"}, default "split"
-        Draw ``max_features`` features for each node, or once for each tree.
+        Whether features are drawn for each node, or once for each tree.
     bootstrap : bool, default True
-        Draw rows with replacement, else without.
+        Whether rows are drawn with replacement.
     max_samples : int, fraction, optional
-        Rows drawn for each tree: a number, or a fraction of the total of ``sample_weight``; by default all of it, which
-        is n without weights.
+        The number of rows drawn for each tree, or a fraction of the total of ``sample_weight``. By default all of the
+        total, which is n without weights.
     voting : {"average", "majority"}, default "average"
-        Average the trees' probabilities, or count the classes that they predict.
+        Whether the trees' probabilities are averaged, or the classes that they predict are counted.
     oob_score : bool, default False
-        Whether to measure accuracy on rows out of the bag.
+        Whether to measure the accuracy on out-of-bag rows.
     class_weight : dict, "balanced", optional
-        Weighs classes in the criterion and in the leaves; what is drawn does not depend on it.
+        Weights of classes in the criterion and in the leaves; they do not change which rows are drawn.
     n_jobs : int, optional
-        Processes that grow trees; -1 for all cores, -2 for all but one.  It does not change the result.
+        The number of processes that grow trees; -1 for all cores, -2 for all but one. The result is the same.
     random_state : int, RandomState, optional
 
     Attributes
@@ -48,10 +50,10 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
     trees_ : list of Tree
     feature_importances_ : ndarray of shape (d,)
     oob_score_ : float
-        The accuracy, by weight, of each row's prediction by the trees that have seen neither it nor an equal one.
+        The weighted accuracy of the prediction of each row by the trees that have drawn neither it nor an equal row.
         With ``oob_score``.
     oob_decision_function_ : ndarray of shape (n, c)
-        Those predictions; NaN for a row that every tree has seen, or of weight zero.
+        Those predictions, before the class is chosen. NaN for a row that every tree has drawn, or of weight zero.
 
     Examples
     --------
@@ -59,6 +61,8 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
     >>> forest.fit([[0], [1], [2], [9], [10], [11]], ["low"] * 3 + ["high"] * 3).predict([[1], [10]])
     array(['low', 'high'], dtype='<U4')
     """
+
+    _criteria: ClassVar[Mapping[str, Criterion]] = CLASSIFICATION
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ForestLearner._parameter_constraints,
@@ -112,29 +116,39 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         self.nominal_splits = nominal_splits
         self.categorical_features = categorical_features
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    @property
+    def _prediction_width(self) -> int:
+        return self.classes_.size
+
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._check_rows(X, y, sample_weight)
 
-    def _aim(self, pool: Pool, size: int | None) -> Aim:
-        weight = pool.weight if size is None else np.ones(pool.weight.size)
+    def _make_target(self, rows: TrainingRows, n_draws: int | None) -> ClassTarget:
+        # Drawn rows have their weight as the number of times that they are drawn.
+        weight = rows.weight if n_draws is None else np.ones(rows.weight.size)  # (k,)
         if self.class_weight is not None:
-            weight = weight * self._compute_class_weight(pool.truth, pool.weight)
-        mass = mass_of_tree(pool, weight, size)
-        target = ClassTarget(pool.truth, weight, self.classes_.size, self.criterion, mass)
-        return Aim(target, CLASSIFICATION[self.criterion], self.classes_.size)
+            weight = weight * self._compute_class_weight(rows.y, rows.weight)
+        tree_weight = average_tree_weight(rows, weight, n_draws)
+        return ClassTarget(rows.y, weight, self.classes_.size, self.criterion, tree_weight)
 
-    def _keep_test(self, answers: np.ndarray, pool: Pool, place: np.ndarray) -> None:
-        tested = ~np.isnan(answers[:, 0])
-        right = np.argmax(answers[tested], axis=1) == pool.truth[tested]
-        self.oob_decision_function_ = spread(answers, place)
-        self.oob_score_ = float(np.average(right, weights=pool.weight[tested])) if tested.any() else 0.0
-
-    def _answers(self, value: np.ndarray) -> np.ndarray:
+    def _predict_at_nodes(self, value: np.ndarray) -> np.ndarray:
         if self.voting == "average":
             return value
-        votes = np.zeros_like(value)
-        votes[np.arange(value.shape[0]), np.argmax(value, axis=1)] = 1
+        votes = np.zeros_like(value)  # (nodes, c)
+        majority = np.argmax(value, axis=1)
+        votes[np.arange(value.shape[0]), majority] = 1
         return votes
 
+    def _score_out_of_bag(self, predictions: np.ndarray, rows: TrainingRows) -> float:
+        has_prediction = ~np.isnan(predictions[:, 0])  # (k,)
+        if not has_prediction.any():
+            return 0.0
+        predicted = np.argmax(predictions[has_prediction], axis=1)
+        is_correct = predicted == rows.y[has_prediction]
+        return float(np.average(is_correct, weights=rows.weight[has_prediction]))
+
+    def _store_out_of_bag(self, predictions: np.ndarray) -> None:
+        self.oob_decision_function_ = predictions
+
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
-        return self._mean_answer(X)
+        return self._average_predictions(X)

@@ -1,4 +1,4 @@
-"""Rows out of the bag: what the trees that have not seen a row say of it, on average."""
+"""Out-of-bag predictions: the average, for each training row, over the trees that have not drawn it."""
 
 from __future__ import annotations
 
@@ -6,43 +6,55 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.random_forest.bootstrap import Pool
+from bakeoff.learners.random_forest.bootstrap import TrainingRows
 
 
 class OutOfBag:
-    """Answers so far, of trees on the k rows that they have not seen.
+    """Sums of the predictions of trees for the k rows that they have not drawn.
 
     Parameters
     ----------
     k : int
     width : int
-        How many numbers an answer has.
+        The number of columns of a prediction: classes, or 1.
     """
 
     def __init__(self, k: int, width: int) -> None:
-        self._total, self._trees = np.zeros((k, width)), np.zeros((k, 1))
+        self._total = np.zeros((k, width))
+        self._n_trees = np.zeros((k, 1))
 
-    def add(self, unseen: np.ndarray, answers: np.ndarray) -> None:
-        """Add what one tree says (u, width) of the rows marked (k,) that it has not seen."""
-        self._total[unseen] += answers
-        self._trees[unseen] += 1
+    def add_predictions(self, out_of_bag: np.ndarray, predictions: np.ndarray) -> None:
+        """Add the predictions of one tree (r, width) for its out-of-bag rows, given as a mask (k,) of r rows."""
+        self._total[out_of_bag] += predictions
+        self._n_trees[out_of_bag] += 1
 
     @property
-    def answers(self) -> np.ndarray:
-        """The means, shape (k, width); NaN for a row that every tree has seen."""
-        return np.where(self._trees > 0, self._total / np.maximum(self._trees, 1), np.nan)
+    def predictions(self) -> np.ndarray:
+        """The averages, shape (k, width); NaN for a row that every tree has drawn."""
+        average = self._total / np.maximum(self._n_trees, 1)
+        return np.where(self._n_trees > 0, average, np.nan)
 
 
-def places_given(pool: Pool, sample_weight: Any) -> np.ndarray:
-    """Return where each row that ``fit`` was given stands in the pool, -1 if its weight is zero: shape (n,)."""
+def expand_to_given_rows(predictions: np.ndarray, rows: TrainingRows, sample_weight: Any) -> np.ndarray:
+    """Return the predictions for the rows that ``fit`` was given.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (k, width)
+        For the sorted, possibly merged rows.
+    rows : TrainingRows
+    sample_weight : array-like of shape (n,) or None
+        As given to ``fit``.
+
+    Returns
+    -------
+    ndarray of shape (n, width)
+        NaN for a row of weight zero, which is not among the k.
+    """
+    of_weighted_rows = predictions[rows.inverse]
     if sample_weight is None or np.ndim(sample_weight) == 0:
-        return pool.place
-    counts = np.asarray(sample_weight, dtype=np.float64) > 0
-    place = np.full(counts.size, -1)
-    place[counts] = pool.place
-    return place
-
-
-def spread(answers: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Return the answers (k, width) at each place (n,), NaN at -1: shape (n, width)."""
-    return np.append(answers, np.full((1, answers.shape[1]), np.nan), axis=0)[place]
+        return of_weighted_rows
+    has_weight = np.asarray(sample_weight, dtype=np.float64) > 0  # (n,)
+    expanded = np.full((has_weight.size, predictions.shape[1]), np.nan)  # (n, width)
+    expanded[has_weight] = of_weighted_rows
+    return expanded

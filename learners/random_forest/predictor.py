@@ -1,57 +1,93 @@
-"""Many rows down many trees at once: nodes of several trees in one table, and states (tree, row) that step together.
+"""Prediction with many trees at once: their nodes stand in one table, and all rows descend through all trees together.
 
-A numeric question sends a row to the first child or the next; a nominal one by the route of its value's code, and the
-code of a missing cell is the number of values.  A leaf is a node whose question leads to itself.
+A numeric split sends a row to the first child or to the next one; a nominal split, to the child that the route of the
+value's code names. The code of a missing cell is the number of values. A leaf is its own child, so that a row which has
+arrived stays there.
 
 Cost: O(T m depth) for T trees and m rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
 
 from bakeoff.learners.trees import Tree
 
-STATES = 1 << 15
-"""States that step together: what is known of them stays in cache."""
+MAX_PATHS_PER_CHUNK = 1 << 15
+"""Paths, each of one row through one tree, that descend together: their nodes and cells stay in cache."""
 
-UNKNOWN = -1.0
-"""The code of a value without a branch."""
+NODES_PER_GROUP = 1 << 14
+"""Trees share a table of about this number of nodes, which stays in cache as well."""
 
-NODES = 1 << 14
-"""Trees stand in one table up to so many nodes, which stay in cache too."""
+MIN_PATHS_TO_COMPACT = 256
+"""Up to this number, paths that have ended are carried on to the end of the longest one."""
 
-FEW = 256
-"""So many states go on to the end of the longest path."""
+STEPS_PER_COMPACTION = 4
+"""Paths that have ended are removed once in this number of steps."""
 
-
-def woods(trees: list[Tree]) -> Iterator[tuple[slice, Wood]]:
-    """Yield the trees in their order, as many together as are small enough, and which these are."""
-    upto = np.cumsum([tree.node_count for tree in trees])
-    ends = [*(np.flatnonzero(np.diff(upto // NODES)) + 1).tolist(), len(trees)]
-    for first, last in pairwise([0, *ends]):
-        yield slice(first, last), Wood(trees[first:last])
+UNKNOWN_CODE = -1.0
+"""The code of a nominal value that no training row has."""
 
 
-def coded(X: np.ndarray, n_values: np.ndarray) -> np.ndarray:
-    """Return X (m, d) with codes for missing nominal cells, -1 for unknown ones; whole numbers if all are nominal."""
+def average_over_trees(trees: list[Tree], X: np.ndarray, predictions: list[np.ndarray]) -> np.ndarray:
+    """Return the average prediction of the trees for each row.
+
+    Parameters
+    ----------
+    trees : list of T Tree
+    X : ndarray of shape (m, d)
+        Nominal cells are codes, missing cells NaN.
+    predictions : list of T ndarray of shape (nodes of the tree, width)
+        What each node predicts.
+
+    Returns
+    -------
+    ndarray of shape (m, width)
+    """
+    codes = encode_cells(X, trees[0].n_values)
+    total = np.zeros((X.shape[0], predictions[0].shape[1]))
+    for group in divide_into_groups(trees):
+        predictor = ForestPredictor(trees[group])
+        predictor.add_predictions(codes, predictions[group], total)
+    return total / len(trees)
+
+
+def divide_into_groups(trees: list[Tree]) -> Iterator[slice]:
+    """Divide the trees, in their order, into groups of about `NODES_PER_GROUP` nodes."""
+    n_nodes_so_far = np.cumsum([tree.node_count for tree in trees])
+    group = n_nodes_so_far // NODES_PER_GROUP
+    ends = np.flatnonzero(np.diff(group)) + 1
+    for first, end in pairwise([0, *ends.tolist(), len(trees)]):
+        yield slice(first, end)
+
+
+def encode_cells(X: np.ndarray, n_values: np.ndarray) -> np.ndarray:
+    """Give missing and unknown nominal cells a code.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, d)
+    n_values : ndarray of shape (d,)
+        The number of values of each nominal feature, which becomes the code of a missing cell; 0 for a numeric one.
+
+    Returns
+    -------
+    ndarray of shape (m, d)
+        Whole numbers if all features are nominal.
+    """
     if not n_values.any():
         return np.ascontiguousarray(X)
     nominal = n_values > 0
-    table = np.where(nominal & np.isnan(X), n_values, X)
-    table[nominal & (table > n_values)] = UNKNOWN
-    return table.astype(np.intp) if nominal.all() else table
+    codes = np.where(nominal & np.isnan(X), n_values, X)  # (m, d)
+    codes[nominal & (codes > n_values)] = UNKNOWN_CODE
+    return codes.astype(np.intp) if nominal.all() else codes
 
 
-def _joined(trees: list[Tree], name: str) -> np.ndarray:
-    return np.concatenate([getattr(tree, name) for tree in trees])
-
-
-class Wood:
-    """The k nodes of T trees, tree after tree.
+class ForestPredictor:
+    """The k nodes of T trees in one table, tree after tree.
 
     Parameters
     ----------
@@ -59,77 +95,124 @@ class Wood:
     """
 
     def __init__(self, trees: list[Tree]) -> None:
-        self.sizes = np.array([tree.node_count for tree in trees])
-        self.root = np.cumsum(self.sizes) - self.sizes  # (T,)
-        self.max_depth = max(tree.max_depth for tree in trees)
-        self.n_values = trees[0].n_values
-        offset = np.repeat(self.root, self.sizes)
-        self.feature = _joined(trees, "feature")  # (k,)
-        self.leaf = self.feature < 0
-        self.feature[self.leaf] = 0
-        self.first_child = _joined(trees, "first_child") + offset
-        self.first_child[self.leaf] = np.flatnonzero(self.leaf)
-        if self.n_values.any():
-            self._join_routes(trees)
-        if not self.n_values.all():
-            self.threshold = _joined(trees, "threshold")
-            self.threshold[np.isnan(self.threshold)] = np.inf  # no numeric question leads to the first child
-            self.missing_child = self.first_child + _joined(trees, "missing_branch")
+        node_counts = np.array([tree.node_count for tree in trees])  # (T,)
+        self._root = np.cumsum(node_counts) - node_counts  # (T,)
+        self._tree_start = np.repeat(self._root, node_counts)  # (k,)
+        self._max_depth = max(tree.max_depth for tree in trees)
+        self._n_values = trees[0].n_values
+        self._join_children(trees)
+        if self._n_values.any():
+            self._join_routes(trees, node_counts)
+        if not self._n_values.all():
+            self._join_thresholds(trees)
 
-    def _join_routes(self, trees: list[Tree]) -> None:
-        route_start, routes = _joined(trees, "route_start"), np.array([tree.route.size for tree in trees])
-        self.nominal = route_start >= 0
-        route_start += np.repeat(np.cumsum(routes) - routes, self.sizes)
-        route_start[~self.nominal] = routes.sum() + 1  # by these zeros any code leads to the first child
-        zeros = np.zeros(int(self.n_values.max()) + 2, dtype=np.intp)
-        self.route = np.concatenate([tree.route for tree in trees] + [zeros])
-        self.route_start = route_start
-        self.complete = bool((self.route >= 0).all())
+    def _join_children(self, trees: list[Tree]) -> None:
+        self._feature = _join_arrays(trees, "feature")  # (k,)
+        self._is_leaf = self._feature < 0
+        # A leaf reads some cell, and ignores it.
+        self._feature[self._is_leaf] = 0
+        self._first_child = _join_arrays(trees, "first_child") + self._tree_start
+        self._first_child[self._is_leaf] = np.flatnonzero(self._is_leaf)
 
-    def add_up(self, table: np.ndarray, answers: list[np.ndarray], total: np.ndarray) -> None:
-        """Add to the total (m, c), for rows of a coded table (m, ·), what each tree's nodes answer: (nodes, c)."""
-        step = max(1, STATES // self.root.size)
-        for first in range(0, table.shape[0], step):
-            part = slice(first, first + step)
-            stops = self.stops(table[part]) - self.root[:, None]
-            for stop, answer in zip(stops, answers, strict=True):  # tree by tree: the sum is always the same
-                total[part] += answer.take(stop, axis=0)
+    def _join_thresholds(self, trees: list[Tree]) -> None:
+        self._threshold = _join_arrays(trees, "threshold")
+        # No cell reaches infinity: leaves and nominal splits always lead to the first child.
+        self._threshold[np.isnan(self._threshold)] = np.inf
+        self._missing_child = self._first_child + _join_arrays(trees, "missing_branch")
 
-    def stops(self, X: np.ndarray) -> np.ndarray:
-        """Return the node where each row of a coded table (m, ·) stops in each tree: shape (T, m)."""
-        if self.n_values.any():
-            step = self._step_by_routes
-        else:
-            step = self._step_with_missing if np.isnan(X).any() else self._step_by_numbers
-        m, width = X.shape
-        cells, stop = X.ravel(), np.repeat(self.root, m)
-        states, node, first_cell = np.arange(stop.size), stop, np.tile(np.arange(0, m * width, width), self.root.size)
-        for depth in range(1, self.max_depth + 1):
-            node = step(node, cells.take(first_cell + self.feature.take(node)))
-            if node.size > FEW and depth % 4 == 0:  # let go of those that have arrived
-                stop[states] = node
-                on = np.flatnonzero(~self.leaf.take(node))
-                states, first_cell, node = states.take(on), first_cell.take(on), node.take(on)
-        stop[states] = node
-        return stop.reshape(-1, m)
+    def _join_routes(self, trees: list[Tree], node_counts: np.ndarray) -> None:
+        route_sizes = np.array([tree.route.size for tree in trees])  # (T,)
+        first_route = np.cumsum(route_sizes) - route_sizes
+        # Nodes without a route use zeros after the last one, by which every code, -1 too, leads to the first child.
+        zeros = np.zeros(int(self._n_values.max()) + 2, dtype=np.intp)
+        self._route = np.concatenate([*(tree.route for tree in trees), zeros])
+        self._has_all_branches = bool((self._route >= 0).all())
+        self._route_start = _join_arrays(trees, "route_start")  # (k,)
+        self._is_nominal = self._route_start >= 0
+        self._route_start += np.repeat(first_route, node_counts)
+        self._route_start[~self._is_nominal] = route_sizes.sum() + 1
 
-    def _step_by_numbers(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        """At a leaf the question is ``x >= inf`` and the child the leaf itself."""
-        right = cell >= self.threshold.take(node)
-        child: np.ndarray = self.first_child.take(node)
-        child += right
+    def add_predictions(self, codes: np.ndarray, predictions: list[np.ndarray], total: np.ndarray) -> None:
+        """Add the predictions of all trees for each row.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (m, d)
+            From `encode_cells`.
+        predictions : list of T ndarray of shape (nodes of the tree, width)
+        total : ndarray of shape (m, width)
+            Changed in place.
+        """
+        n_rows = max(1, MAX_PATHS_PER_CHUNK // self._root.size)
+        for first in range(0, codes.shape[0], n_rows):
+            chunk = slice(first, first + n_rows)
+            stop = self.find_stops(codes[chunk]) - self._root[:, None]  # (T, rows of the chunk)
+            # Tree by tree, so that rounding does not depend on how trees are grouped.
+            for stop_in_tree, prediction in zip(stop, predictions, strict=True):
+                total[chunk] += prediction.take(stop_in_tree, axis=0)
+
+    def find_stops(self, codes: np.ndarray) -> np.ndarray:
+        """Return the node of the table where each row of codes (m, d) stops in each tree: shape (T, m)."""
+        take_step = self._choose_step(codes)
+        m, d = codes.shape
+        n_trees = self._root.size
+        cells = codes.ravel()
+        stop = np.repeat(self._root, m)  # (T m,)
+        paths = np.arange(stop.size)
+        first_cell = np.tile(np.arange(0, m * d, d), n_trees)  # (T m,), where the row of each path begins
+        node = stop
+        for step in range(1, self._max_depth + 1):
+            cell = cells.take(first_cell + self._feature.take(node))
+            node = take_step(node, cell)
+            if node.size > MIN_PATHS_TO_COMPACT and step % STEPS_PER_COMPACTION == 0:
+                # Paths that have ended at a leaf would only cost time from here on.
+                stop[paths] = node
+                moving = np.flatnonzero(~self._is_leaf.take(node))
+                paths = paths.take(moving)
+                first_cell = first_cell.take(moving)
+                node = node.take(moving)
+        stop[paths] = node
+        return stop.reshape(n_trees, m)
+
+    def _choose_step(self, codes: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Return the cheapest step that serves all nodes and all cells: from nodes and their cells to children."""
+        if self._n_values.all():
+            return self._step_by_routes
+        if self._n_values.any():
+            return self._step_by_routes_or_thresholds
+        if np.isnan(codes).any():
+            return self._step_by_thresholds_or_missing
+        return self._step_by_thresholds
+
+    def _step_by_thresholds(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
+        goes_right = cell >= self._threshold.take(node)
+        child: np.ndarray = self._first_child.take(node)
+        child += goes_right
         return child
 
-    def _step_with_missing(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        return np.where(np.isnan(cell), self.missing_child.take(node), self._step_by_numbers(node, cell))
+    def _step_by_thresholds_or_missing(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
+        child = self._step_by_thresholds(node, cell)
+        return np.where(np.isnan(cell), self._missing_child.take(node), child)
 
-    def _step_by_routes(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        """Who has no branch for its value stays where it is."""
-        mixed = cell.dtype.kind == "f"
-        code = np.where(self.nominal.take(node), cell, 0.0).astype(np.intp) if mixed else cell
-        branch = self.route.take(self.route_start.take(node) + code)
-        child: np.ndarray = self.first_child.take(node)
+    def _step_by_routes(self, node: np.ndarray, code: np.ndarray) -> np.ndarray:
+        branch = self._route.take(self._route_start.take(node) + code)
+        child: np.ndarray = self._first_child.take(node)
         child += branch
-        if not self.complete or code.min() < 0:
-            child = np.where((branch < 0) | ((code < 0) & ~self.leaf.take(node)), node, child)
-        return np.where(self.nominal.take(node), child, self._step_with_missing(node, cell)) if mixed else child
+        is_unknown = code < 0
+        if self._has_all_branches and not is_unknown.any():
+            return child
+        # A row whose value has no branch stops where it is; at a leaf it has stopped already.
+        has_no_branch = (branch < 0) | (is_unknown & ~self._is_leaf.take(node))
+        return np.where(has_no_branch, node, child)
+
+    def _step_by_routes_or_thresholds(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
+        is_nominal = self._is_nominal.take(node)
+        code = np.where(is_nominal, cell, 0.0).astype(np.intp)
+        by_route = self._step_by_routes(node, code)
+        by_threshold = self._step_by_thresholds_or_missing(node, cell)
+        return np.where(is_nominal, by_route, by_threshold)
+
+
+def _join_arrays(trees: list[Tree], name: str) -> np.ndarray:
+    """Return an array with one entry for each node, of all trees: shape (k, ...)."""
+    return np.concatenate([getattr(tree, name) for tree in trees])

@@ -1,21 +1,22 @@
-"""Random forest for targets: ŷ(x) = average over trees of ŷ_t(x)."""
+"""Random forest for regression: the average prediction of trees on bootstrap samples."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import Regressor
-from bakeoff.learners.random_forest.base import Aim, ForestLearner
-from bakeoff.learners.random_forest.bootstrap import Pool, mass_of_tree
-from bakeoff.learners.random_forest.out_of_bag import spread
-from bakeoff.learners.trees import REGRESSION, NumericTarget
+from bakeoff.learners.random_forest.base import ForestLearner
+from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight
+from bakeoff.learners.trees import REGRESSION, Criterion, NumericTarget
 
 
+@final
 class RandomForestRegressor(Regressor, ForestLearner):
-    """Trees whose means are averaged.
+    """A random forest for regression.
 
     Parameters
     ----------
@@ -25,18 +26,18 @@ class RandomForestRegressor(Regressor, ForestLearner):
         As in `RandomForestClassifier`.
     criterion : {"squared_error"}
     max_features : int, fraction, {"sqrt", "log2"} or None, default 1.0
-        By default all.
+        The number of features that are drawn; by default all.
     oob_score : bool, default False
-        Whether to measure R² on rows out of the bag.
+        Whether to measure R² on out-of-bag rows.
 
     Attributes
     ----------
     trees_ : list of Tree
     feature_importances_ : ndarray of shape (d,)
     oob_score_ : float
-        R², by weight, of the predictions out of the bag.  With ``oob_score``.
+        The weighted R² of the out-of-bag predictions. With ``oob_score``.
     oob_prediction_ : ndarray of shape (n,)
-        Those predictions; NaN for a row that every tree has seen, or of weight zero.
+        Those predictions; NaN for a row that every tree has drawn, or of weight zero.
 
     Examples
     --------
@@ -44,6 +45,8 @@ class RandomForestRegressor(Regressor, ForestLearner):
     >>> forest.fit([[0], [1], [2], [9], [10], [11]], [1.0] * 3 + [5.0] * 3).predict([[1], [10]])
     array([1., 5.])
     """
+
+    _criteria: ClassVar[Mapping[str, Criterion]] = REGRESSION
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ForestLearner._parameter_constraints,
@@ -91,23 +94,35 @@ class RandomForestRegressor(Regressor, ForestLearner):
         self.nominal_splits = nominal_splits
         self.categorical_features = categorical_features
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    @property
+    def _prediction_width(self) -> int:
+        return 1
+
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._check_fit(X, y, sample_weight)
 
-    def _aim(self, pool: Pool, size: int | None) -> Aim:
-        weight = pool.weight if size is None else np.ones(pool.weight.size)
-        return Aim(NumericTarget(pool.truth, weight, mass_of_tree(pool, weight, size)), REGRESSION[self.criterion], 1)
+    def _make_target(self, rows: TrainingRows, n_draws: int | None) -> NumericTarget:
+        # Drawn rows have their weight as the number of times that they are drawn.
+        weight = rows.weight if n_draws is None else np.ones(rows.weight.size)  # (k,)
+        tree_weight = average_tree_weight(rows, weight, n_draws)
+        return NumericTarget(rows.y, weight, tree_weight)
 
-    def _keep_test(self, answers: np.ndarray, pool: Pool, place: np.ndarray) -> None:
-        tested = ~np.isnan(answers[:, 0])
-        weight, truth = pool.weight[tested], pool.truth[tested]
-        spread_out = float(weight @ (truth - np.average(truth, weights=weight)) ** 2) if tested.any() else 0.0
-        left = float(weight @ (truth - answers[tested, 0]) ** 2)
-        self.oob_prediction_ = spread(answers, place)[:, 0]
-        self.oob_score_ = 1 - left / spread_out if spread_out > 0 else 0.0
-
-    def _answers(self, value: np.ndarray) -> np.ndarray:
+    def _predict_at_nodes(self, value: np.ndarray) -> np.ndarray:
         return value
 
+    def _score_out_of_bag(self, predictions: np.ndarray, rows: TrainingRows) -> float:
+        has_prediction = ~np.isnan(predictions[:, 0])  # (k,)
+        if not has_prediction.any():
+            return 0.0
+        weight = rows.weight[has_prediction]
+        y = rows.y[has_prediction]
+        mean = np.average(y, weights=weight)
+        total_squares = float(weight @ (y - mean) ** 2)
+        residual_squares = float(weight @ (y - predictions[has_prediction, 0]) ** 2)
+        return 1 - residual_squares / total_squares if total_squares > 0 else 0.0
+
+    def _store_out_of_bag(self, predictions: np.ndarray) -> None:
+        self.oob_prediction_ = predictions[:, 0]
+
     def _values(self, X: np.ndarray) -> np.ndarray:
-        return self._mean_answer(X)[:, 0]
+        return self._average_predictions(X)[:, 0]

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestRegressor as ScikitLearnRegressor
 from sklearn.model_selection import KFold, cross_val_score
 
 from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-from bakeoff.learners.random_forest.bootstrap import Pool
+from bakeoff.learners.random_forest.bootstrap import TrainingRows
 from bakeoff.learners.trees.criteria import SquaredDistance
 from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier
 from bakeoff.learners.trees.rows.class_target import ClassTarget
@@ -51,7 +51,7 @@ def test_one_tree_on_all_rows_and_features_is_the_decision_tree() -> None:
 def test_trees_grown_together_are_the_trees_grown_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_wine(return_X_y=True)
     together = RandomForestClassifier(7, random_state=3).fit(X, y)
-    monkeypatch.setattr("bakeoff.learners.random_forest.BATCH", 1)
+    monkeypatch.setattr("bakeoff.learners.random_forest.batch_grower.MAX_ROWS_PER_BATCH", 1)
     alone = RandomForestClassifier(7, random_state=3).fit(X, y)
     for one, other in zip(together.trees_, alone.trees_, strict=True):
         np.testing.assert_array_equal(one.feature, other.feature)
@@ -273,7 +273,7 @@ def test_leaves_are_limited_and_trees_cut_back_as_those_of_a_tree() -> None:
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 def test_any_number_of_processes_gives_the_same_forest(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bakeoff.learners.random_forest.BATCH", 500)  # a few trees at a time
+    monkeypatch.setattr("bakeoff.learners.random_forest.batch_grower.MAX_ROWS_PER_BATCH", 500)  # a few trees at a time
     X, y, weight = _mixed_table()
     y = y if kind is RandomForestRegressor else (y > 1).astype(int)
     one = _forest(kind, {"oob_score": True}).fit(X, y, sample_weight=weight)
@@ -293,7 +293,7 @@ def test_no_processes_at_all_are_refused() -> None:
 @pytest.mark.parametrize("nominal", [None, [3], [0, 1, 2, 3]])
 @pytest.mark.parametrize("missing", [False, True])
 def test_rows_stop_where_they_stop_in_each_tree(nominal: Any, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bakeoff.learners.random_forest.predictor.NODES", 300)
+    monkeypatch.setattr("bakeoff.learners.random_forest.predictor.NODES_PER_GROUP", 300)
     X, y, _ = _mixed_table()
     X = X if missing else np.nan_to_num(X)
     forest = RandomForestRegressor(9, categorical_features=nominal, max_features=2, random_state=0).fit(X, y)
@@ -344,8 +344,8 @@ def test_values_that_are_counted_split_as_values_that_are_sorted(
 @pytest.mark.parametrize("given", [{}, {"bootstrap": False, "max_samples": 0.5}])
 def test_heavy_weights_cost_no_more_than_light_ones_and_draw_as_they_weigh(given: dict[str, Any]) -> None:
     X, y = np.arange(40.0)[:, None], np.arange(40) % 2
-    pool = Pool.of(X, y, np.full(40, 1e6), merge=True)
-    drawn = pool.draw(np.random.default_rng(0), 20_000_000, replacement=not given)
+    rows = TrainingRows.from_table(X, y, np.full(40, 1e6), merge_equal=True)
+    drawn = rows.draw_counts(np.random.default_rng(0), 20_000_000, replacement=not given)
     assert drawn.sum() == 20_000_000
     np.testing.assert_allclose(drawn, 500_000, rtol=0.02)
     forest = RandomForestClassifier(3, random_state=0, **given).fit(X, y, sample_weight=np.full(40, 1e6))
