@@ -5,7 +5,7 @@
     ∂L/∂W_i = A_{i-1}ᵀ Δ_i,   ∂L/∂b_i = Σ_rows Δ_i
 
 All weights and biases are views of one flat vector, and so are their derivatives: a solver then takes a few operations
-on whole vectors.  Every array is allocated once and filled again for each batch.
+on whole vectors. Every array is allocated once and filled again for each batch.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Solvers: how a gradient changes the parameters.  Each keeps its state in flat vectors, allocated once.
+"""Solvers: how a gradient changes the parameters. Each keeps its state in flat vectors, allocated once.
 
 References
 ----------
@@ -49,7 +49,7 @@ class SGD:
 class Adam:
     """Adam: steps of about equal length in every coordinate, ω ← ω - η_t m / (√v + ε).
 
-    m and v are running means of g and g².  Here they are kept as plain decaying sums, Σ β₁^… g and Σ β₂^… g²: η and ε
+    m and v are running means of g and g². Here they are kept as plain decaying sums, Σ β₁^… g and Σ β₂^… g²: η and ε
     absorb the factors (1 - β) of the means, which saves two passes over the vectors.
     """
 

@@ -83,7 +83,7 @@ def train_network(
     random : RandomState
         Draws the order of the rows in each epoch.
     score_validation : callable, optional
-        Returns the validation score of the network in its present state, larger is better.  With it, the parameters
+        Returns the validation score of the network in its present state, larger is better. With it, the parameters
         with the best score are the final ones; without it, improvement is measured by the loss on the training rows.
 
     Yields

@@ -2,13 +2,16 @@
 
     f(x) = Σ_i α_i y_i K(x_i, x) + b,      0 ≤ α_i ≤ C_i,   Σ_i α_i y_i = 0
 
-Only rows on or inside the margin, the support vectors, have α_i > 0.  Each binary problem is solved in its dual, by
-SMO with block principal pivoting or Newton's steps to finish.  Where the dual takes too many steps, as for large C, it
-is solved in its primal, which has d + 1 unknowns for a linear kernel.  Several classes: one against one, or one against
+Only rows on or inside the margin, the support vectors, have α_i > 0. Several classes: one against one, or one against
 the rest.
 
+`bakeoff.learners.definitions.svm_smo` and `bakeoff.learners.definitions.svm_hard_margin` state the algorithms. This one
+is faster because SMO updates the gradient instead of computing it for each step, block principal pivoting or Newton's
+step finishes what SMO began, and the primal, which has d + 1 unknowns for a linear kernel, is solved where the dual
+would take too many steps, as for large C.
+
 Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), depending on the number of support
-vectors s.  To predict: O(m s d), for the linear kernel O(m d).
+vectors s. To predict: O(m s d), for the linear kernel O(m d).
 
 References
 ----------
@@ -43,15 +46,15 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of one unit of slack.  ``inf``: hard margin, no row may lie inside it.  Where C exceeds about
+        Cost of one unit of slack. ``inf``: hard margin, no row may lie inside it. Where C exceeds about
         1e10 / K(x, x) and the classes overlap, floats lack the digits for an exact solution, and ``fit`` warns.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two arrays, (a, d) and (b, d), and returns their kernel values (a, b).  With "precomputed", X
+        A callable takes two arrays, (a, d) and (b, d), and returns their kernel values (a, b). With "precomputed", X
         holds the kernel values between rows: (n, n) in ``fit``, (m, n) in ``predict``.
     degree : int, default=3
         p in (γ x·z + coef0)^p.
     gamma : {"scale", "auto"} or float, default="scale"
-        γ; 1 / 2σ² for the Gaussian kernel.  "scale" is 1 / (d · variance of X), "auto" is 1 / d.
+        γ; 1 / 2σ² for the Gaussian kernel. "scale" is 1 / (d · variance of X), "auto" is 1 / d.
     coef0 : float, default=0.0
         Constant term of the polynomial and the sigmoid kernel.
     tol : float, default=1e-6
@@ -78,7 +81,7 @@ class SVC(KernelClassifier):
     n_support_ : ndarray of shape (c,)
         Number of support vectors of each class.
     dual_coef_ : ndarray of shape (1, s), one-against-one (c - 1, s), one-against-rest (c, s)
-        y_i α_i.  One against one: row r for the pair with the r-th of the other classes.
+        y_i α_i. One against one: row r for the pair with the r-th of the other classes.
     intercept_ : ndarray of shape (p,)
         b of each binary problem, averaged over its free support vectors.
     coef_ : ndarray of shape (p, d)

@@ -41,7 +41,7 @@ class KernelClassifier(Classifier):
         Returns
         -------
         ndarray of shape (m,), (m, c) or (m, c (c - 1) / 2)
-            Two classes: f(x), positive for ``classes_[1]``.  One against the rest: f(x) of each class.  One against
+            Two classes: f(x), positive for ``classes_[1]``. One against the rest: f(x) of each class. One against
             one: for shape "ovo" f(x) of each pair, positive for its lower class; for "ovr" votes plus a confidence
             between -1/3 and 1/3.
         """

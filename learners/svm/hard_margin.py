@@ -1,7 +1,8 @@
 """The hard margin: the shortest vector between the convex hulls of the classes, or the linear primal.
 
-The dual (see `dual.quadratic_program`) takes any kernel.  For the linear kernel it gets some steps, and then the primal
-is solved: it keeps its digits where kernel values lose them, and can prove that the hulls meet.
+`bakeoff.learners.definitions.svm_hard_margin` states the conditions and tries every set of support vectors. Here the
+dual (see `dual.quadratic_program`) finds them for any kernel. For the linear kernel the dual gets some steps, and then
+the primal is solved: it keeps its digits where kernel values lose them, and can prove that the hulls meet.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Soft margin:  minimize ½‖w‖² + Σ C_i ξ_i,  with  y_i f(x_i) ≥ 1 - ξ_i,  ξ_i ≥ 0,  f(x) = w·Φ(x) + b.
 Hard margin (C = ∞):  minimize ½‖w‖²,  with  y_i f(x_i) ≥ 1.
 
-w = Σ α_i y_i Φ(x_i).  The geometric margin, the distance of the nearest row from f(x) = 0, is 1/‖w‖.
+w = Σ α_i y_i Φ(x_i). The geometric margin, the distance of the nearest row from f(x) = 0, is 1/‖w‖.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One against one: a hyperplane for every pair of classes, each with a vote.
 
-The pairs are (0, 1), (0, 2), … (1, 2), …; the lower class has the positive side.  Cost: c (c - 1) / 2 fits on 2n/c rows
+The pairs are (0, 1), (0, 2), … (1, 2), …; the lower class has the positive side. Cost: c (c - 1) / 2 fits on 2n/c rows
 each, which together take less than c fits on n rows.
 
 References

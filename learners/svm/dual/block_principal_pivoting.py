@@ -1,13 +1,13 @@
 """Block principal pivoting: guess the active set, solve for the free rows, and correct the guess for all rows at once.
 
-The active set holds the rows that lie on a bound.  If it is known, the free rows solve one linear system (see
-`kkt_system`).  The solution shows which rows of the guess are wrong:
+The active set holds the rows that lie on a bound. If it is known, the free rows solve one linear system (see
+`kkt_system`). The solution shows which rows of the guess are wrong:
 
     free rows that the solution puts on or beyond a bound belong to the active set;
     active rows whose gradient is on the wrong side of the multiplier λ are free.
 
-If no row is wrong, the optimality conditions hold to rounding.  From a point near the optimum, a few guesses do the
-work of hundreds of SMO steps.  Guesses may also cycle: then nothing is changed, and other steps must come nearer first.
+If no row is wrong, the optimality conditions hold to rounding. From a point near the optimum, a few guesses do the
+work of hundreds of SMO steps. Guesses may also cycle: then nothing is changed, and other steps must come nearer first.
 
 Cost: O(f³ + f n) for a guess with f free rows.
 

@@ -1,12 +1,12 @@
 """The linear system of the free rows, which both Newton's step and block principal pivoting solve.
 
-Let F be the free rows, and let the change Δ of all other rows be given.  The optimality conditions are then
+Let F be the free rows, and let the change Δ of all other rows be given. The optimality conditions are then
 
     K_FF Δ_F = λ - gradient_F,      Σ Δ given within each group,      λ one number per group,
 
 where gradient_F includes the changes of the other rows.
 
-Cost: O(f³) for f free rows.  Cholesky's factorization takes half the work of elimination.  NumPy has it, but no solver
+Cost: O(f³) for f free rows. Cholesky's factorization takes half the work of elimination. NumPy has it, but no solver
 for triangular systems, so this step uses SciPy's LAPACK.
 """
 
@@ -56,7 +56,7 @@ def solve_kkt_system(
     change : ndarray of shape (f,)
         Δ of the free rows.
     multipliers : list of float
-        λ of each span.  None instead of both if there is no solution.
+        λ of each span. None instead of both if there is no solution.
     """
     # The sums in this unit weigh as much as the kernel values.
     unit = float(np.abs(K.diagonal()).max()) or 1.0
@@ -99,7 +99,7 @@ def _solve_by_cholesky(
 ) -> tuple[np.ndarray, list[float]] | None:
     """Solve for one group in half the work of elimination; None where K is not positive definite to rounding.
 
-    Since Σ Δ is given, a constant added to K changes λ alone.  It makes K positive definite in the direction of
+    Since Σ Δ is given, a constant added to K changes λ alone. It makes K positive definite in the direction of
     constant β, in which a centered K is singular.
     """
     system = K + unit  # (f, f)

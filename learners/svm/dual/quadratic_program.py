@@ -5,11 +5,11 @@ With β_i = y_i α_i the dual of the lecture is
     minimize  ½ βᵀKβ - pᵀβ   subject to   low ≤ β ≤ high,   Σ β constant within each group of rows.
 
 Soft margin: p = y, β_i between 0 and y_i C_i, and one group with Σ β = Σ α y = 0.
-Hard margin: p = 0, β_i y_i ≥ 0, and two groups, the classes, with Σ β = ±1.  This is the shortest vector between the
-convex hulls of the classes.  It exists whether or not the classes can be separated, and its length tells which.
+Hard margin: p = 0, β_i y_i ≥ 0, and two groups, the classes, with Σ β = ±1. This is the shortest vector between the
+convex hulls of the classes. It exists whether or not the classes can be separated, and its length tells which.
 
 At the optimum the gradient Kβ - p equals a multiplier λ of the group on the free rows (low < β < high), is at least λ
-on the rows at their lower bound, and at most λ on the rows at their upper bound.  The intercept is b = -λ.
+on the rows at their lower bound, and at most λ on the rows at their upper bound. The intercept is b = -λ.
 
 References
 ----------
@@ -101,7 +101,7 @@ def snap_to_bounds(box: BoxConstraints, beta: np.ndarray) -> np.ndarray:
 def measure_violation(box: BoxConstraints, point: DualPoint) -> float:
     """Return the violation of the Karush-Kuhn-Tucker conditions: 0 at the optimum.
 
-    Raising β_i and lowering β_j of the same group lowers the objective while gradient_i < gradient_j.  At the optimum
+    Raising β_i and lowering β_j of the same group lowers the objective while gradient_i < gradient_j. At the optimum
     no β_i that may rise has a smaller gradient than a β_j that may fall.
     """
     rising = np.where(point.beta < box.high, point.gradient, np.inf)  # (n,)

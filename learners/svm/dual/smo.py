@@ -1,22 +1,25 @@
 """Sequential minimal optimization (SMO): solve the dual two rows at a time.
 
-Each step raises β_i and lowers β_j of the same group by the same amount, so that Σ β stays constant.  Along this
+Each step raises β_i and lowers β_j of the same group by the same amount, so that Σ β stays constant. Along this
 direction the objective is a parabola, whose minimum is at
 
     step = (gradient_j - gradient_i) / (K_ii + K_jj - 2 K_ij)
 
-unless one of the two rows reaches a bound before.  In the notation of Fan, Chen and Lin, I_up holds the rows whose β
-may rise, I_low those whose β may fall, and gradient_t = y_t ∇f(α)_t.  The working set {i, j} is chosen by one of their
+unless one of the two rows reaches a bound before. In the notation of Fan, Chen and Lin, I_up holds the rows whose β
+may rise, I_low those whose β may fall, and gradient_t = y_t ∇f(α)_t. The working set {i, j} is chosen by one of their
 two rules:
 
     WSS 1, first order (Keerthi et al.):   i = argmin of the gradient over I_up,   j = argmax of it over I_low
     WSS 3, second order (libsvm):          the same i,   j = argmax of b_ij² / a_ij over I_low, where b_ij > 0
 
-with b_ij = gradient_j - gradient_i and the curvature a_ij = K_ii + K_jj - 2 K_ij.  The first rule takes the pair that
+with b_ij = gradient_j - gradient_i and the curvature a_ij = K_ii + K_jj - 2 K_ij. The first rule takes the pair that
 violates the optimality conditions most, the second the j with which the objective falls most.
 
-The second rule doubles the cost of a step.  Near the optimum of a smooth kernel it needs a tenth of the steps; far from
-the optimum it needs nearly as many.  A step costs O(n) once the kernel values are known.  For small n, most of the time
+`bakeoff.learners.definitions.svm_smo` states the algorithm with the first rule. This one is faster because each step
+updates the gradient by two rows of K instead of computing it anew.
+
+The second rule doubles the cost of a step. Near the optimum of a smooth kernel it needs a tenth of the steps; far from
+the optimum it needs nearly as many. A step costs O(n) once the kernel values are known. For small n, most of the time
 is spent on the calls themselves, so there are few: SciPy's ``daxpy`` adds a multiple in one call, NumPy needs two.
 
 References

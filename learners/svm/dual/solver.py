@@ -1,7 +1,7 @@
 """Solve the dual: decomposition into working sets, SMO within them, pivoting or Newton's step to finish.
 
-With few rows, the working set holds all of them.  With more, it holds the rows that violate the optimality conditions
-most.  They are solved with their own kernel matrix, and one product updates the gradient of all rows: O(n q d) for a
+With few rows, the working set holds all of them. With more, it holds the rows that violate the optimality conditions
+most. They are solved with their own kernel matrix, and one product updates the gradient of all rows: O(n q d) for a
 working set of q rows, with at most q² kernel values in memory.
 
 References
@@ -30,7 +30,7 @@ MAX_WORKING_SET_ROWS = 2048
 """Largest working set, however many support vectors there are: its kernel matrix takes 32 MB."""
 
 SMO_STEPS_PER_CUBED_FREE_ROW = 4e-6
-"""f free rows: a linear system costs as much as this number times f³ SMO steps.  Both get equal time."""
+"""f free rows: a linear system costs as much as this number times f³ SMO steps. Both get equal time."""
 
 SMO_STEPS_BEFORE_LARGE_SYSTEM = 2000
 """Linear systems that cost more SMO steps than this must wait until as many have been taken."""

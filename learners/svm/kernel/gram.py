@@ -1,7 +1,7 @@
 """The Gram matrix: kernel values between the training rows, which the solvers request in parts.
 
-For few rows, the matrix is computed once and stored.  For more, parts are computed whenever they are requested, and the
-memory is O(n d).  One against one, each pair of classes has a matrix of its own, computed when the pair is solved: of
+For few rows, the matrix is computed once and stored. For more, parts are computed whenever they are requested, and the
+memory is O(n d). One against one, each pair of classes has a matrix of its own, computed when the pair is solved: of
 two classes a and b, the block between a and b appears in no other pair, and the block within a is kept for the next.
 """
 
@@ -29,8 +29,8 @@ class Gram(ABC):
     ----------
     diagonal : ndarray of shape (n,)
     offset : ndarray of shape (n,)
-        K_ij is the kernel value less offset_i + offset_j and a constant.  Since Σ β = 0, that changes only b, by
-        -Σ β_i offset_i.  Without the offsets, values that are large and nearly equal keep more digits.
+        K_ij is the kernel value less offset_i + offset_j and a constant. Since Σ β = 0, that changes only b, by
+        -Σ β_i offset_i. Without the offsets, values that are large and nearly equal keep more digits.
     """
 
     diagonal: np.ndarray

@@ -5,8 +5,8 @@ Slacks and multipliers are eliminated row by row, so that each iteration solves 
 
     (D + Z Θ Zᵀ) Δu = …,      z_i = y_i (x_i / s, 1),   u = (w s, b),   D = diag(1 / s_j², 0),   Θ diagonal.
 
-By Woodbury's identity this is the system of n unknowns that the dual would have.  Every column j is divided by its
-largest absolute value s_j.  Rows enter one by one, never as products of rows: where columns have very different units,
+By Woodbury's identity this is the system of n unknowns that the dual would have. Every column j is divided by its
+largest absolute value s_j. Rows enter one by one, never as products of rows: where columns have very different units,
 as in a table that nobody scaled, kernel values have lost the digits that tell the classes apart, and these have not.
 
 References
