@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -215,3 +217,21 @@ def test_the_help_names_every_verb(bakeoff: Bakeoff) -> None:
     shown = bakeoff("--help").out
     for verb in VERBS:
         assert f"bakeoff {verb}" in shown, verb
+
+
+LOADED = """
+import contextlib, io, sys
+from bakeoff.pipeline.cli.main import main
+
+for words in (["--help"], ["--cfg", "job"], ["learner=knn", "learner.n_neighbours=3"]):
+    sys.argv = ["bakeoff", *words]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main()
+print(*(name for name in ("mlflow", "numpy", "pandas", "sklearn", "matplotlib") if name in sys.modules))
+"""
+
+
+def test_help_the_configuration_and_a_misspelled_key_load_no_heavy_package(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", LOADED], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == ""
+    assert "Did you mean 'n_neighbors'?" in ended.stderr
