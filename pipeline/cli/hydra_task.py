@@ -57,6 +57,7 @@ class HydraTask:
             settled = settle_config(spec, invocation.choices)
             outcome = run_single_job(settled, invocation, self.tracebacks)
         except UserError:
+            # A refused command leaves nothing behind, and Hydra has created a folder already.
             discard_output_folder()
             raise
         if outcome.kind == REFUSED:

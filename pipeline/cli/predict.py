@@ -43,6 +43,7 @@ def predict_file(words: Sequence[str]) -> int:
     nominal = [name for name, column_type in column_types.items() if column_type == "string"]
     rows = read_file(file, values.get("separator", ","), nominal)
     predictions = predict_table(model, column_types, rows)
+    # The file of the predictions is written at the end only, so that an error leaves an earlier one as it is.
     target = Path(values.get("output", f"{file.stem}.predictions.csv")).expanduser()
     try:
         predictions.to_csv(target, index=False)

@@ -33,6 +33,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
         The command line is invalid, or none of its jobs can run.
     """
     _require_option(words)
+    # Hydra has two ways to ask for a sweep; from here on there is one.
     words = [flag for word in words for flag in MODES.get(word.lstrip("+"), [word])]
     is_sweep = any(flag in words for flag in MULTIRUN_FLAGS)
     if is_sweep:
@@ -40,6 +41,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
         for variable in THREAD_VARIABLES:
             os.environ.setdefault(variable, "1")
 
+    # Imported late, so that a misspelled verb is rejected before Hydra is loaded.
     from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
     from bakeoff.pipeline.config.invocation import split_sweep_words
     from bakeoff.pipeline.config.schema import register_schema

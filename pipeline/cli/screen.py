@@ -46,6 +46,7 @@ class Screen:
     def show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Print each metric on each part as mean ± standard deviation over folds, and the warnings of the learner."""
         values = summarize_folds(experiment, folds)
+        # Without a validation part there are no validation scores, and no column for them.
         parts = [part for part in PARTS if f"{part}_{experiment.headline}" in values]
         table = Table("metric", *parts, box=None, pad_edge=False, header_style="bold")
         for column in table.columns[1:]:
@@ -56,6 +57,7 @@ class Screen:
         self._out.print(table)
         self._show_pruning(values)
         self._show_tuning(model)
+        # Most folds give the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):
             self._err.print(f"[yellow]warning:[/] {escape(warning)}")

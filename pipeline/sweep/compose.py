@@ -49,6 +49,7 @@ class Composer:
     _bases: dict[JobWords, tuple[bytes, Choices]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # Hydra would read the same files again for every job.
         self.loader.repository = CachingConfigRepository(self.loader.repository)
         self._sweep_name = Path(str(self.master.hydra.sweep.dir)).name
         self._parser = OverridesParser.create()
@@ -120,6 +121,7 @@ class Composer:
         """Return the pickled configuration of a combination of options, and the chosen option of each group."""
         if group_words not in self._bases:
             composed = self.loader.load_sweep_config(self.master, list(group_words))
+            # Hydra's own part of the configuration is large, and no job needs it.
             choices = {str(group): str(option) for group, option in composed.hydra.runtime.choices.items()}
             with open_dict(composed):
                 del composed["hydra"]

@@ -33,6 +33,7 @@ class SweepDisplay:
     def __init__(self, total: int) -> None:
         self._out = Console(highlight=False)
         self._err = Console(stderr=True, highlight=False)
+        # The number of failures and the best job so far stand at the end of the bar.
         columns = (
             BarColumn(),
             MofNCompleteColumn(),
@@ -66,6 +67,7 @@ class SweepDisplay:
         self._n_failed += outcome.has_failed
         for warning in outcome.warnings:
             self._warning_counts[warning] = self._warning_counts.get(warning, 0) + 1
+        # A skipped job has a score only in a study, where the scores of earlier runs are read from the store.
         has_score = outcome.kind in (FINISHED, SKIPPED) and bool(outcome.value)
         if has_score and _is_better(outcome, self._best):
             self._best = outcome
@@ -83,6 +85,7 @@ class SweepDisplay:
 
     def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print the warnings of the learners, the best job, and the jobs that did not finish."""
+        # Many jobs give the same warning, so each is printed once with the number of jobs.
         shown = list(self._warning_counts.items())[:MAX_WARNINGS_SHOWN]
         for warning, n_jobs in shown:
             self._err.print(f"[yellow]warning[/] of {_count_jobs(n_jobs)}: {escape(warning)}", soft_wrap=True)
@@ -96,6 +99,7 @@ class SweepDisplay:
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print the jobs that did not finish and why."""
+        # A stopped job is no failure: the study has decided that its score will not matter.
         unfinished = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
         if unfinished:
             self._err.print(f"{len(unfinished)} of {_count_jobs(n_planned)} did not finish:")
@@ -119,6 +123,7 @@ class SweepDisplay:
             line = f"{number} {entry.name:<{name_width}}  {entry.state:<{state_width}}  {hint}"
             self._out.print(escape(line.rstrip()), soft_wrap=True)
         self._out.print(_summarize_plan(plan), soft_wrap=True)
+        # The total is given only if some durations are known; jobs without one are counted apart.
         estimates = [entry.seconds for entry in plan.with_state(TO_DO) if entry.seconds is not None]
         if estimates:
             n_unknown = len(plan.with_state(TO_DO)) - len(estimates)

@@ -59,6 +59,7 @@ def run_sweep(
         if options.dry_run:
             display.show_plan(planner.add_estimates(plan), options.workers)
             return refused
+        # An invalid job is often a mistake in the command, which then concerns the other jobs too.
         if refused and options.on_invalid == "stop":
             display.show_invalid(plan)
             return refused
@@ -95,6 +96,7 @@ def executor(
     batch_size : int, optional
         The number of jobs that the launcher gets at a time; all of them by default.
     """
+    # A time limit needs a process that can be killed, so even a single job at a time then runs in a worker.
     needs_workers = options.workers > 1 or options.timeout is not None
     if launch is not None:
         yield lambda jobs: _launch_batches(launch, iter(jobs), batch_size, options)
@@ -165,6 +167,7 @@ class SweepLoop:
         outcome = self.on_outcome(outcome)
         self.outcomes.append(outcome)
         self.display.show_outcome(outcome)
+        # Jobs that are running now still end; only no further ones are started.
         max_failures = self.options.max_failures
         if max_failures is not None:
             n_failures = sum(outcome.has_failed for outcome in self.outcomes)

@@ -95,8 +95,10 @@ class JobRunner:
         UserError
             The data or the store cannot be read.
         """
+        # The hash covers the data, not the name of a file, so that a changed file means another job.
         dataset = self.resources.get_dataset(spec)
         job_hash = hash_config(spec, dataset.digest())
+        # The count is read before the store is asked: a change of it afterwards shows that the answer may be outdated.
         claim_count = UNKNOWN_CLAIM_COUNT
         if has_store_query:
             store = self.resources.get_tracker(spec).find_store()
@@ -174,6 +176,7 @@ class JobRunner:
 
     def _take_prepared(self, job: Job) -> PreparedJob:
         """Return the job as `check_job` prepared it, else prepare it now."""
+        # In a study, the jobs that were checked and those that run are numbered separately, so the job is compared too.
         kept_job, prepared = self._prepared.pop(job.number, (None, None))
         if prepared is not None and kept_job is job:
             return prepared
@@ -226,6 +229,7 @@ def _limit_time(seconds: float | None) -> Iterator[None]:
     def raise_timed_out(number: int, frame: Any) -> None:
         raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")
 
+    # Python calls the handler in the main thread, which is the one that runs the job.
     previous_handler = signal.signal(signal.SIGALRM, raise_timed_out)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:

@@ -51,6 +51,7 @@ class SweepOptions:
         method = str(self.search.get("method"))
         if method not in SEARCH_METHODS:
             raise UserError(f"search.method={method!r}: {did_you_mean(method, SEARCH_METHODS)}")
+        # A bool is an int in Python, and search.n=true is an error all the same.
         n = self.search.get("n", 1)
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise UserError(f"search.n={n!r} must be a whole number from 1.")

@@ -74,6 +74,7 @@ class SweepCommand:
         # Values of the configuration may refer to Hydra's own part.
         HydraConfig.instance().set_config(master)
         parser = OverridesParser.create(config_loader=context.config_loader)
+        # These words set the options of the sweep itself, which cannot vary from job to job.
         for override in parser.parse_overrides(list(master.hydra.overrides.task)):
             _require_one_value(override)
         has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
@@ -91,6 +92,7 @@ class SweepCommand:
         """Write the configuration of the sweep into its folder, unless nothing ran and there is no folder."""
         if not self.folder.is_dir():
             return
+        # The sweep itself was composed without the overrides of its jobs; the record shows the whole command.
         with read_write(self.master.hydra), open_dict(self.master):
             self.master.hydra.overrides.task = list(self.words)
         OmegaConf.save(self.master, self.folder / "multirun.yaml")
@@ -155,6 +157,7 @@ class RemoteLauncher:
         """Launch the jobs and yield their outcomes in order."""
         self._fix_sweep_folder()
         varying = tuple(dict.fromkeys(key for job in jobs for key in job.invocation.varying))
+        # A batch belongs to one sweep, so its jobs share the study.
         task = RemoteTask(options.resume, options.timeout, varying, jobs[0].invocation.study)
         launcher = Plugins.instance().instantiate_launcher(self.context, task, self.master)
         job_words = [list(job.invocation.overrides) for job in jobs]
@@ -211,6 +214,7 @@ class RemoteTask:
         """Run the job of a configuration that Hydra composed, and return its outcome."""
         from bakeoff.pipeline.sweep.job_runner import JobRunner
 
+        # The launcher composed the job from its overrides; settling it gives the same job as in the sweep's process.
         spec = settle_config(resolve_config(composed))
         invocation = replace(read_invocation(self.varying), study=self.study)
         runner = JobRunner(self.resume, self.timeout)

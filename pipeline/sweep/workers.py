@@ -46,6 +46,7 @@ def serve_jobs(
     """
     signal.signal(signal.SIGTERM, _interrupt_once)
     signal.signal(signal.SIGINT, _interrupt_once)
+    # The modules that the server process had imported are shared memory as long as no collection writes to them.
     gc.freeze()
     runner = JobRunner(
         resume,
@@ -120,6 +121,7 @@ class Workers:
         return self
 
     def __exit__(self, *error: object) -> None:
+        # All workers are asked to end before the first one is waited for, so that they end their runs side by side.
         for worker in self._workers:
             worker.connection.close()
             if worker.job is not None:
@@ -161,6 +163,7 @@ class Workers:
         worker = self._workers[position]
         if self._seconds_left(worker) != 0:
             return None
+        # The alarm in the worker should have ended the job; a computation in C does not let it through.
         worker.process.kill()
         return self._replace_worker(position, f"it took longer than timeout={self._runner.timeout:g} seconds")
 
@@ -170,6 +173,7 @@ class Workers:
         settings = (runner.resume, runner.timeout, runner.tracebacks, runner.should_continue is not None)
         process = self._context.Process(target=serve_jobs, args=(worker_end, *settings), daemon=True)
         process.start()
+        # With this end open here as well, the death of the worker would not close the connection.
         worker_end.close()
         return Worker(process, own_end)
 

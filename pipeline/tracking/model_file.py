@@ -87,6 +87,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
     """
     import skops.io
 
+    # skops reports the types without building any object.
     types = list(skops.io.get_untrusted_types(data=dumped))
     own_packages = {_package_of(learner.__module__) for learner in learners.REGISTRY.values()}
     packages = own_packages | set(trust)
@@ -121,6 +122,7 @@ def save_model(model: Any, folder: Path, record: Model, dataset: Dataset, trust:
     """
     import skops.io
 
+    # The types are checked before the file exists, so that a model that nobody could load is never kept.
     dumped = skops.io.dumps(model)
     types = trusted_types(dumped, trust)
     (folder / MODEL_FILE_NAME).write_bytes(dumped)

@@ -50,6 +50,7 @@ def log_model(store: Store, run_id: str, description: RunDescription, dataset: D
         run_id=run_id,
         model_id=logged.model_id,
     )
+    # The model becomes READY only when all files are written, so that an incomplete one is never loaded.
     upload = partial(client.log_model_artifacts, logged.model_id)
     try:
         with artifact_folder(logged.artifact_location, upload) as folder:

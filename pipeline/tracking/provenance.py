@@ -20,6 +20,7 @@ def read_git_state() -> tuple[str, bool] | None:
 
     This is the repository of the current folder; an installed command outside of one looks where its own code is.
     """
+    # Experiments are usually run in the repository that holds their configurations and learners.
     for folder in (Path.cwd(), Path(__file__).parent):
         commit = _run_git(folder, "rev-parse", "HEAD")
         if commit:

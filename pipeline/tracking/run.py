@@ -56,6 +56,7 @@ class MLflowRun:
         self._last_flush = time.monotonic()
         self._unwritten_params = _to_params(description.params)
         self._write_lock = Lock()
+        # The first heartbeat is early, because it also writes the params of a run whose first fold takes long.
         self._heartbeat = Heartbeat(self._write_heartbeat, first=FLUSH_SECONDS)
 
     @classmethod
@@ -148,6 +149,7 @@ class MLflowRun:
         if not self._folds:
             return []
         self._last_flush = time.monotonic()
+        # The headline comes first, because MLflow's page that compares runs opens on the first metric.
         means = report.summarize_folds(self._experiment, self._folds)
         metrics = _to_metrics({name: [value] for name, value in means.items()})
         if len(self._folds) == 1:  # it equals the mean, and is written with the second fold if there is one
