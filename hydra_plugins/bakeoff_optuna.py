@@ -65,5 +65,6 @@ class OptunaSweeper(Sweeper):
 
         task = self._task
         assert isinstance(task, HydraTask)
-        assert task.sweep_input is not None
-        task.outcomes += run_study(Settings(**self._settings), self._context, task.sweep_input, self._config)
+        task.outcomes += run_study(
+            Settings(**self._settings), self._context, task.get_sweep_input(arguments), self._config
+        )

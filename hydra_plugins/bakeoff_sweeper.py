@@ -47,9 +47,8 @@ class PlanningSweeper(Sweeper):
 
         task = self._task
         assert isinstance(task, HydraTask)
-        assert task.sweep_input is not None
         params = [f"{key}={value}" for key, value in self._params.items()]
-        task.outcomes += run_hydra_sweep(params, self._context, task.sweep_input, self._config)
+        task.outcomes += run_hydra_sweep(params, self._context, task.get_sweep_input(arguments), self._config)
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="bakeoff", node=SweeperConf, provider="bakeoff")

@@ -65,6 +65,19 @@ class HydraTask:
         self.outcomes.append(outcome)
         return outcome.score
 
+    def get_sweep_input(self, overrides: Sequence[str]) -> SweepInput:
+        """Return the input of the sweep.
+
+        Parameters
+        ----------
+        overrides : sequence of str
+            Those of the command line. They make up the sweep where a file asks for it by ``hydra.mode``, and not the
+            command line.
+        """
+        if self.sweep_input is None:
+            return SweepInput(overrides, tracebacks=self.tracebacks)
+        return self.sweep_input
+
 
 def run_hydra(task: HydraTask, words: Sequence[str]) -> None:
     """Let Hydra compose the configuration and call the task, or its sweeper.
