@@ -59,7 +59,10 @@ class OptunaSweeper(Sweeper):
     def sweep(self, arguments: list[str]) -> None:
         """Run a study and hand the outcomes of its jobs to the task."""
         if find_spec("optuna") is None:
-            raise UserError('hydra/sweeper=optuna needs Optuna, which is not installed: pip install "bakeoff[optuna]".')
+            raise UserError(
+                "hydra/sweeper=optuna needs Optuna, which is not installed; "
+                'in a checkout of bakeoff: pip install ".[optuna]".'
+            )
         from bakeoff.pipeline.cli.hydra_task import HydraTask
         from bakeoff.pipeline.study.sweeper import Settings, run_study
 

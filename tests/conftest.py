@@ -66,4 +66,4 @@ def no_postgres() -> str:
     if mlflow_server.programs() is None:
         return "no PostgreSQL on this machine: install Debian's postgresql"
     driver = importlib.util.find_spec("psycopg")
-    return "" if driver else 'no driver of PostgreSQL: pip install "bakeoff[postgres]"'
+    return "" if driver else 'no driver of PostgreSQL: pip install ".[postgres]"'

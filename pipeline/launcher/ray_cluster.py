@@ -22,7 +22,9 @@ def require_ray() -> None:
     try:
         import ray  # noqa: F401
     except ImportError as error:
-        raise UserError('hydra/launcher=ray needs Ray: pip install "bakeoff[ray]".') from error
+        raise UserError(
+            'hydra/launcher=ray needs Ray, which is not installed; in a checkout of bakeoff: pip install ".[ray]".'
+        ) from error
 
 
 def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[str, Any]) -> Returns:

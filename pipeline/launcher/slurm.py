@@ -51,7 +51,10 @@ def require_submitit(cluster: str) -> None:
     try:
         import submitit  # noqa: F401
     except ImportError as error:
-        raise UserError(f'hydra/launcher=submitit_{cluster} needs submitit: pip install "bakeoff[slurm]".') from error
+        raise UserError(
+            f"hydra/launcher=submitit_{cluster} needs submitit, which is not installed; "
+            'in a checkout of bakeoff: pip install ".[slurm]".'
+        ) from error
     if cluster == "slurm" and shutil.which("sbatch") is None:
         raise UserError(
             "hydra/launcher=submitit_slurm: there is no sbatch on this machine; start the sweep on a machine that "

@@ -47,12 +47,12 @@ def test_an_engine_that_is_not_installed_is_refused_with_the_cure(
     answer = bakeoff(*SWEEP, f"hydra/launcher={engine}")
     assert answer.status == 2
     assert answer.err.startswith(f"refused: hydra/launcher={engine} needs")
-    assert answer.err.endswith(f'pip install "bakeoff[{extra}]".\n')
+    assert answer.err.endswith(f'pip install ".[{extra}]".\n')
     assert len(answer.err.splitlines()) == 1
 
 
 def test_a_machine_that_cannot_submit_is_refused(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("submitit", reason='no submitit: pip install "bakeoff[slurm]"')
+    pytest.importorskip("submitit", reason='no submitit: pip install ".[slurm]"')
     monkeypatch.setenv("PATH", "")
     answer = bakeoff(*SWEEP, "hydra/launcher=submitit_slurm")
     assert answer.status == 2

@@ -29,7 +29,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
 from benchmarks import mlflow_server
 
-optuna = pytest.importorskip("optuna", reason='no Optuna: pip install "bakeoff[optuna]"')
+optuna = pytest.importorskip("optuna", reason='no Optuna: pip install ".[optuna]"')
 space = pytest.importorskip("bakeoff.pipeline.study.space")
 
 DOCS = Path(__file__).parents[2] / "docs" / "optuna.md"

@@ -13,7 +13,7 @@ import subprocess_sweep
 
 from benchmarks.mlflow_server import Server
 
-pytest.importorskip("ray", reason='no Ray: pip install "bakeoff[ray]"')
+pytest.importorskip("ray", reason='no Ray: pip install ".[ray]"')
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"
 )

@@ -14,7 +14,7 @@ import subprocess_sweep
 
 from benchmarks.mlflow_server import Server
 
-pytest.importorskip("submitit", reason='no submitit: pip install "bakeoff[slurm]"')
+pytest.importorskip("submitit", reason='no submitit: pip install ".[slurm]"')
 real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.missing())
 QUICK = """
 from bakeoff.pipeline.cli import main as cli
