@@ -5,7 +5,9 @@ rows there:
 
     p(class k | x) = weight of class k in the node / weight of the node
 
-The tree is grown in `bakeoff.learners.trees.growing` by the criteria of `bakeoff.learners.trees.criteria`.
+`bakeoff.learners.definitions.decision_tree` states the algorithm. This one grows the same tree faster: rows are sorted
+once, all nodes of a level are split together, and running sums along the sorted rows give the gains of all thresholds
+(`bakeoff.learners.trees`).
 
 Cost: O(n d log n + n d c depth) to fit, O(m depth) to predict.
 

@@ -6,6 +6,9 @@ Regions are found by recursive binary splitting: the pair (feature j, threshold 
 
     Σ_{x_j < s} (y_i - ŷ_left)² + Σ_{x_j >= s} (y_i - ŷ_right)²
 
+`bakeoff.learners.definitions.decision_tree` states the algorithm. This one grows the same tree faster, in the same way
+as the tree for classes does (`bakeoff.learners.trees`).
+
 Cost: O(n d log n + n d depth) to fit, O(m depth) to predict.
 
 Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 8.

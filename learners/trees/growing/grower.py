@@ -6,10 +6,10 @@
         split the region R into R_1, R_2 and the rows T into T_1, T_2
         return Split(R_1, T_1), Split(R_2, T_2)
 
-A node is a region R. Each turn of the loop calls Split for all open nodes of a level at once: it finds the best split
-of each, drops weak ones, partitions the rows, and adds the child nodes. A node stays a leaf if it is pure, if a limit
-forbids splitting it, or if it has no split. A frontier may hold the roots of several trees, which then grow side by
-side.
+`bakeoff.learners.definitions.decision_tree` is this function. Here a node is a region R, and each turn of the loop
+calls Split for all open nodes of a level at once: it finds the best split of each, drops weak ones, partitions the
+rows, and adds the child nodes. A node stays a leaf if it is pure, if a limit forbids splitting it, or if it has no
+split. A frontier may hold the roots of several trees, which then grow side by side.
 
 Best-first growth (``max_leaf_nodes``) needs no other loop: the split of a node depends on its rows alone, so that the
 best-first tree is the level-wise tree cut back to the splits that come first in best-first order. Nodes that can no

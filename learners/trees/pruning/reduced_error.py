@@ -5,8 +5,11 @@ strictly greater; repeat until no such node is left.
 Best-first (method B): of all inner nodes, the one whose collapse gives the best validation score becomes a leaf; an
 equal score still prunes; stop when every collapse lowers the score.
 
-One pass of the rows gives the loss of every node as a leaf, and sums from the bottom up give the loss of the subtree at
-every node; each collapse changes only the sums above it. Cost: O(m depth + k log k) for m rows and k nodes.
+`bakeoff.learners.definitions.pruning` states both methods. These choose the same nodes faster, without predicting the
+rows again for each of them: one pass of the rows gives the loss of every node as a leaf, sums from the bottom up give
+the loss of the subtree at every node, and a collapse changes only the sums above it.
+
+Cost: O(m depth + k log k) for m rows and k nodes.
 
 Reference: J. R. Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987.
 """
