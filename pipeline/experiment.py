@@ -1,7 +1,7 @@
 """The one loop: for each split preprocess, tune, fit, prune and score; one stage reads each part of the data.
 
-Holdout, k-fold and all others run through the same lines.  A stage that is not wanted is a null object, so there is no
-mode.  The loop yields the result of each fold to its caller: a tracker, a progress display or a test.
+Holdout, k-fold and all others run through the same lines. A stage that is not wanted is a null object, so there is no
+mode. The loop yields the result of each fold to its caller: a tracker, a progress display or a test.
 """
 
 from __future__ import annotations
@@ -161,6 +161,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
         for number, split in enumerate(splits):
             yield evaluate_split(experiment, number, split)
         return
+    # More BLAS threads than cores would delay one another.
     with parallel_config("loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
         calls = (delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
@@ -203,8 +204,10 @@ def fit_model(experiment: Experiment, split: Split) -> FittedModel:
         warnings.simplefilter("always")
         pipeline, candidates = experiment.tuning.tune(_make_pipeline(experiment), _make_tuning_data(experiment, split))
         stopwatch.lap("tune")
+        # Tuning returns an unfitted pipeline: the best candidate is fitted on all training rows.
         pipeline.fit(X.iloc[split.train], y[split.train])
         stopwatch.lap("fit")
+        # Pruning changes the learner in place, so the scores of the whole tree must be computed before.
         scores_before_pruning = _score_before_pruning(experiment, pipeline, split)
         stopwatch.lap("score")
         needs_rows = experiment.pruning.needs_rows

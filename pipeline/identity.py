@@ -1,8 +1,8 @@
 """Identity of a run: a hash of everything that decides its result, and of nothing else.
 
-Two runs with the same hash have the same scores.  So the hash covers the settled configuration without its cosmetic
+Two runs with the same hash have the same scores. So the hash covers the settled configuration without its cosmetic
 keys, the data, the seed, the versions of the numerical libraries, and the code of the learner and of all that it
-imports.  Code is hashed as syntax trees without docstrings, so that comments and formatting do not count; and the code
+imports. Code is hashed as syntax trees without docstrings, so that comments and formatting do not count; and the code
 of the support vector machine does not count for k nearest neighbors.
 """
 
@@ -78,6 +78,7 @@ def hash_code(targets: frozenset[str]) -> str:
     target_modules = {module for target in targets if (module := _find_module(target)) is not None}
     packages = {_get_package(module) for module in target_modules} | {OWN_PACKAGE}
     hashed_packages = packages - HASHED_BY_VERSION.keys()
+    # A learner of the user's counts with all that it imports from its own package.
     roots = {module for module in target_modules if _get_package(module) in hashed_packages}
     modules = _collect_imports(roots | set(CORE_MODULES), hashed_packages)
     lines = [f"{module} {_hash_module(module)}" for module in sorted(modules)]
@@ -164,6 +165,7 @@ def _list_imports(module: str) -> frozenset[str]:
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            # In other packages the search would import them, and their version stands for their code anyway.
             submodules: set[str] = set()
             if _get_package(node.module) == OWN_PACKAGE:
                 names = {f"{node.module}.{alias.name}" for alias in node.names}

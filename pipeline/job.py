@@ -32,7 +32,7 @@ class ShowProgress(Protocol):
 class PartCache:
     """The parts that the jobs of a process share: two parts with the same configuration are built once.
 
-    So each dataset is loaded once and each store is opened once.  Sharing is safe because only clones are fitted, and
+    So each dataset is loaded once and each store is opened once. Sharing is safe because only clones are fitted, and
     no learner or preprocessing writes to its input.
     """
 
@@ -158,6 +158,7 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
         resources.build(f"figures[{position}]", node, spec["trust"])
         for position, node in enumerate(spec.get("figures", []))
     ]
+    # A figure that cannot be drawn must not be found out after hours of fitting.
     for figure in figures:
         figure.check(experiment, splits)
     return PreparedJob(spec, experiment, splits, figures, describe_run(spec, invocation, experiment.dataset))
@@ -201,6 +202,7 @@ def execute_job(
             for fold in show_progress(results, n_folds, prepared.description.name):
                 run.record_fold(fold)
                 folds.append(fold)
+                # The rule sees the last fold too: a study records its score.
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
             model = fit_final_model(experiment, splits, folds[-1])

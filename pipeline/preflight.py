@@ -1,6 +1,6 @@
 """Preflight: everything that can be rejected before the first fit is rejected here, with the remedy.
 
-Each check is a function that raises a `UserError` or returns.  `check_experiment` runs those that need no splits, and
+Each check is a function that raises a `UserError` or returns. `check_experiment` runs those that need no splits, and
 `check_splits` the others.
 """
 
@@ -69,7 +69,7 @@ def check_target(experiment: Experiment) -> None:
         if len(dataset.classes) < 2:
             raise UserError(
                 f"dataset.target={dataset.target!r} has one class only, {str(dataset.classes[0])!r}; "
-                "there is nothing to tell apart."
+                "there is nothing to distinguish."
             )
     elif not np.isfinite(dataset.y).all():
         raise UserError(f"dataset.target={dataset.target!r} holds infinite values; remove those rows.")
@@ -88,7 +88,7 @@ def check_learner_type(experiment: Experiment) -> None:
     options = [name for name, registered in learners.REGISTRY.items() if is_suitable(registered())]
     raise UserError(
         f"dataset={experiment.dataset.name} is {experiment.dataset.task}, but learner "
-        f"{learner_name} is no {wanted}; choose one of learner={','.join(options)}."
+        f"{learner_name} is not a {wanted}; choose one of learner={','.join(options)}."
     )
 
 
@@ -224,7 +224,7 @@ def _require_numeric(experiment: Experiment, prepared: pd.DataFrame) -> None:
     for name in prepared.columns:
         if str(prepared[name].dtype) in NOMINAL_DTYPES:
             raise UserError(
-                f"column {str(name)!r} is nominal, and {type(experiment.learner).__name__} takes numbers only; "
+                f"column {str(name)!r} is nominal, and {type(experiment.learner).__name__} accepts numbers only; "
                 "add preprocessing=one_hot (with missing cells too: preprocessing=full)."
             )
 
@@ -232,12 +232,13 @@ def _require_numeric(experiment: Experiment, prepared: pd.DataFrame) -> None:
 def _require_no_missing(experiment: Experiment, prepared: pd.DataFrame) -> None:
     if get_tags(experiment.learner).input_tags.allow_nan:
         return
+    learner_name = type(experiment.learner).__name__
     needs_encoding = experiment.dataset.nominal and not reads_nominal_columns(experiment.learner)
     remedy = "full" if needs_encoding else "impute"
     for name in prepared.columns:
         if prepared[name].isna().any():
             raise UserError(
-                f"column {str(name)!r} has missing cells, and {type(experiment.learner).__name__} does not take them; "
+                f"column {str(name)!r} has missing cells, and {learner_name} does not accept them; "
                 f"add preprocessing={remedy}."
             )
 

@@ -31,7 +31,7 @@ def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict
     """Return the mean over folds of all values of `measure_fold`, the headline first.
 
     A score is followed by its standard deviation over folds (ddof=1), as ``<name>_std``, if there are two folds or
-    more.  The mean of a score that is not defined on some fold is NaN.
+    more. The mean of a score that is not defined on some fold is NaN.
     """
     by_fold = [measure_fold(fold) for fold in folds]
     headline = f"test_{experiment.headline}"

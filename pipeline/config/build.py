@@ -39,6 +39,7 @@ def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any
         raise UserError(f"{key} has no _target_: it must name the class or function to call.")
     for target_key, target in _iter_targets(node, key):
         _require_trusted(target, f"{target_key}={target!r}", trust)
+    # Hydra's own message for an unknown parameter neither names the key nor suggests one.
     _require_parameters(node, key)
     try:
         return instantiate(node, _convert_="all")

@@ -77,7 +77,7 @@ def read_invocation(swept: Sequence[str] = ()) -> Invocation:
 def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split a sweep's command line into the words that Hydra composes the sweep from, and those of the jobs.
 
-    A learner's keys are unknown until the learner is chosen, and each job chooses its own.  So Hydra gets its own
+    A learner's keys are unknown until the learner is chosen, and each job chooses its own. So Hydra gets its own
     keys, those of the sweep, and ``experiment``, whose file may set both; the jobs get the others, and ``experiment``
     too.
 

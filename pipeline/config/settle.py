@@ -1,6 +1,6 @@
 """From a composed configuration to a settled one: plain values, with every open choice made.
 
-A settled configuration says everything that decides a run.  It is what `build_experiment` reads, what `hash_config`
+A settled configuration says everything that decides a run. It is what `build_experiment` reads, what `hash_config`
 hashes, and what is stored with the run.
 """
 

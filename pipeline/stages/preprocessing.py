@@ -1,6 +1,6 @@
 """Preprocessing: ordered steps for numeric and for nominal columns, fitted on training rows only.
 
-The steps are scikit-learn's transformers.  They are joined so that tables go in and tables come out, and nominal
+The steps are scikit-learn's transformers. They are joined so that tables go in and tables come out, and nominal
 columns remain nominal until a step encodes them.
 """
 

@@ -1,6 +1,6 @@
 """Tuning: choose hyperparameters on the validation part, or by inner cross-validation of the training part.
 
-Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen.  A learner that
+Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen. A learner that
 can fit many values of a parameter together (`PathEstimator`) does so.
 """
 
@@ -28,8 +28,8 @@ class PathEstimator(Protocol):
     """A learner that fits many values of one parameter for little more than the cost of one.
 
     The k nearest neighbors are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
-    done once.  Each estimator is equal to one that is fitted anew with that value (to the solver's tolerance, if one
-    solution is the starting point of the next), and does not change when the iterator advances.  A table of numbers
+    done once. Each estimator is equal to one that is fitted anew with that value (to the solver's tolerance, if one
+    solution is the starting point of the next), and does not change when the iterator advances. A table of numbers
     may be given as a plain array.
     """
 
@@ -133,6 +133,7 @@ class GridTuning:
         scores = np.empty((len(candidates), len(inner_splits)))
         seconds = np.empty_like(scores)
         for number, (train, validation) in enumerate(inner_splits):
+            # Candidates differ in parameters of the learner alone, so the rows are preprocessed once for all.
             X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
             for position, learner, fit_seconds in fit_candidates(model[-1], self.grids, X, data.y[train]):
                 scores[position, number] = data.score(learner, Q, data.y[validation])
@@ -207,6 +208,7 @@ def fit_candidates(
                 started = time.perf_counter()
                 fitted = next(fits)
                 yield n_before + position, fitted, time.perf_counter() - started
+        # Positions count through all grids, as in ParameterGrid.
         n_before += len(candidates)
 
 

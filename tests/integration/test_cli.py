@@ -60,7 +60,7 @@ REFUSALS = {
     "a missing file": (["dataset=csv", "dataset.path=no.csv", "dataset.target=y"], "'no.csv' is not a file"),
     "a word that is no verb": (["lst"], "Did you mean 'list'?"),
     "an unknown metric": (["evaluation.metrics=[accurracy]"], "Did you mean 'accuracy'?"),
-    "a classifier on numbers": (["dataset=diabetes"], "is no regressor; choose one of learner="),
+    "a classifier on numbers": (["dataset=diabetes"], "is not a regressor; choose one of learner="),
     "more folds than members of a class": (
         ["dataset=mortgage", "evaluation=kfold", "evaluation.folds=7"], "class 'Approve' has 5 rows"
     ),
@@ -153,7 +153,7 @@ def test_an_invalid_job_of_a_sweep_is_reported_at_the_end_and_the_others_run(bak
     assert answer.status == 1
     assert len(bakeoff.runs()) == 2
     assert "2 of 4 jobs did not finish" in answer.err
-    assert "MajorityClassifier is no regressor" in answer.err
+    assert "MajorityClassifier is not a regressor" in answer.err
 
 
 def test_a_failed_job_does_not_leak_into_the_next(bakeoff: Bakeoff) -> None:

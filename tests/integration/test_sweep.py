@@ -99,7 +99,7 @@ def test_a_sweep_with_an_invalid_job_starts_nothing(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", "dataset=iris,cars", "learner=majority,mean")
     assert answer.status == 2
     assert "2 of 4 jobs cannot work, so none was started" in answer.err
-    assert "MajorityClassifier is no regressor" in answer.err
+    assert "MajorityClassifier is not a regressor" in answer.err
     assert not (bakeoff.folder / "outputs").exists()
 
 

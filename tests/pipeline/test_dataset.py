@@ -300,10 +300,10 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         ("x,y\n1,a\n", {"groups": "y"}, "name a column twice"),
         ("x,w,y\n1,2,a\n", {"groups": "w", "drop": ["w"]}, "name a column twice"),
         ("x,w,y\n1,2,a\n1,,a\n", {"groups": "w"}, "dataset.groups='w' has 1 missing cells"),
-        ("x,y\n1,a\n", {"drop": ["x"]}, "has no column left to learn from beside 'y'"),
+        ("x,y\n1,a\n", {"drop": ["x"]}, "has no column left to learn from besides 'y'"),
         ("x,y\n1,a\n", {"task": "clasification"}, r"dataset.task='clasification' .* Did you mean 'classification'\?"),
         ("x,y\n1,a\n", {"task": "regression"}, "dataset.task=regression, but the target 'y' is not numeric"),
-        ("x,y\n1,a\n2,b\n", {"positive": "c"}, "dataset.positive='c' is no class of the target. Allowed: a, b"),
+        ("x,y\n1,a\n2,b\n", {"positive": "c"}, "dataset.positive='c' is not a class of the target. Allowed: a, b"),
         ('x,y\n1,"a\n', {}, "cannot be read as a table"),
     ],
 )

@@ -46,7 +46,7 @@ def knn(k: object = 5) -> KNeighborsClassifier:
 REFUSED: dict[str, tuple[Experiment, str]] = {
     "one class": (
         experiment(numbered(10, "a")),
-        "dataset.target='y' has one class only, 'a'; there is nothing to tell apart",
+        "dataset.target='y' has one class only, 'a'; there is nothing to distinguish",
     ),
     "infinite target": (
         experiment(replace(DIABETES, y=np.where(DIABETES.y > 300, np.inf, DIABETES.y)), Ridge()),
@@ -55,13 +55,14 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     "negative seed": (experiment(seed=-1), "seed=-1 must be a whole number from 0"),
     "classifier for numbers": (
         experiment(DIABETES, knn()),
-        "dataset=diabetes is regression, but learner KNeighborsClassifier is no regressor; .* learner=.*mean",
+        "dataset=diabetes is regression, but learner KNeighborsClassifier is not a regressor; .* learner=.*mean",
     ),
     "regressor for classes": (
         experiment(IRIS, MeanRegressor()),
-        "dataset=iris is classification, but learner MeanRegressor is no classifier; choose one of learner=.*majority",
+        "dataset=iris is classification, but learner MeanRegressor is not a classifier; "
+        "choose one of learner=.*majority",
     ),
-    "transformer": (experiment(IRIS, StandardScaler()), "learner StandardScaler is no classifier"),
+    "transformer": (experiment(IRIS, StandardScaler()), "learner StandardScaler is not a classifier"),
     "no estimator": (experiment(IRIS, NoTuning()), "learner: NoTuning is not an estimator"),
     "parameter out of range": (experiment(IRIS, knn(0)), r"learner: The 'n_neighbors' parameter .* Got 0 instead"),
     "parameter of a wrong type": (experiment(IRIS, knn("abc")), "learner: The 'n_neighbors' .* Got 'abc' instead"),
@@ -123,7 +124,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "missing cells": (
         experiment(HOLEY, LogisticRegression()),
-        r"column 'petal .*' has missing cells, and LogisticRegression does not take them; add preprocessing=impute",
+        r"column 'petal .*' has missing cells, and LogisticRegression does not accept them; add preprocessing=impute",
     ),
     "missing cells after scaling": (
         experiment(HOLEY, LogisticRegression(), preprocessing=make_preprocessing([StandardScaler()])),
@@ -131,7 +132,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "nominal columns": (
         experiment(MORTGAGE, DecisionTreeClassifier()),
-        "column 'job' is nominal, and DecisionTreeClassifier takes numbers only; add preprocessing=one_hot",
+        "column 'job' is nominal, and DecisionTreeClassifier accepts numbers only; add preprocessing=one_hot",
     ),
     "nominal columns with missing cells": (
         experiment(holey_mortgage(), LogisticRegression()),
@@ -139,7 +140,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "nominal columns that ours is told to take for numbers": (
         experiment(MORTGAGE, MajorityClassifier(categorical_features=None)),
-        "column 'job' is nominal, and MajorityClassifier takes numbers only",
+        "column 'job' is nominal, and MajorityClassifier accepts numbers only",
     ),
     "infinite cells": (
         experiment(infinite(IRIS), LogisticRegression()),

@@ -25,7 +25,7 @@ from bakeoff.pipeline.stages.tuning import NoTuning
 
 
 class Log(list[tuple[str, list[int]]]):
-    """(what was done, the numbers of the rows).  Cloning a learner copies its parameters; this one stays the same."""
+    """(what was done, the numbers of the rows). Cloning a learner copies its parameters; this one stays the same."""
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self

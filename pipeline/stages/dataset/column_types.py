@@ -64,9 +64,7 @@ def _to_numbers(column: pd.Series, name: str) -> np.ndarray:
     try:
         return np.asarray(pd.to_numeric(column), dtype=np.float64)
     except (ValueError, TypeError) as error:
-        raise UserError(
-            f"dataset.numeric names {name!r}, but {error}; correct the cell or take the name out."
-        ) from error
+        raise UserError(f"dataset.numeric names {name!r}, but {error}; correct the cell or remove the name.") from error
 
 
 def _to_categories(column: pd.Series) -> pd.Categorical:

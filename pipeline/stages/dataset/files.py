@@ -62,7 +62,7 @@ def read_table(
     if target in drop or target == groups or groups in drop:
         raise UserError(
             f"dataset.target={target!r}, dataset.groups={groups!r} and dataset.drop={list(drop)} name a column twice; "
-            "each may have one part only."
+            "each column may have one role only."
         )
     if task not in TASKS and task is not None:
         raise UserError(f"dataset.task={task!r} is not a task. {did_you_mean(str(task), TASKS)}")
@@ -71,7 +71,7 @@ def read_table(
     group_codes = None if groups is None else _encode_groups(frame.pop(groups))
     X = set_column_types(frame.drop(columns=list(drop)), numeric, nominal)
     if X.shape[1] == 0:
-        raise UserError(f"dataset.path={file.name} has no column left to learn from beside {target!r}.")
+        raise UserError(f"dataset.path={file.name} has no column left to learn from besides {target!r}.")
     if task is None:
         task = "classification" if looks_like_classes(target_column) else "regression"
     y = to_labels(target_column) if task == "classification" else to_targets(target_column, target)

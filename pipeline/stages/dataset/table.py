@@ -74,6 +74,7 @@ class Dataset:
         columns: list[tuple[Any, Any]] = [*self.X.items(), (self.target, self.y)]
         if self.groups is not None:  # they decide the splits
             columns.append(("groups", self.groups))
+        # The zero bytes keep the names "ab" and "c" apart from "a" and "bc".
         for name, column in columns:
             kind = column.dtype.kind if hasattr(column.dtype, "kind") else ""
             fingerprint.update(f"{name}\0{kind}\0".encode())
@@ -120,7 +121,7 @@ def find_positive_class(name: str | None, y: np.ndarray, task: str) -> object | 
         return classes[-1] if len(classes) == 2 else None
     labels = {str(label): label for label in classes}
     if str(name) not in labels:
-        raise UserError(f"dataset.positive={name!r} is no class of the target. {did_you_mean(str(name), labels)}")
+        raise UserError(f"dataset.positive={name!r} is not a class of the target. {did_you_mean(str(name), labels)}")
     return labels[str(name)]
 
 

@@ -95,11 +95,13 @@ def choose_metrics(names: Sequence[str] | None, task: str, learner: object) -> d
         raise UserError(f"evaluation.metrics={names!r} must be a list of names, such as [{DEFAULTS[task][0]}].")
     for name in names:
         if name not in known:
-            raise UserError(f"evaluation.metrics names {name!r}, no metric of {task}. {did_you_mean(str(name), known)}")
+            raise UserError(
+                f"evaluation.metrics names {name!r}, which is not a metric of {task}. {did_you_mean(str(name), known)}"
+            )
         if not _is_available(known[name], learner):
             raise UserError(
                 f"evaluation.metrics names {name!r}, which needs {' or '.join(known[name].needs)}, and "
-                f"{type(learner).__name__} has none; take it out of the list."
+                f"{type(learner).__name__} has none; remove it from the list."
             )
     return {name: known[name] for name in names}
 

@@ -50,6 +50,7 @@ def partition_rows(
             f"{len(classes)}, and {rarest!r} has {counts.min()} of the rows. Change its size, or set "
             "evaluation.stratify=false."
         ) from error
+    # In the order of the dataset: the shuffle decides the parts, and nothing else.
     return np.sort(first), np.sort(second)
 
 

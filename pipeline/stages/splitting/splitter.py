@@ -59,8 +59,8 @@ class Splitter(ABC):
         """
         if data.groups is not None and not self.keeps_groups:
             raise UserError(
-                "dataset.groups is given, and this evaluation would tear groups apart; "
-                "use evaluation=group_kfold or holdout, or take dataset.groups out."
+                "dataset.groups is given, and this evaluation would split groups; "
+                "use evaluation=group_kfold or holdout, or remove dataset.groups."
             )
         folds = []
         for rest, test in self.iter_outer_splits(data, seed):
