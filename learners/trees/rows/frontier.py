@@ -50,6 +50,7 @@ class Frontier:
     start : ndarray of shape (m,), int
         The first position of each node.
     node_of_position : ndarray of shape (n,), int
+    has_several_trees : bool
     """
 
     table: TrainingTable
@@ -60,6 +61,7 @@ class Frontier:
     sums: np.ndarray
 
     def __post_init__(self) -> None:
+        self.has_several_trees = self.target.weight.size > self.table.n_rows
         self.start = self.n_positions.cumsum() - self.n_positions
         self.node_of_position = np.arange(self.n_positions.size).repeat(self.n_positions)
 
@@ -98,11 +100,6 @@ class Frontier:
         """The weight of each node in fixed point, shape (m,)."""
         weights = self.n_positions if self.target.fixed_point_weight is None else self.sums[0]
         return weights.astype(np.float64)
-
-    @property
-    def has_several_trees(self) -> bool:
-        """Whether rows are those of several trees."""
-        return self.target.weight.size > self.table.n_rows
 
     def column_offset(self, feature: np.ndarray) -> np.ndarray:
         """Return, for features (..., m) of each node, what is added to a row to find its cell in ``table.cells``."""
