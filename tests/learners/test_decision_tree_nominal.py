@@ -1,5 +1,7 @@
 """Decision trees on nominal columns and missing cells."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,10 @@ import pytest
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.decision_tree import export_text
 from bakeoff.learners.trees.criteria import information_gain
+from bakeoff.learners.trees.rows.frontier import Frontier
+from bakeoff.learners.trees.rows.numeric_target import NumericTarget
+from bakeoff.learners.trees.splitting.partition import partition_rows
+from bakeoff.learners.trees.splitting.splits import Routes, Splits
 
 READING = pd.DataFrame(
     {
@@ -33,17 +39,21 @@ def test_w23_gains_of_the_reading_table_and_its_tree() -> None:
     assert tree.predict(new).tolist() == ["reads", "reads"]
 
 
-def _table(n: int, values: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def _make_table(n: int, values: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return n rows of three nominal columns, and three classes that depend on two of them."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, values, (n, 3)).astype(float)
-    return X, ((X[:, 0] * 2 + X[:, 1]) % 3 + (rng.random(n) < 0.1)).astype(int) % 3
+    score = (X[:, 0] * 2 + X[:, 1]) % 3
+    noise = rng.random(n) < 0.1
+    return X, (score + noise).astype(int) % 3
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
 @pytest.mark.parametrize("values", [3, 9])
-def test_multiway_asks_a_feature_once_on_a_path_and_has_a_branch_for_each_value(criterion: str, values: int) -> None:
-    X, y = _table(300, values)
-    tree = DecisionTreeClassifier(criterion=criterion, categorical_features=[0, 1, 2]).fit(X, y).tree_
+def test_multiway_asks_a_feature_once_on_a_path_and_has_a_branch_for_each_value(criterion: Any, values: int) -> None:
+    X, y = _make_table(300, values)
+    learner = DecisionTreeClassifier(criterion=criterion, categorical_features=[0, 1, 2])
+    tree = learner.fit(X, y).tree_
     assert tree.max_depth <= 3
     assert tree.n_children[0] == values
     parent = tree.parent
@@ -55,7 +65,7 @@ def test_multiway_asks_a_feature_once_on_a_path_and_has_a_branch_for_each_value(
 
 
 def test_multiway_gain_is_the_information_gain() -> None:
-    X, y = _table(200, 5)
+    X, y = _make_table(200, 5)
     tree = DecisionTreeClassifier(criterion="entropy", max_depth=1, categorical_features=[0, 1, 2]).fit(X, y).tree_
     gains = [information_gain(pd.crosstab(X[:, j], y)) for j in range(3)]
     fall = tree.impurity[0] - tree.weighted_n_node_samples[1:] @ tree.impurity[1:] / 200
@@ -83,14 +93,19 @@ def test_binary_grouping_finds_the_best_of_all_groupings_for_two_classes_and_for
         within = []
         for group in range(1, 63):
             left = (group >> X) & 1 == 1
-            within.append(sum(np.sum((part - part.mean()) ** 2) for part in (y[left], y[~left])))
-        labels = tree.apply(X[:, None].astype(float))
-        found = sum(np.sum((y[labels == leaf] - y[labels == leaf].mean()) ** 2) for leaf in (1, 2))
+            within.append(_sum_squares(y[left]) + _sum_squares(y[~left]))
+        leaf = tree.apply(X[:, None].astype(float))
+        found = _sum_squares(y[leaf == 1]) + _sum_squares(y[leaf == 2])
         assert found == pytest.approx(min(within))
 
 
+def _sum_squares(y: np.ndarray) -> float:
+    """Return the sum of squared deviations from the mean."""
+    return float(np.sum((y - y.mean()) ** 2))
+
+
 def test_binary_grouping_learns_more_than_two_classes() -> None:
-    X, y = _table(300, 6)
+    X, y = _make_table(300, 6)
     tree = DecisionTreeClassifier(nominal_splits="binary", categorical_features=[0, 1, 2]).fit(X, y)
     assert np.all(tree.tree_.n_children[~tree.tree_.is_leaf] == 2)
     full = DecisionTreeClassifier(categorical_features=[0, 1, 2]).fit(X, y)
@@ -98,20 +113,21 @@ def test_binary_grouping_learns_more_than_two_classes() -> None:
 
 
 def test_limits_hold_for_branches_of_values() -> None:
-    X, y = _table(300, 9)
+    X, y = _make_table(300, 9)
     for nominal_splits in ("multiway", "binary"):
-        tree = DecisionTreeClassifier(
+        learner = DecisionTreeClassifier(
             categorical_features=[0, 1, 2], min_samples_leaf=12, nominal_splits=nominal_splits
-        ).fit(X, y)
-        assert tree.tree_.n_node_samples.min() >= 12
+        )
+        tree = learner.fit(X, y).tree_
+        assert tree.n_node_samples.min() >= 12
 
 
 def test_max_leaf_nodes_counts_all_branches() -> None:
-    X, y = _table(300, 4)
-    for most in (3, 4, 8, 12):
-        leaves = DecisionTreeClassifier(categorical_features=[0, 1, 2], max_leaf_nodes=most).fit(X, y).get_n_leaves()
-        assert leaves <= most
-        assert leaves == 1 + 3 * ((most - 1) // 3)
+    X, y = _make_table(300, 4)
+    for max_leaves in (3, 4, 8, 12):
+        tree = DecisionTreeClassifier(categorical_features=[0, 1, 2], max_leaf_nodes=max_leaves).fit(X, y)
+        assert tree.get_n_leaves() <= max_leaves
+        assert tree.get_n_leaves() == 1 + 3 * ((max_leaves - 1) // 3)
 
 
 def test_mixed_columns_and_strings_pass_as_they_are() -> None:
@@ -125,12 +141,12 @@ def test_mixed_columns_and_strings_pass_as_they_are() -> None:
 
 
 def test_a_missing_number_goes_to_the_side_that_was_better() -> None:
-    for missing_like, wanted in ((0.0, [0, 0, 1]), (5.0, [1, 0, 1])):
-        x = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0], [np.nan], [np.nan]])
-        y = [0, 0, 0, 1, 1, 1, *([0, 0] if missing_like == 0.0 else [1, 1])]
+    x = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0], [np.nan], [np.nan]])
+    for class_of_missing in (0, 1):
+        y = [0, 0, 0, 1, 1, 1, class_of_missing, class_of_missing]
         tree = DecisionTreeClassifier().fit(x, y)
         assert tree.get_n_leaves() == 2
-        assert tree.predict([[np.nan], [0.5], [6.5]]).tolist() == wanted
+        assert tree.predict([[np.nan], [0.5], [6.5]]).tolist() == [class_of_missing, 0, 1]
 
 
 def test_missing_itself_can_be_the_question() -> None:
@@ -159,3 +175,71 @@ def test_a_wholly_missing_column_is_never_asked() -> None:
     X = np.column_stack([np.full(10, np.nan), np.arange(10)])
     tree = DecisionTreeClassifier().fit(X, np.arange(10) // 5)
     assert set(tree.tree_.feature) == {1, -1}
+
+
+# The routes of nominal splits
+
+
+def _make_splits(features: list[int], merits: list[float], branches: list[list[int]]) -> Splits:
+    """Return splits of nodes whose values 0, 1, … take these branches; an empty list is a numeric split or none."""
+    splits = Splits.none(len(features))
+    splits.feature[:] = features
+    splits.merit[:] = merits
+    splits.gain[:] = merits
+    node = np.repeat(np.arange(len(branches)), [len(values) for values in branches])
+    code = np.concatenate([np.arange(len(values), dtype=float) for values in branches])
+    splits.routes = Routes(node, code, np.concatenate(branches).astype(np.intp))
+    return splits
+
+
+def _list_branches(splits: Splits, node: int) -> list[int]:
+    of_node = splits.routes.node == node
+    return splits.routes.branch[of_node].tolist()
+
+
+def test_a_better_split_brings_its_routes_and_removes_those_of_the_old_one() -> None:
+    older = _make_splits([2, 0, 0, 1], [1.0, 5.0, 3.0, 2.0], [[0, 1], [1, 0], [], [0, 0, 1]])
+    newer = _make_splits([1, 1, 1, 3], [4.0, 4.0, 4.0, 2.0], [[1, 1, 0], [0, 0, 1], [0, 1], [1, 0]])
+    older.improve(newer)
+    assert older.feature.tolist() == [1, 0, 1, 1]  # of equal merit, the lower feature
+    assert _list_branches(older, 0) == [1, 1, 0]
+    assert _list_branches(older, 1) == [1, 0]
+    assert _list_branches(older, 2) == [0, 1]
+    assert _list_branches(older, 3) == [0, 0, 1]
+
+    numeric = _make_splits([0], [9.0], [[]])
+    older.put(np.array([1]), numeric)
+    assert older.feature.tolist() == [1, 0, 1, 1]
+    assert _list_branches(older, 1) == []
+
+    kept = older.with_gain(older.gain, np.array([False, True, True, True]))
+    assert kept.feature.tolist() == [-1, 0, 1, 1]
+    assert _list_branches(kept, 0) == []
+    assert _list_branches(kept, 3) == [0, 0, 1]
+    assert older.feature[0] == 1
+
+
+def test_rows_follow_the_routes_of_their_values_and_missing_cells_that_of_their_own() -> None:
+    X = np.array([[2.0], [0.0], [np.nan], [1.0], [0.0]])
+    target = NumericTarget(np.arange(5.0), np.ones(5))
+    frontier = Frontier.from_rows(X, np.array([True]), target, draws_features=True)
+    splits = Splits.none(1)
+    splits.feature[:] = 0
+    splits.routes = Routes(np.zeros(4, dtype=np.intp), np.array([0.0, 1.0, 2.0, np.inf]), np.array([1, 0, 2, 0]))
+    partition = partition_rows(frontier, splits)
+    assert frontier.order[0].tolist() == [0, 1, 2, 3, 4]
+    assert partition.branch.tolist() == [2, 1, 0, 0, 1]
+    assert partition.n_branches.tolist() == [3]
+    assert partition.branch_rows.tolist() == [[2], [2], [1]]
+
+
+def test_statistics_of_nodes_leave_the_target_as_it_is() -> None:
+    target = NumericTarget(np.array([1.0, 4.0, 2.0, 8.0]), np.ones(4))
+    rows = np.arange(4)
+    stats, addends = target.compute_stats(rows, np.array([0, 0, 1, 1]), np.array([2, 2]))
+    before = [sums.tolist() for sums in target.iter_prefix_sums(rows)]
+    assert before == [[0, 0, 0, 0]]
+    target.store_addends(rows, addends)
+    (prefix_sums,) = target.iter_prefix_sums(rows)
+    assert prefix_sums[1] == stats.sums[0, 0]
+    assert prefix_sums[3] - prefix_sums[1] == stats.sums[1, 0]
