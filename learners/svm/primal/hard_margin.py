@@ -47,7 +47,7 @@ PROOF_CANDIDATE_RATIO = 1e-6
 PROOF_RATIO = 1e-13
 """Largest Σ α_i z_i of a proof, relative to the sum of the absolute terms: 0 to rounding, in every column."""
 
-PROOF_CORRECTIONS = 3
+MAX_PROOF_CORRECTIONS = 3
 
 MIN_ROW_SHARE = 1e-6
 """Smallest α_i of a row in a proof, relative to the largest."""
@@ -58,7 +58,7 @@ STALLED_STEP_RATIO = 0.9
 CENTERED_STEP_RATIO = 0.3
 """Share of Σ α·slack at which the step towards the center aims."""
 
-NEARLY_FEASIBLE = 0.1
+MAX_PRIMAL_RESIDUAL_IN_CORNER = 0.1
 """Largest primal residual at which steps are checked for corners: without a hyperplane, multipliers go to infinity."""
 
 
@@ -169,7 +169,7 @@ def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) ->
         next_point = point.move_along(corrector)
 
         # In a corner (and not on the way to infinity), go towards the center first.
-        is_nearly_feasible = np.abs(residuals.primal).max() < NEARLY_FEASIBLE
+        is_nearly_feasible = np.abs(residuals.primal).max() < MAX_PRIMAL_RESIDUAL_IN_CORNER
         if is_nearly_feasible and float(next_point.alpha @ next_point.slack) > STALLED_STEP_RATIO * gap:
             centering = _find_direction(rows, system, point, residuals, CENTERED_STEP_RATIO * gap / n - product)
             next_point = point.move_along(centering)
@@ -212,7 +212,7 @@ def _prove_that_hulls_meet(Z: np.ndarray, alpha: np.ndarray) -> bool:
     largest = alpha.max()
     support = np.flatnonzero(alpha >= MIN_ROW_SHARE * largest)
     terms = Z[:, support] * (alpha[support] / largest)  # (d + 1, s)
-    for _ in range(PROOF_CORRECTIONS):
+    for _ in range(MAX_PROOF_CORRECTIONS):
         # The smallest change, relative to α, that makes the sums 0.
         change = np.linalg.lstsq(terms, -terms.sum(axis=1), rcond=None)[0]  # (s,)
         if not (np.abs(change) < 1.0).all():
