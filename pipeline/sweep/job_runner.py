@@ -132,14 +132,14 @@ class JobRunner:
             tracker = self.resources.get_tracker(job.spec)
             tracker.open_store()
         except UserError as error:
-            return JobOutcome(job.number, job.name, jobs.REFUSED, str(error))
+            return job.to_outcome(jobs.REFUSED, str(error))
         store = tracker.store
         if store is None or not self.resume:
             return self._run_unclaimed(job)
         # While this process holds the claim, no other one starts the job; but one may have finished it before.
         with self.claims_of(store).hold(job.hash) as claim_count:
             if claim_count is None:
-                return JobOutcome(job.number, job.name, jobs.BUSY, BUSY_REASON)
+                return job.to_outcome(jobs.BUSY, BUSY_REASON)
             earlier = self._find_outcome(job, claim_count, store)
             return self._run_unclaimed(job) if earlier is None else earlier
 
@@ -151,9 +151,9 @@ class JobRunner:
             return None
         run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
-            return JobOutcome(job.number, job.name, jobs.SKIPPED, run_id=run_id)
+            return job.to_outcome(jobs.SKIPPED, run_id=run_id)
         if history.is_running(store, job.hash):
-            return JobOutcome(job.number, job.name, jobs.BUSY, BUSY_REASON)
+            return job.to_outcome(jobs.BUSY, BUSY_REASON)
         return None
 
     def _run_unclaimed(self, job: Job) -> JobOutcome:
@@ -165,13 +165,13 @@ class JobRunner:
                 tracker = self.resources.get_tracker(job.spec)
                 result = execute_job(prepared, tracker, _show_nothing, self._continue_rule(job))
         except UserError as error:
-            return JobOutcome(job.number, job.name, jobs.REFUSED, str(error))
+            return job.to_outcome(jobs.REFUSED, str(error))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also SystemExit, MemoryError and RecursionError
             if self.tracebacks:
                 traceback.print_exc()
-            return JobOutcome(job.number, job.name, jobs.FAILED, f"{type(error).__name__}: {error}")
+            return job.to_outcome(jobs.FAILED, f"{type(error).__name__}: {error}")
         return job_outcome(job, result)
 
     def _take_prepared(self, job: Job) -> PreparedJob:

@@ -66,6 +66,10 @@ class Job:
     invocation: Invocation
     claim_count: int = 0
 
+    def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
+        """Return the outcome of the job where it has measured nothing."""
+        return JobOutcome(self.number, self.name, kind, reason, run_id=run_id)
+
 
 @dataclass(frozen=True)
 class JobProgress:

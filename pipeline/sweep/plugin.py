@@ -185,9 +185,9 @@ def _read_outcome(job: Job, returned: JobReturn) -> JobOutcome:
     try:
         outcome = returned.return_value
     except UserError as error:
-        return JobOutcome(job.number, job.name, REFUSED, str(error))
+        return job.to_outcome(REFUSED, str(error))
     except Exception as error:
-        return JobOutcome(job.number, job.name, KILLED, str(error))
+        return job.to_outcome(KILLED, str(error))
     assert isinstance(outcome, JobOutcome)
     return outcome
 

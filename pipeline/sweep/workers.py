@@ -219,8 +219,8 @@ class Workers:
             history.end_killed_runs(store, reason)
             run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
             if run_id is not None and self._runner.resume:  # it was killed after the last write of its run
-                return JobOutcome(job.number, job.name, FINISHED, run_id=run_id)
-        return JobOutcome(job.number, job.name, KILLED, reason)
+                return job.to_outcome(FINISHED, run_id=run_id)
+        return job.to_outcome(KILLED, reason)
 
     def _seconds_left(self, worker: Worker) -> float | None:
         """Return the seconds until a job is overdue; None if it has no time limit, or its time does not count yet."""
