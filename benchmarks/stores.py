@@ -23,9 +23,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))  # tests start the same server
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # else `learners` would be the benchmark of that name
 
-from benchmarks import mlflow_server
+import mlflow_server
 
 EXPERIMENT = "stores"
 

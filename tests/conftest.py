@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -10,12 +9,12 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import mlflow_server
 import pytest
 import subprocess_sweep
 from command import Bakeoff
 
 from bakeoff.pipeline.tracking.store import quiet_mlflow
-from benchmarks import mlflow_server
 
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
 
@@ -57,13 +56,5 @@ def open_folder() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def server(open_folder: Path) -> Iterator[mlflow_server.Server]:
     """Return an MLflow server on PostgreSQL, or on SQLite where there is no PostgreSQL."""
-    with mlflow_server.running(open_folder / "server", "sqlite" if no_postgres() else "postgres") as started:
+    with mlflow_server.running(open_folder / "server", "sqlite" if mlflow_server.missing() else "postgres") as started:
         yield started
-
-
-def no_postgres() -> str:
-    """Say why there is no PostgreSQL here; empty if there is."""
-    if mlflow_server.programs() is None:
-        return "no PostgreSQL on this machine: install Debian's postgresql"
-    driver = importlib.util.find_spec("psycopg")
-    return "" if driver else 'no driver of PostgreSQL: pip install ".[postgres]"'

@@ -18,16 +18,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import mlflow_server
 import pytest
 from command import Answer, Bakeoff
-from conftest import no_postgres
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from sqlalchemy.pool import NullPool
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
-from benchmarks import mlflow_server
 
 optuna = pytest.importorskip("optuna", reason='no Optuna: pip install ".[optuna]"')
 space = pytest.importorskip("bakeoff.pipeline.study.space")
@@ -279,7 +278,7 @@ def test_two_processes_share_a_study_and_make_no_trial_too_many(bakeoff: Bakeoff
 @pytest.fixture
 def postgresql(open_folder: Path) -> Iterator[str]:
     """Start a server with an empty database, and return its URL."""
-    if reason := no_postgres():
+    if reason := mlflow_server.missing():
         pytest.skip(reason)
     with mlflow_server.running_postgres(open_folder / "studies") as uri:
         yield uri

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 import subprocess_sweep
-
-from benchmarks.mlflow_server import Server
+from mlflow_server import Server
 
 pytest.importorskip("ray", reason='no Ray: pip install ".[ray]"')
 pytestmark = pytest.mark.filterwarnings(

@@ -1,7 +1,9 @@
-"""One MLflow server on PostgreSQL, started and stopped by the script of the repository."""
+"""An MLflow server on PostgreSQL, as docs/sweeps.md sets one up."""
 
 from __future__ import annotations
 
+import re
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -9,16 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import mlflow_server
 import pytest
 import subprocess_sweep
-from conftest import no_postgres
 
-from benchmarks import mlflow_server
-
-SCRIPT = Path(mlflow_server.__file__)
 PROCESSES, EACH = 8, ("learner.n_neighbors=1,2,3,4,5", "learner=knn", "dataset=iris", "tracking.models=false")
 
-pytestmark = pytest.mark.skipif(bool(no_postgres()), reason=no_postgres())
+pytestmark = pytest.mark.skipif(bool(mlflow_server.missing()), reason=mlflow_server.missing())
 
 
 def test_the_server_keeps_what_the_file_does_to_the_last_bit(
@@ -40,18 +39,27 @@ def test_eight_processes_at_once_lose_nothing(tmp_path: Path, server: mlflow_ser
     assert all("test_accuracy" in run.data.metrics for run in found)
 
 
-def test_what_start_leaves_running_stop_ends(open_folder: Path) -> None:
-    folder = open_folder / "by-hand"
+def test_stop_ends_the_server_and_its_database(open_folder: Path) -> None:
+    folder = open_folder / "stopped"
     port = mlflow_server.free_port()
-    started = script("start", folder, "--port", str(port))
-    assert started == f"tracking.uri=http://127.0.0.1:{port}\n"
+    started = mlflow_server.start(folder, port=port)
+    assert started.uri == f"http://127.0.0.1:{port}"
     assert (folder / "postgres" / "postmaster.pid").exists()
-    assert script("stop", folder) == ""
+    started.stop()
     assert not (folder / "postgres" / "postmaster.pid").exists()
-    assert not (folder / "server.json").exists()
+    with socket.socket() as client:
+        assert client.connect_ex(("127.0.0.1", port)) != 0
 
 
-def script(verb: str, folder: Path, *words: str) -> str:
-    """Run the script and return what it says."""
-    command = [sys.executable, SCRIPT, verb, "--folder", folder, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+def test_the_documented_command_is_the_one_that_runs_here() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text().replace("\\\n", " ")
+    (command,) = re.findall(r"^mlflow server .*$", page, flags=re.MULTILINE)
+    words = command.split()
+    assert words[: len(mlflow_server.SERVER_COMMAND)] == list(mlflow_server.SERVER_COMMAND)
+    assert {word for word in words if word.startswith("--")} == {
+        "--workers",
+        "--artifacts-destination",
+        "--host",
+        "--port",
+    }
+    assert "export MLFLOW_BACKEND_STORE_URI=postgresql://" in page

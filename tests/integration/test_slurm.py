@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import slurm_cluster
 import subprocess_sweep
-
-from benchmarks.mlflow_server import Server
+from mlflow_server import Server
 
 pytest.importorskip("submitit", reason='no submitit: pip install ".[slurm]"')
 real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.missing())

@@ -1,17 +1,13 @@
-"""One MLflow server on a PostgreSQL of its own, for sweeps on many machines.
+"""An MLflow server on a PostgreSQL of its own, as docs/sweeps.md sets one up, for tests and benchmarks.
 
-    python benchmarks/mlflow_server.py start [--folder outputs/server] [--host 127.0.0.1] [--port 5000]
-    python benchmarks/mlflow_server.py stop  [--folder outputs/server]
-
-Database, artifacts and logs lie in the folder and outlive a stop.  PostgreSQL listens on loopback only, behind a
-password that is made for it; started by root it runs as `postgres`, since it refuses to run as root.  The server has
-one worker: with more of them each request of a lone client takes some 40 ms longer.
+Database, artifacts and logs are in one folder. PostgreSQL listens on loopback only, with a password of its own; started
+by root it runs as the user `postgres`, since it refuses to run as root. The server has one worker: with more of them
+each request of a single client takes some 40 ms longer.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import importlib.util
 import os
 import pwd
 import secrets
@@ -31,6 +27,8 @@ from urllib.request import urlopen
 START_SECONDS = 180
 STOP_SECONDS = 30
 USER = "bakeoff"
+SERVER_COMMAND = ("mlflow", "server", "--workers", "1", "--artifacts-destination", "artifacts")
+"""The command of docs/sweeps.md, without host and port."""
 
 
 def programs() -> Path | None:
@@ -40,20 +38,29 @@ def programs() -> Path | None:
     return debian[-1].parent if debian else Path(found).resolve().parent if found else None
 
 
+def missing() -> str:
+    """Return why there is no PostgreSQL on this machine; empty if there is one."""
+    if programs() is None:
+        return "no PostgreSQL on this machine: install Debian's postgresql"
+    if importlib.util.find_spec("psycopg") is None:
+        return 'no driver of PostgreSQL: pip install ".[postgres]"'
+    return ""
+
+
 @dataclass(frozen=True)
 class Server:
-    """A server that runs.
+    """A running server.
 
     Attributes
     ----------
     uri : str
         For ``tracking.uri``.
     pid : int
-        Of MLflow, which leads a group of processes.
+        The process of MLflow, which leads a process group.
     postgres : str or None
-        The database's folder; None for SQLite.
+        The folder of the database; None for SQLite.
     process : Popen, optional
-        MLflow's, where this process started it.
+        The process of MLflow, if this process started it.
     """
 
     uri: str
@@ -138,7 +145,7 @@ def running_postgres(data: Path) -> Iterator[str]:
 
 
 def _start_mlflow(folder: Path, uri: str, host: str, port: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "mlflow", "server", "--host", host, "--port", str(port), "--workers", "1"]
+    command = [sys.executable, "-m", *SERVER_COMMAND, "--host", host, "--port", str(port)]
     settings = {
         "MLFLOW_BACKEND_STORE_URI": uri,  # not among the arguments, which all users of a machine can read
         "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -146,9 +153,14 @@ def _start_mlflow(folder: Path, uri: str, host: str, port: int) -> subprocess.Po
     }
     with (folder / "mlflow.log").open("a") as log:
         process = subprocess.Popen(
-            [*command, "--artifacts-destination", str(folder / "artifacts")], cwd=folder,
-            env={**os.environ, **settings}, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
+            command,
+            cwd=folder,
+            env={**os.environ, **settings},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
     end = time.monotonic() + START_SECONDS
     while True:
         try:
@@ -208,29 +220,3 @@ def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
-
-
-def main() -> None:
-    """Start or stop the server of a folder."""
-    parser = argparse.ArgumentParser(description="One MLflow server on a PostgreSQL of its own.")
-    parser.add_argument("verb", choices=("start", "stop"))
-    parser.add_argument("--folder", type=Path, default=Path("outputs/server"))
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="the address that other machines reach; loopback by default"
-    )
-    parser.add_argument("--port", type=int, default=5000)
-    given = parser.parse_args()
-    note = given.folder / "server.json"
-    if given.verb == "stop":
-        Server(**json.loads(note.read_text())).stop()
-        note.unlink()
-        return
-    if note.exists():
-        sys.exit(f"{note} is there: a server runs, or ended without stop; stop it first")
-    server = start(given.folder, host=given.host, port=given.port)
-    note.write_text(json.dumps({"uri": server.uri, "pid": server.pid, "postgres": server.postgres}))
-    print(f"tracking.uri={server.uri}")
-
-
-if __name__ == "__main__":
-    main()
