@@ -3,7 +3,7 @@
 Two runs with the same hash have the same scores. So the hash covers the settled configuration without its cosmetic
 keys, the data, the seed, the versions of the numerical libraries, and the code of the learner and of all that it
 imports. Code is hashed as syntax trees without docstrings, so that comments and formatting do not count; and the code
-of the support vector machine does not count for k nearest neighbors.
+of the support vector machine does not count for k nearest neighbours.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
 
 
 def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
-    """Require no more neighbors, and whatever else a learner bounds by its training rows, than there are such rows."""
+    """Require no more neighbours, and whatever else a learner bounds by its training rows, than there are such rows."""
     own_params = experiment.learner.get_params()
     inner_folds = experiment.tuning.folds
     n_rows = splits.min_train_rows

@@ -1,4 +1,4 @@
-"""Parameters that must not exceed the number of training rows, such as the number of neighbors.
+"""Parameters that must not exceed the number of training rows, such as the number of neighbours.
 
 A learner with such parameters names them in ``row_bounded_parameters``, so that a value that is too large can be
 rejected before anything is fitted.

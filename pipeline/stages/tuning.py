@@ -27,7 +27,7 @@ Grid = Mapping[str, Sequence[Any]]
 class PathEstimator(Protocol):
     """A learner that fits many values of one parameter for little more than the cost of one.
 
-    The k nearest neighbors are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
+    The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
     done once. Each estimator is equal to one that is fitted anew with that value (to the solver's tolerance, if one
     solution is the starting point of the next), and does not change when the iterator advances. A table of numbers
     may be given as a plain array.
