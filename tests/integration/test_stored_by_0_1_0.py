@@ -17,7 +17,7 @@ import pytest
 from command import Bakeoff
 
 from bakeoff import learners
-from bakeoff.pipeline.config.build import target_of
+from bakeoff.pipeline.config.build import locate_target
 from bakeoff.pipeline.config.renamed_targets import RENAMED_TARGETS
 from bakeoff.pipeline.tracking.stored_names import RENAMED_ATTRIBUTES, RENAMED_CLASSES
 
@@ -123,7 +123,7 @@ def test_a_package_of_the_user_keeps_a_name_of_then_where_it_is_trusted(bakeoff:
 
 @pytest.mark.parametrize("name", sorted({*RENAMED_TARGETS.values(), *RENAMED_CLASSES.values()}))
 def test_every_present_name_in_the_tables_exists(name: str) -> None:
-    assert target_of({"_target_": name}) is not None
+    assert locate_target({"_target_": name}) is not None
 
 
 def test_attributes_are_renamed_of_classes_in_the_table_only() -> None:

@@ -15,8 +15,8 @@ from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import resolve_config, settle_config, to_yaml
+from bakeoff.pipeline.description import PARTS
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.job import PARTS
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
 from bakeoff.pipeline.stages.splitting import KFold
 
