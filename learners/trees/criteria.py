@@ -9,6 +9,9 @@ targets: the variance. A split into branches v of weight n_v lowers the impurity
 All gains are sums over branches of how far the branch *departs* from its node: for Gini and for the variance the
 squared distance between the means (Gini is the variance of 0/1 class indicators), for entropy the Kullback-Leibler
 divergence. In that form nothing cancels, and a split and its mirror image gain the same to the last bit.
+
+`bakeoff.learners.definitions.criteria` states impurities and gains node by node. A `Criterion` computes the same gains
+for many candidate splits at once, from the sums of their branches.
 Cost: O(c) per candidate split.
 
 References: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984; J. R. Quinlan, "Induction of

@@ -145,7 +145,7 @@ def _compute_gains_of_cuts(
     rows_of_pair = np.add.reduceat(groups.n_rows, groups.begin)
     right_rows = rows_of_pair.repeat(groups.length) - left_rows
 
-    # After the last group of a pair nothing is left on the right, which no limit allows.
+    # After the last group of a pair nothing is left on the right, which is never allowed.
     is_allowed = (left_rows >= limits.min_rows) & (right_rows >= max(limits.min_rows, 1))
     is_allowed &= (left_weight >= limits.min_weight) & (right_weight >= limits.min_weight)
     allowed_left = left[:, is_allowed].astype(np.float64)

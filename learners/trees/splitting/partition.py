@@ -83,7 +83,7 @@ def _read_split_cells(frontier: Frontier, splits: Splits) -> np.ndarray:
 class RouteTable:
     """The branches of the nominal splits of m nodes, to be looked up by node and value code.
 
-    The entries of a node are those of its codes from 0 up, and last that of the missing cell.
+    A node has one entry for each code from 0 to its largest, and a last one for missing cells.
     """
 
     def __init__(self, routes: Routes, m: int) -> None:
