@@ -29,7 +29,7 @@ from benchmarks.cells import Cell, as_text, merged, read_csv, write_csv
 from benchmarks.growth import caption, plot
 from benchmarks.measuring import Task, side_by_side
 from benchmarks.objectives import OBJECTIVES
-from benchmarks.summary import summary
+from benchmarks.summary import page_summary, summary
 from benchmarks.tables import DOCS, machine, replace_part
 from benchmarks.tasks import BUNDLED, bundled, made, nominal
 
@@ -50,7 +50,7 @@ def main() -> None:
     if asked.docs:
         command = machine("python benchmarks/learners.py " + " ".join(sys.argv[1:]))
         command += " Other rows are of earlier commands." * asked.merge
-        told = f"{told.rstrip()}\n\nEvery number is in [benchmarks.csv](benchmarks.csv)."
+        told = f"{page_summary(cells)} Every number is in [benchmarks.csv](benchmarks.csv)."
         replace_part("learners", f"{command}\n\n{told}\n\n![CPU time against n: {caption(cells)}](benchmarks.png)\n")
 
 

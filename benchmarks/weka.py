@@ -20,6 +20,7 @@ garbage and the compiling beside it.  Nothing is asserted.
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import shutil
 import sys
@@ -35,7 +36,7 @@ from sklearn.base import is_classifier
 
 from bakeoff import learners
 from benchmarks.measuring import Side, Task, alone
-from benchmarks.tables import machine, replace_part
+from benchmarks.tables import DOCS, machine, replace_part
 from benchmarks.tasks import BUNDLED, bundled, made, nominal
 from benchmarks.weka_process import PATIENCE, Told, java_version, measure
 
@@ -80,6 +81,10 @@ PAIRS = [
     Pair(learners.KNeighborsRegressor(ties="all"), IBK),
     Pair(learners.LinearRegression(), "functions.LinearRegression -S 1 -C -R 1e-8"),
 ]
+CSV_COLUMNS = (
+    "learner", "task", "fit_ms", "weka_first_fit_ms", "weka_fit_ms", "fit_ratio", "predict_ms",
+    "weka_first_predict_ms", "weka_predict_ms", "predict_ratio", "quality", "weka_quality", "rounds",
+)  # fmt: skip
 HEADING = ("WEKA's learner", "task", "fit ms", "WEKA first", "warm", "ratio", "predict ms", "WEKA first", "warm",
            "ratio", "quality", "WEKA", "rounds")  # fmt: skip
 
@@ -112,8 +117,10 @@ def main() -> None:
     print("", *head, "", *foot, sep="\n")
     if asked.docs:
         command = f"python benchmarks/weka.py {' '.join(sys.argv[1:])}"
-        text = "\n".join([f"{machine(command)} {java_version()}", "", *head, "", *lines, "", *foot])
+        rows_file = "Every number is in [weka.csv](weka.csv)."
+        text = "\n".join([f"{machine(command)} {java_version()}", "", *head, "", rows_file, "", *foot])
         replace_part("weka", text)
+        write_csv(lines[2:], DOCS.with_name("weka.csv"))
 
 
 def arguments() -> argparse.Namespace:
@@ -159,6 +166,14 @@ def row(pair: Pair, task: Task, ours: Side | str, theirs: Told | str) -> str:
     if isinstance(ours, Side) and isinstance(theirs, Told):
         texts[3], texts[7] = f"{ours.fit / theirs.fit:.2f}", f"{ours.predict / theirs.predict:.2f}"
     return "| " + " | ".join([_name(pair), task.name, *texts]) + " |"
+
+
+def write_csv(lines: Sequence[str], file: Path) -> None:
+    """Write the lines of the table as comma-separated values."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    with file.open("w", newline="") as target:
+        writer = csv.writer(target, lineterminator="\n")
+        writer.writerows([CSV_COLUMNS, *rows])
 
 
 def summary(measured: Mapping[str, Sequence[tuple[Side, Told]]]) -> list[str]:

@@ -22,7 +22,7 @@ from benchmarks import tables, weka, weka_process
 from benchmarks.cells import Cell, merged, read_csv, write_csv
 from benchmarks.growth import caption, drawn, plot
 from benchmarks.measuring import Side, Task, side_by_side
-from benchmarks.summary import summary
+from benchmarks.summary import page_summary, summary
 from benchmarks.tasks import bundled, nominal
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -104,6 +104,27 @@ def test_the_summary_names_every_cell_that_is_not_as_it_should_be() -> None:
     assert "- svm: made 1000×20, c=2 0.800 and 0.910" in told
     assert "- mlp, 2 of 2: 2 (scikit-learn: more than 16 s)" in told
     assert "of the 2 at no worse quality 0.87" in told  # √(½ · 1½), without svm
+
+
+def test_the_page_has_a_row_for_each_learner_and_counts_the_cells_that_are_slow() -> None:
+    cells = [cell("knn", fit_ratio=4.0), cell("knn", family="nominal"), cell("svm", megabytes=15.0, quality=0.8)]
+    page = page_summary([*cells, cell("mlp", note="scikit-learn: more than 16 s")])
+    assert [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| **")] == [
+        "**knn**",
+        "**svm**",
+    ]
+    assert "Of the 6 ratios, 1 are above 1 where ours takes more than 0.2 ms." in page
+    assert "more than 4 times scikit-learn's in 1 cells, and the quality differs by more than 0.02 in 1." in page
+    assert "1 further cells exceeded the time limit on one side." in page
+
+
+def test_rows_beside_weka_are_written_as_comma_separated_values(tmp_path: Path) -> None:
+    weka.write_csv(
+        ["| J48 | iris 120×4 | 1 | 2 | 3 | 0.33 | 4 | 5 | 6 | 0.67 | 0.9 | 0.8 | 7 |"], tmp_path / "weka.csv"
+    )
+    head, row = (tmp_path / "weka.csv").read_text().splitlines()
+    assert head.startswith("learner,task,fit_ms,")
+    assert row == "J48,iris 120×4,1,2,3,0.33,4,5,6,0.67,0.9,0.8,7"
 
 
 def test_one_shape_of_made_data_is_drawn_and_named(tmp_path: Path) -> None:
