@@ -42,8 +42,8 @@ def page_summary(cells: Sequence[Cell]) -> str:
     n_skipped = len(cells) - len(timed)
     limit = f"{INPUT_CHECK_SECONDS * 1e3:g} ms"
     counts = (
-        f"Of the {n_ratios} ratios, {n_slow} are above 1 where ours takes more than {limit}. The peak of memory is more "
-        f"than {MAX_MEMORY_RATIO:g} times scikit-learn's in {n_large} cells, and the quality differs by more than "
+        f"Of the {n_ratios} ratios, {n_slow} are above 1 where ours takes more than {limit}. The peak of memory is "
+        f"more than {MAX_MEMORY_RATIO:g} times scikit-learn's in {n_large} cells, and the quality differs by more than "
         f"{QUALITY_TOLERANCE:g} in {n_different}. {n_skipped} further cells exceeded the time limit on one side."
     )
     rows = [_row(f"**{name}**", "all", own) for name, own in _by_learner(timed)]
