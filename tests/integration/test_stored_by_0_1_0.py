@@ -94,7 +94,7 @@ def test_a_sweep_of_then_is_run_again_and_beside_the_runs_of_then(bakeoff: Bakeo
     assert "2 to run" in bakeoff("plan", *words).out
     answer = bakeoff(*words)
     assert answer.status == 0, answer.err
-    assert "2 done already" in bakeoff("plan", *words).out
+    assert "2 already done" in bakeoff("plan", *words).out
     scores = [run.data.metrics["test_accuracy"] for run in bakeoff.runs() if run.info.run_name == "majority mortgage"]
     assert len(scores) == 2
     assert scores[0] == scores[1]
@@ -123,7 +123,7 @@ def test_a_package_of_the_user_keeps_a_name_of_then_where_it_is_trusted(bakeoff:
 
 @pytest.mark.parametrize("name", sorted({*RENAMED_TARGETS.values(), *RENAMED_CLASSES.values()}))
 def test_every_present_name_in_the_tables_exists(name: str) -> None:
-    assert locate_target({"_target_": name}) is not None
+    assert locate_target(name) is not None
 
 
 def test_attributes_are_renamed_of_classes_in_the_table_only() -> None:
