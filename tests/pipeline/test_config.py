@@ -1,4 +1,4 @@
-"""Configuration: what is left open is settled, targets are trusted or refused, errors name key and cure."""
+"""Configuration: open choices are settled, targets are trusted or rejected, and errors name the key and the remedy."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def spec(
     }
 
 
-# What the YAML leaves open
+# Open choices
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_auto_prunes_what_can_be_pruned_where_there_are_rows(learner: Any, valid
         ("best_first", GRID, 0.2, 5),
         ("none", GRID | {"folds": 3}, 0, 3),
         ("best_first", GRID | {"folds": 3}, 0.2, 3),
-        ("best_first", GRID | {"folds": 0}, 0.2, 0),  # preflight refuses it
+        ("best_first", GRID | {"folds": 0}, 0.2, 0),  # preflight rejects it
     ],
 )
 def test_rows_and_inner_folds_follow_from_what_chooses(
@@ -120,8 +120,8 @@ def test_a_part_that_is_not_there_is_refused(part: str) -> None:
 
 
 def test_build_gives_what_is_described_with_plain_lists() -> None:
-    made = build_object({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 3}, "evaluation", [])
-    assert made == KFold(folds=3)
+    built = build_object({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 3}, "evaluation", [])
+    assert built == KFold(folds=3)
     learner = build_object(
         {"_target_": "bakeoff.learners.MajorityClassifier", "categorical_features": ["a"]}, "learner", []
     )
@@ -130,7 +130,7 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("node", "said"),
+    ("node", "message"),
     [
         ({}, "learner has no _target_: it must name the class or function to call"),
         ({"_target_": "os.system", "command": "true"}, r"learner._target_='os.system' is outside .* add trust=\[os\]"),
@@ -159,8 +159,8 @@ def test_build_gives_what_is_described_with_plain_lists() -> None:
         ),
     ],
 )
-def test_what_cannot_be_built_or_trusted_is_refused(node: Any, said: str) -> None:
-    with pytest.raises(UserError, match=said) as refused:
+def test_what_cannot_be_built_or_trusted_is_refused(node: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message) as refused:
         build_object(node, "learner", [])
     assert "\n" not in str(refused.value)
 
@@ -213,7 +213,7 @@ def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["learner=majoriti"], r"learner=majoriti is not an option. Did you mean 'majority'\?"),
         (["dataset=irs"], r"dataset=irs is not an option. Did you mean 'iris'\?"),
@@ -227,10 +227,10 @@ def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
         (["trust=os"], "trust: Invalid value"),
     ],
 )
-def test_errors_of_composition_are_sentences(words: list[str], said: str) -> None:
+def test_errors_of_composition_are_sentences(words: list[str], message: str) -> None:
     explained = explain_error(_raised_by(words))
     assert explained.__class__ is UserError
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         raise explained
     assert "\n" not in str(explained)
 
@@ -244,7 +244,7 @@ def test_every_combination_of_stages_composes() -> None:
     for group in ("preprocessing", "tuning", "pruning", "evaluation", "tracking"):
         for file in (CONF / group).glob("*.yaml"):
             settled = settle_config(resolve_config(composed("learner=majority", f"{group}={file.stem}")))
-            if group not in ("tuning", "pruning"):  # a space is wanted for the one, and auto is settled
+            if group not in ("tuning", "pruning"):  # tuning requires a space, and pruning=auto is settled
                 build_object(settled[group] if group != "evaluation" else _splitter(settled), group, [])
 
 

@@ -1,4 +1,4 @@
-"""Datasets: what comes with bakeoff, files of the user's own, kinds of columns, and every refusal."""
+"""Datasets: those that come with bakeoff, files of the user, types of columns, and every error."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def written(folder: Path, text: str, name: str = "table.csv") -> str:
     return str(folder / name)
 
 
-# What comes with bakeoff
+# Datasets that come with bakeoff
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: load_bundled("irish"), r"dataset.name='irish' is not bundled. Did you mean 'iris'\?"),
         (
@@ -89,8 +89,8 @@ def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
         ),
     ],
 )
-def test_wrong_names_of_bundled_sets_are_refused_with_the_nearest(call: Any, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_wrong_names_of_bundled_sets_are_refused_with_the_nearest(call: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         call()
 
 
@@ -131,7 +131,7 @@ def test_cars_are_rs_fifty_stopping_distances() -> None:
     )  # lm(dist~speed)
 
 
-# Kinds of columns
+# Types of columns
 
 
 def test_kinds_are_inferred_from_the_cells(people: str) -> None:
@@ -223,8 +223,8 @@ def test_parquet_is_read_like_text(people: str, tmp_path: Path) -> None:
 
 
 def test_a_description_tells_rows_kinds_and_target(people: str) -> None:
-    said = read_table(people, "bought").describe()
-    assert said == "people: 4 rows, 3 numeric and 2 nominal columns, 2 classes of bought (positive: yes)"
+    message = read_table(people, "bought").describe()
+    assert message == "people: 4 rows, 3 numeric and 2 nominal columns, 2 classes of bought (positive: yes)"
     assert "regression of target" in load_bundled("diabetes").describe()
 
 
@@ -279,11 +279,11 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
     assert len({each.digest() for each in (data, reordered, numbers, *grouped)}) == 5
 
 
-# Refusals
+# Errors
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "options", "message"),
     [
         ("", {}, "is empty; it needs a row of column names"),
         ("x,y\n", {}, "has column names but no rows"),
@@ -307,8 +307,8 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         ('x,y\n1,"a\n', {}, "cannot be read as a table"),
     ],
 )
-def test_bad_files_and_options_are_refused(tmp_path: Path, text: str, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_bad_files_and_options_are_refused(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
         read_table(written(tmp_path, text), **({"target": "y"} | options))
 
 

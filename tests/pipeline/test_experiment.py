@@ -1,4 +1,4 @@
-"""The loop: each part of the data is read by one stage, seeds are apart, and the run's model is the right one."""
+"""The loop: one stage reads each part of the data, seeds are independent, and the run keeps the right model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bakeoff.pipeline.stages.tuning import GridTuning
 
 
 class Talkative(Recorder):
-    """Warns on each fit, the same words twice."""
+    """Warns twice on each fit, with the same message."""
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> Talkative:
         for _ in range(2):
@@ -39,24 +39,24 @@ def loop(experiment: Experiment) -> list[FoldResult]:
 
 def recorded(**parts: Any) -> tuple[Experiment, Split, Log]:
     log = Log()
-    made = experiment(learner=Recorder(log), preprocessing=RecordingStep(log), **parts)
-    return made, made.make_splits().folds[0], log
+    built = experiment(learner=Recorder(log), preprocessing=RecordingStep(log), **parts)
+    return built, built.make_splits().folds[0], log
 
 
 # Each part of the data is read by one stage
 
 
 def test_preprocessing_and_learner_are_fitted_on_training_rows_alone() -> None:
-    made, split, log = recorded()
-    fit_model(made, split)
+    built, split, log = recorded()
+    fit_model(built, split)
     assert log == [("prepare", split.train.tolist()), ("fit", split.train.tolist())]
 
 
 def test_the_test_part_is_only_ever_predicted() -> None:
-    made, split, log = recorded(
+    built, split, log = recorded(
         tuning=GridTuning({"mark": [1, 2]}, folds=2), pruning=Pruning("best_first"), splitter=Holdout()
     )
-    loop(made)
+    loop(built)
     test = set(split.test)
     assert all(deed == "predict" for deed, rows in log if test & set(rows))
     assert all(set(rows) == test for _, rows in log if test & set(rows))
@@ -64,30 +64,30 @@ def test_the_test_part_is_only_ever_predicted() -> None:
 
 def test_the_test_part_is_scored_once_and_once_more_before_a_cut() -> None:
     for parts, times in (({}, 1), ({"pruning": Pruning("best_first")}, 2)):
-        made, split, log = recorded(**parts)
-        loop(made)
+        built, split, log = recorded(**parts)
+        loop(built)
         assert log.of("predict").count(split.test.tolist()) == times
 
 
 def test_one_validation_row_serves_one_choice() -> None:
-    made, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}, folds=3), pruning=Pruning("bottom_up"))
-    fit_model(made, split)
+    built, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}, folds=3), pruning=Pruning("bottom_up"))
+    fit_model(built, split)
     while_tuning = log[: log.index(("fit 1", split.train.tolist()))]
     assert {row for _, rows in while_tuning for row in rows} == set(split.train)
     assert log.of("prune bottom_up") == [split.validation.tolist()]
 
 
 def test_after_tuning_on_the_validation_part_the_fit_takes_training_rows_only() -> None:
-    made, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}))
-    fit_model(made, split)
+    built, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}))
+    fit_model(built, split)
     assert log[-1] == ("fit 1", split.train.tolist())
 
 
 def test_every_fold_starts_afresh_and_the_given_learner_stays_unfitted() -> None:
-    made, _, log = recorded(splitter=KFold(folds=4))
-    folds = loop(made)
+    built, _, log = recorded(splitter=KFold(folds=4))
+    folds = loop(built)
     assert log.of("fit") == [fold.split.train.tolist() for fold in folds]
-    assert not hasattr(made.learner, "classes_")
+    assert not hasattr(built.learner, "classes_")
     assert len({id(fold.model.pipeline[-1]) for fold in folds}) == 4
 
 
@@ -114,8 +114,8 @@ def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first() -> Non
 
 
 def test_folds_are_numbered_and_come_one_by_one() -> None:
-    made, _, log = recorded(splitter=KFold(folds=3))
-    folds = evaluate_splits(made, made.make_splits().folds)
+    built, _, log = recorded(splitter=KFold(folds=3))
+    folds = evaluate_splits(built, built.make_splits().folds)
     assert log == []
     assert next(folds).number == 0
     assert len(log.of("fit")) == 1
@@ -123,10 +123,10 @@ def test_folds_are_numbered_and_come_one_by_one() -> None:
 
 
 def test_times_are_told_of_the_stages_that_ran() -> None:
-    made, split, _ = recorded()
-    assert set(fit_model(made, split).seconds) == {"fit"}
-    made, split, _ = recorded(tuning=GridTuning({"mark": [1]}, folds=2), pruning=Pruning("best_first"))
-    seconds = fit_model(made, split).seconds
+    built, split, _ = recorded()
+    assert set(fit_model(built, split).seconds) == {"fit"}
+    built, split, _ = recorded(tuning=GridTuning({"mark": [1]}, folds=2), pruning=Pruning("best_first"))
+    seconds = fit_model(built, split).seconds
     assert set(seconds) == {"tune", "fit", "prune"}
     assert min(seconds.values()) > 0
 
@@ -149,28 +149,28 @@ def test_a_learners_error_comes_out_as_it_is() -> None:
 
 
 def test_under_holdout_the_model_is_the_one_that_was_scored() -> None:
-    made, _, log = recorded()
-    (fold,) = loop(made)
+    built, _, log = recorded()
+    (fold,) = loop(built)
     log.clear()
-    assert fit_final_model(made, made.make_splits(), fold) is fold.model
+    assert fit_final_model(built, built.make_splits(), fold) is fold.model
     assert log == []
 
 
 def test_under_folds_the_whole_procedure_runs_once_more_on_all_rows() -> None:
-    made, _, log = recorded(splitter=KFold(folds=4), tuning=GridTuning({"mark": [1, 2]}, folds=2))
-    folds = loop(made)
+    built, _, log = recorded(splitter=KFold(folds=4), tuning=GridTuning({"mark": [1, 2]}, folds=2))
+    folds = loop(built)
     log.clear()
-    model = fit_final_model(made, made.make_splits(), folds[-1])
+    model = fit_final_model(built, built.make_splits(), folds[-1])
     assert log[-2:] == [("prepare", list(range(40))), ("fit 1", list(range(40)))]
     assert len(log.of("fit 2")) == 2
     assert model.candidates is not None
 
 
 def test_tuned_on_the_validation_part_the_final_model_leaves_that_part_out() -> None:
-    made, _, log = recorded(splitter=KFold(folds=4, validation=0.25), tuning=GridTuning({"mark": [1, 2]}))
-    folds = loop(made)
+    built, _, log = recorded(splitter=KFold(folds=4, validation=0.25), tuning=GridTuning({"mark": [1, 2]}))
+    folds = loop(built)
     log.clear()
-    fit_final_model(made, made.make_splits(), folds[-1])
+    fit_final_model(built, built.make_splits(), folds[-1])
     (chosen_on,) = {tuple(rows) for rows in log.of("predict")}
     assert sorted([*chosen_on, *log[-1][1]]) == list(range(40))
 
@@ -221,8 +221,8 @@ def test_groups_reach_the_splitter() -> None:
 
 
 def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> None:
-    made = experiment(load_bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
-    one, two = loop(made), list(evaluate_splits(made, made.make_splits().folds, n_jobs=2))
+    built = experiment(load_bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
+    one, two = loop(built), list(evaluate_splits(built, built.make_splits().folds, n_jobs=2))
     assert [fold.number for fold in two] == [0, 1, 2, 3]
     assert [fold.scores for fold in two] == [fold.scores for fold in one]
     for alone, shared in zip(one, two, strict=True):
@@ -231,6 +231,6 @@ def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> 
 
 
 def test_what_a_fold_raises_in_another_process_is_raised_here() -> None:
-    made = experiment(load_bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
+    built = experiment(load_bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
     with pytest.raises(ValueError, match="n_neighbors=1000"):
-        list(evaluate_splits(made, made.make_splits().folds, n_jobs=2))
+        list(evaluate_splits(built, built.make_splits().folds, n_jobs=2))

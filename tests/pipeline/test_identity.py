@@ -1,4 +1,4 @@
-"""Identity: the same result has the same hash, and whatever decides a result changes it."""
+"""Identity: the same result has the same hash, and everything that decides a result changes the hash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DIGEST = "0123456789abcdef"
 
 
 def changed(key: str, value: Any) -> dict[str, Any]:
-    """Return SPEC with one dotted key set."""
+    """Return SPEC with another value of a dotted key."""
     part, _, name = key.partition(".")
     return SPEC | {part: SPEC[part] | {name: value} if name else value}
 
@@ -86,7 +86,7 @@ def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
     assert set(SPEC) - set(DECISIVE_KEYS) == {"dataset", "tracking", "trust"}
 
 
-# The code counts, its looks do not
+# Code counts, and its formatting does not
 
 OWN = """
 {comment}
@@ -105,7 +105,7 @@ class Floor:
 def digest_of(
     folder: Path, *, comment: str = "", docstring: str = '"""."""', operator: str = "+", half: str = "0.5"
 ) -> str:
-    """Write a learner of one's own, and return its code's digest, as a fresh process sees it."""
+    """Write a learner of the user, and return the digest of its code in a new process."""
     (folder / "own").mkdir(exist_ok=True)
     (folder / "own" / "__init__.py").touch()
     (folder / "own" / "inner.py").write_text(f"HALF = {half}\n")

@@ -1,4 +1,4 @@
-"""Preflight: whatever cannot work is refused before the first fit, with the cure; and the cure works."""
+"""Preflight: an experiment that cannot work is rejected before the first fit, and the remedy that is named works."""
 
 from __future__ import annotations
 
@@ -151,8 +151,8 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_it_is_refused_in_one_or_two_sentences(case: str) -> None:
-    wrong, said = REFUSED[case]
-    with pytest.raises(UserError, match=said) as refused:
+    wrong, message = REFUSED[case]
+    with pytest.raises(UserError, match=message) as refused:
         check_and_split(wrong)
     assert "\n" not in str(refused.value)
 

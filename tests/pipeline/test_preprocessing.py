@@ -1,4 +1,4 @@
-"""Preprocessing: fitted on training rows only, steps in order, nominal columns nominal until a step says otherwise."""
+"""Preprocessing: fitted on training rows only, in order, and nominal columns stay nominal until a step encodes them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_constant_column_becomes_zero(name: str) -> None:
     assert scaled["x"].tolist() == [0.0, 0.0, 0.0]
 
 
-# Kinds of columns
+# Types of columns
 
 
 def test_none_is_nothing_at_all() -> None:

@@ -1,4 +1,4 @@
-"""Pruning: on validation rows only, before and after told, and the path of the cuts kept."""
+"""Pruning: uses validation rows only, reports scores before and after, and keeps the path of the cuts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports: means and deviations over folds, the headline first, sizes around pruning, tables of single rows."""
+"""Reports: means and deviations over folds, the headline first, sizes before and after pruning, and tables of rows."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.tuning import GridTuning
 
 
-def folds_of(made: Experiment) -> list[FoldResult]:
-    return list(evaluate_splits(made, made.make_splits().folds))
+def folds_of(built: Experiment) -> list[FoldResult]:
+    return list(evaluate_splits(built, built.make_splits().folds))
 
 
 def scored(*values: float) -> list[FoldResult]:
@@ -33,14 +33,14 @@ def scored(*values: float) -> list[FoldResult]:
 
 @pytest.fixture
 def everything() -> tuple[Experiment, list[FoldResult], FittedModel]:
-    made = experiment(
+    built = experiment(
         tuning=GridTuning({"mark": [2, 1]}, folds=2),
         pruning=Pruning("best_first"),
         splitter=KFold(folds=3, validation=0.2),
         metrics=["accuracy", "error"],
     )
-    folds = folds_of(made)
-    return made, folds, fit_final_model(made, made.make_splits(), folds[-1])
+    folds = folds_of(built)
+    return built, folds, fit_final_model(built, built.make_splits(), folds[-1])
 
 
 # Values
@@ -58,8 +58,8 @@ def test_a_fold_reports_scores_times_and_sizes_before_and_after_pruning(everythi
 
 
 def test_without_pruning_and_tuning_nothing_is_said_of_them() -> None:
-    made = experiment(metrics=["accuracy"])
-    (fold,) = folds_of(made)
+    built = experiment(metrics=["accuracy"])
+    (fold,) = folds_of(built)
     parts = {"test_accuracy", "validation_accuracy", "train_accuracy"}
     assert set(measure_fold(fold)) == parts | {"time/fit", "time/predict"}
     assert get_pruning_path(fold.model) == {}
@@ -67,8 +67,8 @@ def test_without_pruning_and_tuning_nothing_is_said_of_them() -> None:
 
 
 def test_a_summary_gives_mean_and_sample_deviation_the_headline_first() -> None:
-    made = experiment(metrics=["accuracy"])
-    values = summarize_folds(made, scored(0.5, 0.75, 1.0))
+    built = experiment(metrics=["accuracy"])
+    values = summarize_folds(built, scored(0.5, 0.75, 1.0))
     assert list(values)[:2] == ["test_accuracy", "test_accuracy_std"]
     assert values["test_accuracy"] == 0.75
     assert values["test_accuracy_std"] == 0.25
@@ -80,8 +80,8 @@ def test_one_fold_has_no_deviation() -> None:
 
 
 def test_the_headline_comes_first_whichever_it_is() -> None:
-    made = experiment(metrics=["error", "accuracy"])
-    assert next(iter(summarize_folds(made, folds_of(made)))) == "test_error"
+    built = experiment(metrics=["error", "accuracy"])
+    assert next(iter(summarize_folds(built, folds_of(built)))) == "test_error"
 
 
 def test_a_score_not_defined_in_one_fold_has_no_mean() -> None:
@@ -106,9 +106,9 @@ def test_tuned_parameters_are_those_of_the_runs_model(everything: Any) -> None:
 
 def test_predictions_hold_each_test_row_with_its_fold_truth_and_probabilities(tmp_path: Path) -> None:
     iris = load_bundled("iris")
-    made = experiment(iris, GaussianNB(), splitter=KFold(folds=3))
-    folds = folds_of(made)
-    write_tables(tmp_path, made, folds, fit_final_model(made, made.make_splits(), folds[-1]))
+    built = experiment(iris, GaussianNB(), splitter=KFold(folds=3))
+    folds = folds_of(built)
+    write_tables(tmp_path, built, folds, fit_final_model(built, built.make_splits(), folds[-1]))
     table = pd.read_csv(tmp_path / "predictions.csv")
     assert sorted(table["row"]) == list(range(150))
     assert (table["truth"] == iris.y[table["row"]]).all()
@@ -125,9 +125,9 @@ def test_predictions_hold_each_test_row_with_its_fold_truth_and_probabilities(tm
 
 
 def test_regression_has_predictions_and_no_confusion_matrix(tmp_path: Path) -> None:
-    made = experiment(load_bundled("diabetes"), MeanRegressor())
-    folds = folds_of(made)
-    write_tables(tmp_path, made, folds, folds[-1].model)
+    built = experiment(load_bundled("diabetes"), MeanRegressor())
+    folds = folds_of(built)
+    write_tables(tmp_path, built, folds, folds[-1].model)
     assert list(pd.read_csv(tmp_path / "predictions.csv")) == ["row", "fold", "truth", "predicted"]
     assert not (tmp_path / "confusion_matrix.csv").exists()
 
@@ -144,14 +144,14 @@ def test_candidates_and_paths_are_told_for_each_fold_and_the_run_s_model(everyth
 
 
 def test_a_model_that_was_scored_is_told_once(tmp_path: Path) -> None:
-    made = experiment(pruning=Pruning("best_first"))
-    folds = folds_of(made)
-    write_tables(tmp_path, made, folds, fit_final_model(made, made.make_splits(), folds[-1]))
+    built = experiment(pruning=Pruning("best_first"))
+    folds = folds_of(built)
+    write_tables(tmp_path, built, folds, fit_final_model(built, built.make_splits(), folds[-1]))
     assert pd.read_csv(tmp_path / "pruning_path.csv")["fold"].unique().tolist() == [0]
 
 
 def test_warnings_are_written_once_each(tmp_path: Path) -> None:
-    made = experiment(numbered(), Recorder())
-    folds = [replace(fold, model=replace(fold.model, warnings=("b", "a"))) for fold in folds_of(made) * 2]
-    write_tables(tmp_path, made, folds, folds[-1].model)
+    built = experiment(numbered(), Recorder())
+    folds = [replace(fold, model=replace(fold.model, warnings=("b", "a"))) for fold in folds_of(built) * 2]
+    write_tables(tmp_path, built, folds, folds[-1].model)
     assert (tmp_path / "warnings.txt").read_text() == "a\nb\n"

@@ -1,4 +1,4 @@
-"""Scores: each against a value by hand, undefined ones NaN, and metrics that a learner cannot give refused."""
+"""Scores: equal to values computed by hand, NaN where undefined, and rejected if the learner lacks the method."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_accuracy_and_error_of_the_lectures_seven_predictions() -> None:
 @pytest.mark.parametrize(
     ("name", "positive", "expected"),
     [
-        ("precision", "y", 3 / 4),  # 3 of 4 called y are y
-        ("recall", "y", 3 / 5),  # 3 of 5 y are called y
+        ("precision", "y", 3 / 4),  # 3 of 4 rows predicted y are y
+        ("recall", "y", 3 / 5),  # 3 of 5 rows of y are predicted y
         ("f1", "y", 2 / 3),
         ("precision", "n", 2 / 4),
         ("recall", "n", 2 / 3),
@@ -189,14 +189,14 @@ def test_confusion_counts_truth_in_rows_for_all_classes() -> None:
     ]
 
 
-# What is not defined
+# Undefined scores
 
 
 @pytest.mark.parametrize(
     ("name", "predictions"),
     [
-        ("precision", of("yn", "nn", "y")),  # none is called y
-        ("recall", of("nn", "yn", "y")),  # none is y
+        ("precision", of("yn", "nn", "y")),  # no row is predicted y
+        ("recall", of("nn", "yn", "y")),  # no row is y
         ("f1", of("nn", "nn", "y", classes="ny")),
         ("recall", of("ab", "ab", classes="abc")),
         ("f1", of("ab", "ab", classes="abc")),
@@ -229,7 +229,7 @@ def test_a_class_missing_from_training_has_probability_zero_and_all_scores_are_g
     assert scores["log_loss"] > 10
 
 
-# What is observed
+# Predictions
 
 
 def test_a_model_without_probabilities_gives_decision_values() -> None:
@@ -256,7 +256,7 @@ def test_regression_is_observed_by_its_values_alone() -> None:
     assert predictions.classes is None
 
 
-# What is chosen
+# The choice of metrics
 
 
 def test_defaults_are_all_that_the_learner_can_give() -> None:
@@ -278,7 +278,7 @@ def test_less_is_better_for_errors_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "task", "learner", "said"),
+    ("names", "task", "learner", "message"),
     [
         (
             ["acuracy"],
@@ -294,6 +294,6 @@ def test_less_is_better_for_errors_only() -> None:
         (5, "classification", SVC(), "evaluation.metrics=5 must be a list"),
     ],
 )
-def test_metrics_that_cannot_be_had_are_refused(names: Any, task: str, learner: Any, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_metrics_that_cannot_be_had_are_refused(names: Any, task: str, learner: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         choose_metrics(names, task, learner)

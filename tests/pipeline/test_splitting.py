@@ -1,4 +1,4 @@
-"""Splits: parts never overlap, classes keep their proportions, groups stay whole, and one seed gives one answer."""
+"""Splits: parts never overlap, classes keep their proportions, groups stay whole, and a seed determines the splits."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ def same(one: list[Split], other: list[Split]) -> bool:
     return all(np.array_equal(a, b) for a, b in parts)
 
 
-# Laws of every splitter
+# Properties of every splitter
 
 
 @pytest.mark.parametrize(("splitter", "target", "count"), SPLITTERS)
 def test_parts_never_overlap_and_training_and_test_have_rows(
     splitter: Splitter, target: SplitInput, count: int
 ) -> None:
-    made = splits(splitter, target)
-    assert len(made) == count
-    for split in made:
+    built = splits(splitter, target)
+    assert len(built) == count
+    for split in built:
         assert len(set(rows(split))) == len(rows(split))
         assert len(split.train) > 0
         assert len(split.test) > 0
@@ -189,11 +189,11 @@ def test_the_fit_on_all_rows_of_a_series_validates_on_the_latest() -> None:
     assert split.validation.tolist() == list(range(90, 100))
 
 
-# Refusals
+# Errors
 
 
 @pytest.mark.parametrize(
-    ("splitter", "values", "said"),
+    ("splitter", "values", "message"),
     [
         (Holdout, {"test": 0}, "evaluation.test=0 must be a fraction above 0 and below 1"),
         (Holdout, {"test": 1.0}, "evaluation.test=1.0"),
@@ -211,8 +211,8 @@ def test_the_fit_on_all_rows_of_a_series_validates_on_the_latest() -> None:
         (TimeSeries, {"folds": 1}, "evaluation.folds=1"),
     ],
 )
-def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
         splitter(**values)
 
 
@@ -221,7 +221,7 @@ def of(text: str, groups: list[int] | None = None) -> SplitInput:
 
 
 @pytest.mark.parametrize(
-    ("splitter", "target", "said"),
+    ("splitter", "target", "message"),
     [
         (Holdout(validation=0), of("ab"), "evaluation.test=0.2 is 0 of 2 rows; both parts need rows"),
         (Holdout(validation=0.01), of("ab" * 10), "evaluation.validation=0.01 is 0 of 20 rows"),
@@ -252,6 +252,6 @@ def of(text: str, groups: list[int] | None = None) -> SplitInput:
         (TimeSeries(folds=3, validation=0.9), of("abab"), "evaluation.validation=0.9 is 1 of 1 rows"),
     ],
 )
-def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: SplitInput, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: SplitInput, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         splits(splitter, target)

@@ -1,4 +1,4 @@
-"""Tuning: a hand-written loop finds the same, the first of equals wins, and rows that test are never seen."""
+"""Tuning: equal to a plain loop, the first of equal candidates wins, and test rows are never seen."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def chosen(experiment: Any, split: Any) -> tuple[dict[str, Any], pd.DataFrame]:
     return {name: parameters[name] for name in SPACE}, model.candidates
 
 
-# A hand-written loop
+# A plain loop
 
 
 def test_a_grid_on_the_validation_part_equals_a_loop() -> None:
@@ -163,18 +163,18 @@ def test_without_tuning_the_model_is_taken_as_it_is() -> None:
 
 
 class Alone(KNeighbors):
-    """Our k-NN without its path."""
+    """k-NN without its path."""
 
     path_parameters = ()
 
 
 class Walker(Recorder):
-    """A recorder with a path along its mark, which is written down."""
+    """A recorder that records the path along its mark."""
 
     path_parameters = ("mark",)
 
     def path(self, X: Any, y: Any, parameter: str, values: Any, sample_weight: Any = None) -> Iterator[Recorder]:
-        self._write(f"path {parameter} {list(values)}", X)
+        self._record(f"path {parameter} {list(values)}", X)
         for value in values:
             yield clone(self).set_params(**{parameter: value}).fit(X, y)
 
@@ -278,11 +278,11 @@ def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
     assert best[-1].max_depth == 2
 
 
-# Refusals
+# Errors
 
 
 @pytest.mark.parametrize(
-    ("space", "folds", "said"),
+    ("space", "folds", "message"),
     [
         (None, 0, "tuning=grid has no space"),
         ({}, 0, "tuning=grid has no space"),
@@ -296,6 +296,6 @@ def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
         (SPACE, True, "tuning.folds=True must be 0"),
     ],
 )
-def test_what_is_no_space_and_no_number_of_folds_is_refused(space: Any, folds: Any, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_what_is_no_space_and_no_number_of_folds_is_refused(space: Any, folds: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         GridTuning(space, folds)

@@ -1,4 +1,4 @@
-"""What a stage is given in tests: rows that know their number, a learner that writes down its rows, compositions."""
+"""Test doubles for the stages: numbered rows, a learner that records its rows, and composed configurations."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from bakeoff.pipeline.stages.tuning import NoTuning
 
 
 class Log(list[tuple[str, list[int]]]):
-    """(what was done, the numbers of the rows). Cloning a learner copies its parameters; this one stays the same."""
+    """Pairs of an event and the numbers of its rows. Cloning a learner copies its parameters, except this one."""
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def of(self, deed: str) -> list[list[int]]:
-        """Return the rows of each such deed."""
-        return [rows for done, rows in self if done == deed]
+    def of(self, event: str) -> list[list[int]]:
+        """Return the rows of each such event."""
+        return [rows for recorded, rows in self if recorded == event]
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
-    """Predicts the first class in sorted order; once pruned, the commonest of training.
+    """Predicts the first class in sorted order; once pruned, the majority class of the training rows.
 
     Parameters
     ----------
     log : Log
     mark : int
-        Written on each fit, so that candidates of a space can be told apart.
+        Recorded on each fit, to distinguish the candidates of a space.
     """
 
     def __init__(self, log: Log | None = None, mark: int = 0, random_state: int | None = None) -> None:
@@ -51,36 +51,38 @@ class Recorder(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> Self:
-        self._write(f"fit {self.mark}" if self.mark else "fit", X)
+        self._record(f"fit {self.mark}" if self.mark else "fit", X)
         self.classes_, counts = np.unique(y, return_counts=True)
-        self.answer_, self.commonest_ = self.classes_[0], self.classes_[counts.argmax()]
+        self.answer_ = self.classes_[0]
+        self.majority_ = self.classes_[counts.argmax()]
         return self
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
-        self._write("predict", X)
+        self._record("predict", X)
         return np.full(len(X), self.answer_)
 
     def prune(self, X: pd.DataFrame | None, y: np.ndarray, method: str) -> Self:
-        self._write(f"prune {method}", X)
+        self._record(f"prune {method}", X)
         self.pruned_on_ = None if X is None else (X["row"].astype(int).tolist(), y.tolist())
-        self.answer_ = self.commonest_
+        self.answer_ = self.majority_
         self.pruning_path_ = {"leaves": [3, 2, 1], "depth": [2, 1, 0], "score": [0.25, 0.5, 0.75]}
         return self
 
-    def _write(self, deed: str, X: pd.DataFrame | np.ndarray | None) -> None:
+    def _record(self, event: str, X: pd.DataFrame | np.ndarray | None) -> None:
         if self.log is not None:
-            self.log.append((deed, [] if X is None else np.asarray(X)[:, 0].astype(int).tolist()))
+            self.log.append((event, [] if X is None else np.asarray(X)[:, 0].astype(int).tolist()))
 
 
 class RecordingStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Changes nothing, and writes down the rows that it was fitted on."""
+    """Changes nothing, and records the rows that it was fitted on."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         self.log.append(("prepare", X["row"].astype(int).tolist()))
-        self.n_features_in_, self.feature_names_in_ = X.shape[1], X.columns.to_numpy(dtype=object)
+        self.n_features_in_ = X.shape[1]
+        self.feature_names_in_ = X.columns.to_numpy(dtype=object)
         return self
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +97,7 @@ def numbered(n: int = 40, labels: str = "abbb") -> Dataset:
 
 
 def experiment(dataset: Dataset | None = None, learner: Any = None, **parts: Any) -> Experiment:
-    """Return an experiment of a recorder on numbered rows, held out, but for the parts that are given."""
+    """Return an experiment of a recorder on numbered rows, held out; the given parts replace the defaults."""
     dataset = numbered() if dataset is None else dataset
     learner = Recorder() if learner is None else learner
     names = parts.pop("metrics", None)
@@ -121,7 +123,7 @@ def check_and_split(experiment: Experiment) -> Splits:
 
 @cache
 def composed(*words: str) -> DictConfig:
-    """Return what Hydra composes of conf/ with these overrides; not to be written to."""
+    """Return the configuration that Hydra composes with these overrides, which must not be changed."""
     register_schema()
     with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
         return compose("config", overrides=list(words))
