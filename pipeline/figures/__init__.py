@@ -1,12 +1,13 @@
-"""Figures of a finished run; ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]`` keeps them among its artifacts.
+"""Figures of a finished run; ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]`` adds them to its artifacts.
 
-`canvas` is the paper, `finished` what can be drawn from, and each other module one subject: `regions` of the plane,
-`curves`, `trees` (each a `sketch`), `gains`, `probabilities` of naive Bayes, and `outcomes` of any classification.
+`panels` holds the base class and the tools that every figure draws with, and `finished_run` the data that figures are
+drawn from. Each other module has one subject: `regions` of the plane, `curves`, `trees` (laid out by `tree_diagram`),
+`gains` of splits, `probabilities` of naive Bayes, and `classification` by any learner.
 """
 
+from bakeoff.pipeline.figures.classification import ConfusionMatrix, Reliability
 from bakeoff.pipeline.figures.curves import RegressionCurves, ValidationCurve
 from bakeoff.pipeline.figures.gains import InformationGains
-from bakeoff.pipeline.figures.outcomes import ConfusionMatrix, Reliability
 from bakeoff.pipeline.figures.probabilities import ProbabilityTables
 from bakeoff.pipeline.figures.regions import DecisionRegions, Margins
 from bakeoff.pipeline.figures.trees import Trees

@@ -11,8 +11,8 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.canvas import COLOURS, GREY, Picture, head, sheet
-from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.figures.panels import COLOURS, GREY, Picture, head, sheet
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.canvas import COLOURS, INK, Picture, head, sheet
-from bakeoff.pipeline.figures.finished import FinishedRun
+from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.figures.panels import COLOURS, INK, Picture, head, sheet
 from bakeoff.pipeline.figures.trees import check_tree
 from bakeoff.pipeline.stages.splitting import Splits
 

@@ -12,8 +12,8 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.canvas import INK, STYLE, Picture, head, inches, sheet
-from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.figures.panels import INK, STYLE, Picture, head, inches, sheet
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:

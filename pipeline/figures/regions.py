@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, Picture, check_colours, head, key, scatter, sheet
-from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.figures.panels import COLOURS, GREY, INK, Picture, check_colours, head, key, scatter, sheet
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:

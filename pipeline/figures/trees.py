@@ -15,9 +15,9 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.canvas import COLOURS, Picture, check_colours, head, key, sheet
-from bakeoff.pipeline.figures.finished import FinishedRun, Parameters, check_changes
-from bakeoff.pipeline.figures.sketch import Sketch
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_changes
+from bakeoff.pipeline.figures.panels import COLOURS, Picture, check_colours, head, key, sheet
+from bakeoff.pipeline.figures.tree_diagram import Sketch
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import fit_candidates

@@ -10,8 +10,8 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, Picture, head, sheet
-from bakeoff.pipeline.figures.finished import FinishedRun
+from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.figures.panels import COLOURS, GREY, INK, Picture, head, sheet
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:

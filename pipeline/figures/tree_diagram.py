@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from bakeoff.pipeline.figures.canvas import COLOURS, GREY, INK, inches
+from bakeoff.pipeline.figures.panels import COLOURS, GREY, INK, inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

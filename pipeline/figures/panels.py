@@ -15,7 +15,7 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.figures.finished import FinishedRun, Parameters
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
