@@ -6,16 +6,30 @@ EXTRAS ?= dev
 INSTALLED := $(VENV)/installed-$(EXTRAS)
 BIN := $(VENV)/bin
 
-.PHONY: run test lint figures clean
+# Tests run in two processes at once; PROCESSES=auto takes as many as there are processors.
+PROCESSES ?= 2
+PYTEST := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PROCESSES)
+
+.PHONY: run check lint unit test coverage figures clean
 
 run: $(INSTALLED)
 	$(BIN)/bakeoff $(ARGS)
 
-test: $(INSTALLED)
-	SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(ARGS)
+# Before each commit, in less than a minute.
+check: lint unit
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+unit: $(INSTALLED)
+	$(PYTEST) --dist worksteal -m "not slow and not external" $(ARGS)
+
+# Everything, with what the machine has: servers, databases, clusters, a browser.
+test: $(INSTALLED)
+	$(PYTEST) --dist loadgroup --no-loadscope-reorder $(ARGS)
+
+coverage: $(INSTALLED)
+	$(PYTEST) --dist loadgroup --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-report=html $(ARGS)
 
 figures: $(INSTALLED)
 	$(BIN)/python docs/figures.py
@@ -26,4 +40,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* htmlcov

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -12,11 +13,27 @@ from typing import Any
 import mlflow_server
 import pytest
 import subprocess_sweep
-from command import Bakeoff
+import warm_process
+from command import Bakeoff, enter
+from examples import register_profiles
 
+from bakeoff.pipeline.tracking import store
 from bakeoff.pipeline.tracking.store import quiet_mlflow
 
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
+register_profiles()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let parallel processes start with the long tests, and keep together the tests that share fixtures or ports."""
+    if not hasattr(config, "workerinput"):
+        return
+    for item in items:
+        if item.get_closest_marker("external"):
+            item.add_marker(pytest.mark.xdist_group("external"))
+        elif not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+    items.sort(key=lambda item: not (item.get_closest_marker("external") or item.get_closest_marker("slow")))
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +43,37 @@ def no_store_from_before() -> Iterator[None]:
     os.environ.pop("MLFLOW_TRACKING_URI", None)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let MLflow create one SQLite store, which takes a second, and copy it wherever this process needs another."""
+    template = tmp_path_factory.mktemp("store") / "mlflow.db"
+    create = store.create_sqlite
+
+    def copy_or_create(path: Path) -> None:
+        create(template)
+        with suppress(OSError):  # `create` then says what is wrong with this path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                os.replace(shutil.copy(template, f"{path}.copy"), path)
+        create(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "create_sqlite", copy_or_create)
+        yield
+
+
 @pytest.fixture
 def bakeoff(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Bakeoff:
     """Return the command in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+    enter(tmp_path, monkeypatch)
     return Bakeoff(tmp_path, capsys, monkeypatch)
+
+
+@pytest.fixture
+def start() -> Iterator[warm_process.Start]:
+    """Return a way to give the command in a process of its own, which ends with the test at the latest."""
+    with warm_process.starting() as begin:
+        yield begin
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +85,7 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     return subprocess_sweep.scores(f"sqlite:///{folder}/outputs/mlflow.db")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def open_folder() -> Iterator[Path]:
     """Return a folder that another user may enter; pytest's own are closed."""
     folder = Path(mkdtemp(prefix="bakeoff-"))
@@ -53,7 +94,7 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(open_folder: Path) -> Iterator[mlflow_server.Server]:
     """Return an MLflow server on PostgreSQL, or on SQLite where there is no PostgreSQL."""
     with mlflow_server.running(open_folder / "server", "sqlite" if mlflow_server.missing() else "postgres") as started:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-import subprocess
-import sys
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 from scipy.io import arff
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier
+from warm_process import run_script
 
 from benchmarks import tables, weka, weka_process
 from benchmarks.cells import Cell, merged, read_csv, write_csv
@@ -29,17 +28,18 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def run(script: str, *words: str) -> str:
-    command = [sys.executable, "-W", "ignore", str(BENCHMARKS / script), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = run_script(BENCHMARKS / script, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["learners.py", "tuning.py", "scale.py", "sweep.py", "stores.py", "weka.py"])
 def test_a_benchmark_says_what_it_measures(script: str) -> None:
     assert "usage:" in run(script, "--help")
 
 
+@pytest.mark.slow
 def test_learners_are_measured_beside_scikit_learns(tmp_path: Path) -> None:
     few = ["--learners", "majority", "--data", "iris", "--rows", "--seconds", "0.05", "--output", str(tmp_path)]
     assert "majority" in run("learners.py", *few)
@@ -49,6 +49,7 @@ def test_learners_are_measured_beside_scikit_learns(tmp_path: Path) -> None:
     assert all(float(row["quality"]) == float(row["sklearn_quality"]) for row in rows)
 
 
+@pytest.mark.slow
 def test_tuning_is_measured_beside_a_grid_search() -> None:
     told = run("tuning.py", "--data", "--rows", "60", "--repeats", "1")
     assert "50 values of n_neighbors" in told
@@ -162,6 +163,7 @@ def test_a_side_that_takes_too_long_is_named() -> None:
     assert side_by_side(DummyClassifier(), Slow(), task, 0.2, None) == "scikit-learn: more than 0.8 s"
 
 
+@pytest.mark.slow
 def test_the_page_can_be_written_from_what_was_measured_before(tmp_path: Path) -> None:
     write_csv([cell("knn"), cell("knn", n=10000)], tmp_path / "benchmarks.csv")
     told = run("learners.py", "--learners", "--merge", "--output", str(tmp_path))
@@ -214,13 +216,14 @@ def test_options_of_weka_are_filled_in_for_the_number_of_columns() -> None:
     assert '-G 0.1"' in weka_process.filled(weka.SMO, task)
 
 
+@pytest.mark.slow
 def test_without_the_jar_there_is_a_sentence() -> None:
-    command = [sys.executable, str(BENCHMARKS / "weka.py"), "--jar", "none.jar"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = run_script(BENCHMARKS / "weka.py", "--jar", "none.jar")
     assert done.returncode == 1
     assert done.stderr == "weka.py: --jar=none.jar is no file; --help says where WEKA's jar comes from.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     shutil.which("java") is None or "WEKA_JAR" not in os.environ, reason="needs java, and WEKA_JAR=…/weka.jar"
 )

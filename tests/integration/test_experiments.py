@@ -39,6 +39,7 @@ def rows(dataset: Dataset, *cells: list[str]) -> pd.DataFrame:
     return table.astype(dataset.X.dtypes.to_dict())
 
 
+@pytest.mark.slow
 def test_all_experiments_run_in_one_sweep_and_leave_their_figures_as_pictures(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", EVERYTHING, "tracking.models=false")
     assert answer.status == 0, answer.err

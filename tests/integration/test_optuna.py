@@ -9,8 +9,6 @@ import shlex
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ from command import Answer, Bakeoff
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from sqlalchemy.pool import NullPool
+from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
@@ -212,24 +211,16 @@ def test_an_interrupted_trial_is_told_failed_and_finished_ones_are_kept(bakeoff:
     assert study(bakeoff).trials[-1].user_attrs["error"] == "interrupted"
 
 
-def start(bakeoff: Bakeoff, *words: str) -> subprocess.Popen[bytes]:
-    """Give a command in a process of its own."""
-    path = os.pathsep.join([str(Path(__file__).parents[1] / "support"), os.environ.get("PYTHONPATH", "")])
-    said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
-    command = [sys.executable, "-m", "bakeoff", *words]
-    return subprocess.Popen(command, cwd=bakeoff.folder, env=environment, start_new_session=True, **said)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_study_that_is_killed_goes_on_where_it_was(bakeoff: Bakeoff, workers: int) -> None:
+def test_a_study_that_is_killed_goes_on_where_it_was(bakeoff: Bakeoff, start: Start, workers: int) -> None:
     slow = ("learner=majority", "trust=[failing]", "learner._target_=failing.Slow", "seed=range(0,999)")
     words = [*KEPT, *slow, "hydra.sweeper.n_trials=14", f"workers={workers}"]
-    killed = start(bakeoff, *words)
+    killed = start(bakeoff.folder, words)
     while killed.poll() is None and finished_runs(bakeoff) < 3:
-        time.sleep(0.1)
+        time.sleep(0.02)
     os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate()
+    assert killed.wait(60) == -signal.SIGKILL
     assert 2 <= states(bakeoff).count("COMPLETE") < 14
     assert bakeoff(*words).status == 0
     after = Counter(states(bakeoff))
@@ -269,8 +260,9 @@ def test_what_a_sweep_has_finished_is_not_run_again(bakeoff: Bakeoff) -> None:
     assert {run.data.tags.get("study") for run in bakeoff.runs()} == {None, study(bakeoff).study_name}
 
 
-def test_two_processes_share_a_study_and_make_no_trial_too_many(bakeoff: Bakeoff) -> None:
-    in_two_processes(bakeoff, "hydra.sweeper.n_trials=8")
+@pytest.mark.slow
+def test_two_processes_share_a_study_and_make_no_trial_too_many(bakeoff: Bakeoff, start: Start) -> None:
+    in_two_processes(bakeoff, start, "hydra.sweeper.n_trials=8")
     assert states(bakeoff).count("COMPLETE") == 8
     assert not {"RUNNING", "WAITING"} & {*states(bakeoff)}
 
@@ -284,9 +276,10 @@ def postgresql(open_folder: Path) -> Iterator[str]:
         yield uri
 
 
-def test_machines_share_a_study_on_a_server(bakeoff: Bakeoff, postgresql: str) -> None:
+@pytest.mark.external
+def test_machines_share_a_study_on_a_server(bakeoff: Bakeoff, start: Start, postgresql: str) -> None:
     in_two_processes(
-        bakeoff, "hydra.sweeper.n_trials=6", "hydra.sweeper.storage='${oc.env:STORAGE}'", storage=postgresql
+        bakeoff, start, "hydra.sweeper.n_trials=6", "hydra.sweeper.storage='${oc.env:STORAGE}'", storage=postgresql
     )
     trials = study(bakeoff, url=postgresql).trials
     assert sum(trial.state.name == "COMPLETE" for trial in trials) == 6
@@ -298,17 +291,17 @@ def test_machines_share_a_study_on_a_server(bakeoff: Bakeoff, postgresql: str) -
     assert not [file for file in written if secret.encode() in file.read_bytes()]
 
 
-def in_two_processes(bakeoff: Bakeoff, *words: str, storage: str = "") -> None:
+def in_two_processes(bakeoff: Bakeoff, start: Start, *words: str, storage: str = "") -> None:
     """Give the same command twice at once, as two machines would; both end well."""
     bakeoff.patch.setenv("STORAGE", storage)
-    both = [start(bakeoff, *STUDY, *NEIGHBOURS, *words) for _ in range(2)]
-    told = [process.communicate(timeout=120)[0].decode() for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
+    both = [start(bakeoff.folder, [*STUDY, *NEIGHBOURS, *words]) for _ in range(2)]
+    assert [process.wait(120) for process in both] == [0, 0], (bakeoff.folder / OUTPUT).read_text()
 
 
 # Side by side
 
 
+@pytest.mark.slow
 def test_workers_share_the_trials_of_one_command(bakeoff: Bakeoff) -> None:
     slow = ("learner=majority", "trust=[failing]", "learner._target_=failing.Slow", "seed=range(0,99)")
     answer = bakeoff(*KEPT, *slow, "hydra.sweeper.n_trials=8", "workers=2")
@@ -316,6 +309,7 @@ def test_workers_share_the_trials_of_one_command(bakeoff: Bakeoff) -> None:
     assert len({run.data.tags["pid"] for run in bakeoff.runs()}) == 2
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_its_one_trial(bakeoff: Bakeoff) -> None:
     deadly = ("learner=majority", "trust=[failing]", "learner._target_=failing.Raising", GRID)
     answer = bakeoff(*KEPT, *deadly, "+learner.what=nothing,SIGKILL,SystemExit", "hydra.sweeper.n_jobs=2")
@@ -341,7 +335,7 @@ def test_another_launcher_gets_the_jobs_and_gives_back_their_scores(bakeoff: Bak
 # What goes wrong, and what is stopped
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_failing_trial_is_told_failed_and_the_study_goes_on(bakeoff: Bakeoff, n_jobs: int) -> None:
     answer = search(bakeoff, *either("failing.Failing"), f"hydra.sweeper.n_jobs={n_jobs}")
     assert answer.status == 1
@@ -352,6 +346,7 @@ def test_a_failing_trial_is_told_failed_and_the_study_goes_on(bakeoff: Bakeoff, 
     assert results(bakeoff)["best_params"] == {"learner._target_": "bakeoff.learners.MajorityClassifier"}
 
 
+@pytest.mark.slow
 def test_a_trial_that_takes_too_long_is_told_failed(bakeoff: Bakeoff) -> None:
     assert search(bakeoff, *either("failing.Sleeping"), "timeout=3").status == 1
     (failed,) = study(bakeoff).get_trials(states=[optuna.trial.TrialState.FAIL])
@@ -390,7 +385,10 @@ def test_a_plan_shows_the_space_and_runs_nothing(bakeoff: Bakeoff) -> None:
 PRUNED = (*KEPT[:-1], "learner=majority,knn", GRID, *FOLDS, THRESHOLD, "+hydra.sweeper.pruner.lower=0.6")
 
 
-@pytest.mark.parametrize("word", ["workers=1", "workers=2", "timeout=60"])
+@pytest.mark.parametrize(
+    "word",
+    ["workers=1", *(pytest.param(word, marks=pytest.mark.slow) for word in ("workers=2", "timeout=60"))],
+)
 def test_a_trial_is_pruned_after_the_first_fold_and_its_run_is_stopped(bakeoff: Bakeoff, word: str) -> None:
     answer = bakeoff(*PRUNED, word)
     assert (answer.status, answer.err) == (0, "")

@@ -55,6 +55,7 @@ def run(installed: Path, own: Path, *words: str) -> str:
     return ended.stdout
 
 
+@pytest.mark.slow
 def test_the_wheel_carries_every_file_under_one_import_name(wheel: Path) -> None:
     carried = set(ZipFile(wheel).namelist())
     for folder, pattern in (("conf", "*.yaml"), ("pipeline", "*.py"), ("pipeline", "*.csv"), ("learners", "*.py")):
@@ -69,6 +70,7 @@ def test_the_wheel_carries_every_file_under_one_import_name(wheel: Path) -> None
     }
 
 
+@pytest.mark.slow
 def test_a_saved_model_loads_beside_a_users_own_pipeline_learners_and_conf(installed: Path, own: Path) -> None:
     run(installed, own, "-m", "bakeoff", "dataset=iris", "learner=knn", "evaluation=kfold")
     (own / "new.csv").write_text(

@@ -13,9 +13,10 @@ import subprocess_sweep
 from mlflow_server import Server
 
 pytest.importorskip("ray", reason='no Ray: pip install ".[ray]"')
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"
-)
+pytestmark = [
+    pytest.mark.external,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
 LOOPBACK = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # nodes of one machine keep addresses of their own
     "RAY_AUTH_MODE": "disabled",               # Ray would write its secret into the home folder
@@ -51,10 +52,10 @@ def sweep(folder: Path, cluster: str, *words: str) -> subprocess.CompletedProces
 def test_two_nodes_measure_what_one_core_does_to_the_last_bit(
     tmp_path: Path, cluster: str, server: Server, serial: Mapping[str, Any]
 ) -> None:
-    answer = sweep(tmp_path, cluster, *subprocess_sweep.SWEEP, f"tracking.uri={server.uri}")
+    answer = sweep(tmp_path, cluster, *subprocess_sweep.SWEEP, f"tracking.uri={server.uri}", "tracking.experiment=ray")
     assert answer.returncode == 0, answer.stderr
-    assert subprocess_sweep.scores(server.uri) == serial
-    processes = {run.data.tags["pid"] for run in subprocess_sweep.runs(server.uri)}
+    assert subprocess_sweep.scores(server.uri, "ray") == serial
+    processes = {run.data.tags["pid"] for run in subprocess_sweep.runs(server.uri, "ray")}
     assert len(processes) == 2  # one a node, which stays warm
 
 

@@ -36,6 +36,7 @@ def write_named_files(folder: Path) -> None:
     (folder / "new.csv").write_text("age,region\n33,north\n70,west\n")
 
 
+@pytest.mark.slow
 def test_every_command_of_the_readme_runs(bakeoff: Bakeoff) -> None:
     write_named_files(bakeoff.folder)
     bakeoff.patch.syspath_prepend(str(bakeoff.folder))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +12,14 @@ from typing import Any
 import mlflow_server
 import pytest
 import subprocess_sweep
+from warm_process import OUTPUT, Start
 
 PROCESSES, EACH = 8, ("learner.n_neighbors=1,2,3,4,5", "learner=knn", "dataset=iris", "tracking.models=false")
 
-pytestmark = pytest.mark.skipif(bool(mlflow_server.missing()), reason=mlflow_server.missing())
+pytestmark = [
+    pytest.mark.external,
+    pytest.mark.skipif(bool(mlflow_server.missing()), reason=mlflow_server.missing()),
+]
 
 
 def test_the_server_keeps_what_the_file_does_to_the_last_bit(
@@ -29,10 +31,10 @@ def test_the_server_keeps_what_the_file_does_to_the_last_bit(
     assert "View run" not in answer.stdout
 
 
-def test_eight_processes_at_once_lose_nothing(tmp_path: Path, server: mlflow_server.Server) -> None:
-    words = [sys.executable, "-m", "bakeoff", "-m", *EACH, f"tracking.uri={server.uri}", "tracking.experiment=crowd"]
-    started = [subprocess.Popen([*words, f"seed={seed}"], cwd=tmp_path) for seed in range(PROCESSES)]
-    assert [process.wait(300) for process in started] == [0] * PROCESSES
+def test_eight_processes_at_once_lose_nothing(tmp_path: Path, server: mlflow_server.Server, start: Start) -> None:
+    words = ["-m", *EACH, f"tracking.uri={server.uri}", "tracking.experiment=crowd"]
+    started = [start(tmp_path, [*words, f"seed={seed}"]) for seed in range(PROCESSES)]
+    assert [process.wait(300) for process in started] == [0] * PROCESSES, (tmp_path / OUTPUT).read_text()
     found = subprocess_sweep.runs(server.uri, "crowd")
     assert Counter(run.info.status for run in found) == {"FINISHED": 5 * PROCESSES}
     assert len({run.data.tags["config_hash"] for run in found}) == 5 * PROCESSES

@@ -30,17 +30,24 @@ def conf(open_folder: Path) -> Iterator[str]:
         yield str(file)
 
 
+@pytest.mark.external
 @real
 def test_an_array_of_slurm_measures_what_one_core_does_to_the_last_bit(
     tmp_path: Path, conf: str, server: Server, serial: Mapping[str, Any]
 ) -> None:
-    words = (*subprocess_sweep.SWEEP, "hydra/launcher=submitit_slurm", f"tracking.uri={server.uri}")
+    words = (
+        *subprocess_sweep.SWEEP,
+        "hydra/launcher=submitit_slurm",
+        f"tracking.uri={server.uri}",
+        "tracking.experiment=slurm",
+    )
     answer = subprocess_sweep.bakeoff(tmp_path, *words, SLURM_CONF=conf)
     assert answer.returncode == 0, answer.stderr
-    assert subprocess_sweep.scores(server.uri) == serial
-    assert len({run.data.tags["pid"] for run in subprocess_sweep.runs(server.uri)}) == subprocess_sweep.JOBS
+    assert subprocess_sweep.scores(server.uri, "slurm") == serial
+    assert len({run.data.tags["pid"] for run in subprocess_sweep.runs(server.uri, "slurm")}) == subprocess_sweep.JOBS
 
 
+@pytest.mark.external
 @real
 def test_a_job_that_slurm_loses_costs_itself_alone(tmp_path: Path, conf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_CONF", conf)
@@ -51,6 +58,7 @@ def test_a_job_that_slurm_loses_costs_itself_alone(tmp_path: Path, conf: str, mo
     assert set(subprocess_sweep.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
 
 
+@pytest.mark.slow
 def test_processes_of_submitit_on_this_machine(tmp_path: Path) -> None:
     words = (*subprocess_sweep.write_deadly_learner(tmp_path), "hydra/launcher=submitit_local")
     answer = quickly(tmp_path, *words)

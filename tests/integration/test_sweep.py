@@ -160,7 +160,7 @@ def test_a_plan_shows_what_is_done_and_how_long_the_rest_may_take(bakeoff: Bakeo
 # One failing job
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_whatever_is_raised_is_recorded_and_the_others_run(bakeoff: Bakeoff, workers: int) -> None:
     answer = bakeoff(*RAISING, "+learner.what=SystemExit,MemoryError,RecursionError,nothing", f"workers={workers}")
     assert (answer.status, states(bakeoff)) == (1, {"FAILED": 3, "FINISHED": 1})
@@ -175,6 +175,7 @@ def test_a_sweep_ends_after_as_many_failures_as_allowed(bakeoff: Bakeoff, on_err
     assert (answer.status, states(bakeoff)) == (1, {"FAILED": failed})
 
 
+@pytest.mark.slow
 def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
     targets = "learner._target_=failing.Sleeping,bakeoff.learners.MajorityClassifier"
     answer = bakeoff("-m", *TRUST, targets, "timeout=3")
@@ -182,6 +183,7 @@ def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
     assert "the job took longer than timeout=3 seconds" in answer.err
 
 
+@pytest.mark.slow
 def test_a_job_that_ignores_signals_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
     answer = bakeoff("-m", *TRUST, "learner._target_=failing.IgnoringSignals", "timeout=3")
@@ -212,6 +214,7 @@ def scores(bakeoff: Bakeoff, but: Collection[str] = ()) -> dict[str, dict[str, f
     }
 
 
+@pytest.mark.slow
 def test_workers_give_the_same_bits(bakeoff: Bakeoff) -> None:
     command = ("-m", "dataset=iris,wine", "learner=knn,decision_tree,logistic_regression", "evaluation=kfold")
     assert bakeoff(*command, "tracking.models=false").status == 0
@@ -222,6 +225,7 @@ def test_workers_give_the_same_bits(bakeoff: Bakeoff) -> None:
     assert scores(bakeoff, but=before) == serial
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_its_one_job(bakeoff: Bakeoff) -> None:
     answer = bakeoff(*RAISING, "+learner.what=nothing,SIGKILL", "seed=0,1", "workers=2")
     assert (answer.status, states(bakeoff)) == (1, {"KILLED": 2, "FINISHED": 2})

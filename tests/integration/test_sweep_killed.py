@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from command import Bakeoff
-from killing import start, until_done, wait_for
+from killing import until_done, wait_for
+from warm_process import OUTPUT, Start
 
 SLOW = (
     "-m", "dataset=iris", "learner=majority", "learner._target_=failing.Slow", "trust=[failing]",
@@ -29,22 +30,26 @@ def each_once(bakeoff: Bakeoff, jobs: int) -> None:
     assert not [run for run in runs if run.info.status == "RUNNING"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc, which this system does not have")
-def test_random_kills_lose_nothing_and_run_nothing_twice(bakeoff: Bakeoff) -> None:
-    told = until_done(bakeoff.folder, [*SLOW, "seed=range(60)", "workers=2"], kills=6, every=(2.0, 5.0))
+def test_random_kills_lose_nothing_and_run_nothing_twice(bakeoff: Bakeoff, start: Start) -> None:
+    words = [*SLOW, "seed=range(60)", "workers=2"]
+    told = until_done(bakeoff.folder, words, kills=6, every=(2.0, 5.0), begin=start)
     assert told.kills >= 3
     each_once(bakeoff, 60)
 
 
-def test_two_sweeps_at_once_run_each_job_once(bakeoff: Bakeoff) -> None:
+@pytest.mark.slow
+def test_two_sweeps_at_once_run_each_job_once(bakeoff: Bakeoff, start: Start) -> None:
     both = [start(bakeoff.folder, [*SLOW, "seed=range(12)"]) for _ in range(2)]
-    assert [process.wait(240) for process in both] == [0, 0], (bakeoff.folder / "output.txt").read_text()
+    assert [process.wait(240) for process in both] == [0, 0], (bakeoff.folder / OUTPUT).read_text()
     each_once(bakeoff, 12)
     assert len(bakeoff.runs()) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_running_jobs_of_workers_killed(bakeoff: Bakeoff, number: int) -> None:
+def test_a_signal_ends_the_running_jobs_of_workers_killed(bakeoff: Bakeoff, start: Start, number: int) -> None:
     words = ["learner._target_=failing.Sleeping" if "_target_" in word else word for word in SLOW]
     process = start(bakeoff.folder, [*words, "seed=0,1,2", "workers=2"])
     wait_for(bakeoff.folder / "asleep")
@@ -86,8 +91,9 @@ def test_a_full_disk_fails_the_job_with_that_reason_and_the_sweep_continues_late
     assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 3, "FAILED": 2}
 
 
-def test_eight_processes_that_start_together_without_a_store_lose_nothing(bakeoff: Bakeoff) -> None:
+@pytest.mark.slow
+def test_eight_processes_that_start_together_without_a_store_lose_nothing(bakeoff: Bakeoff, start: Start) -> None:
     words = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
     started = [start(bakeoff.folder, [*words, f"seed=range({10 * i},{10 * i + 4})"]) for i in range(8)]
-    assert [process.wait(400) for process in started] == [0] * 8, (bakeoff.folder / "output.txt").read_text()
+    assert [process.wait(400) for process in started] == [0] * 8, (bakeoff.folder / OUTPUT).read_text()
     each_once(bakeoff, 32)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 import pytest
-from command import Bakeoff
+from command import Bakeoff, command_in
 
 BROWSER = shutil.which("chromium")
 QUIET = (
@@ -25,16 +25,23 @@ QUIET = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def address(bakeoff: Bakeoff) -> Iterator[str]:
-    """Return the address of the UI of a store with a sweep; the server ends with the test."""
-    answer = bakeoff("-m", "learner=knn,decision_tree", "dataset=iris,wine", "evaluation=kfold")
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
+    """Return the command in a folder whose store holds a sweep."""
+    with command_in(tmp_path_factory.mktemp("pages")) as bakeoff:
+        answer = bakeoff("-m", "learner=knn,decision_tree", "dataset=iris,wine", "evaluation=kfold")
     assert answer.status == 0, answer.err
+    return bakeoff
+
+
+@pytest.fixture(scope="module")
+def address(sweep: Bakeoff) -> Iterator[str]:
+    """Return the address of the pages on the sweep's store; the server ends with the last test."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, "-m", "bakeoff", "ui", f"port={port}"], cwd=bakeoff.folder, stdout=subprocess.DEVNULL,
+        [sys.executable, "-m", "bakeoff", "ui", f"port={port}"], cwd=sweep.folder, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -63,11 +70,12 @@ def dom(url: str, profile: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
+@pytest.mark.external
 @pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: install Debian's package of that name")
 def test_the_compare_page_opens_on_learner_dataset_and_headline_score(
-    address: str, bakeoff: Bakeoff, tmp_path: Path
+    address: str, sweep: Bakeoff, tmp_path: Path
 ) -> None:
-    runs = [run.info.run_id for run in bakeoff.runs()]
+    runs = [run.info.run_id for run in sweep.runs()]
     query = f"runs={quote(json.dumps(runs))}&experiments={quote(json.dumps(['1']))}"
     page = dom(f"{address}/#/compare-runs?{query}", tmp_path / "profile")
     assert "Comparing 4 Runs" in page
@@ -76,6 +84,7 @@ def test_the_compare_page_opens_on_learner_dataset_and_headline_score(
         assert f">{name}<" in chosen, name
 
 
+@pytest.mark.external
 @pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: install Debian's package of that name")
 def test_the_runs_page_names_every_run_its_dataset_and_its_model(address: str, tmp_path: Path) -> None:
     page = dom(f"{address}/#/experiments/1/runs", tmp_path / "profile")

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -93,7 +94,7 @@ def _first_of_the_best_cuts(X: np.ndarray, y: np.ndarray) -> tuple[Fraction, int
     return min(found, default=None)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(small_tables, st.data())
 def test_the_root_takes_the_first_of_the_best_cuts(X: np.ndarray, data: st.DataObject) -> None:
     y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))
@@ -105,7 +106,7 @@ def test_the_root_takes_the_first_of_the_best_cuts(X: np.ndarray, data: st.DataO
         assert (tree.feature[0], tree.threshold[0]) == best[1:]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(small_tables, st.data(), st.sampled_from(["gini", "entropy", "gain_ratio", "misclassification"]))
 def test_probabilities_sum_to_one_and_training_rows_are_learnt(
     X: np.ndarray, data: st.DataObject, criterion: str
@@ -121,7 +122,7 @@ def test_probabilities_sum_to_one_and_training_rows_are_learnt(
         assert probability[alike == group] == pytest.approx(np.tile(counts / counts.sum(), (sum(alike == group), 1)))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(small_tables, st.data(), st.booleans())
 def test_weight_two_equals_the_row_twice(X: np.ndarray, data: st.DataObject, regression: bool) -> None:
     n = X.shape[0]
@@ -136,7 +137,7 @@ def test_weight_two_equals_the_row_twice(X: np.ndarray, data: st.DataObject, reg
     np.testing.assert_allclose(weighted.tree_.value, repeated.tree_.value, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(small_tables, st.data(), st.booleans())
 def test_the_order_of_rows_does_not_matter(X: np.ndarray, data: st.DataObject, regression: bool) -> None:
     y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))

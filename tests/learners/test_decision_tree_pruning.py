@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
@@ -50,7 +51,7 @@ def _best_first_by_the_text(learner: Any, X: np.ndarray, y: np.ndarray) -> Any:
         learner = removals[int(np.flatnonzero(scores >= scores.max() - 1e-10)[0])]
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.integers(0, 10_000), st.sampled_from(["best_first", "bottom_up"]), st.booleans(), st.booleans())
 def test_pruning_does_what_the_lecture_says(seed: int, method: str, regression: bool, nominal: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.neighbors import KNeighborsClassifier as SklearnClassifier
@@ -142,7 +143,7 @@ def test_tied_rows_random_are_drawn_and_seeded() -> None:
     assert drawn == [nearest(seed) for seed in range(20)]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 9), algorithm=st.sampled_from(["auto", "brute", "kd_tree"]))
 def test_row_order_does_not_matter_when_all_ties_vote(seed: int, k: int, algorithm: str) -> None:
     rng = np.random.default_rng(seed)
@@ -153,7 +154,7 @@ def test_row_order_does_not_matter_when_all_ties_vote(seed: int, k: int, algorit
     np.testing.assert_array_equal(model.fit(X[shuffled], y[shuffled]).predict_proba(Q)[:, : before.shape[1]], before)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     seed=st.integers(0, 10**6),
     k=st.integers(1, 9),

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
@@ -166,7 +167,7 @@ def test_a_constant_column_tells_nothing() -> None:
     np.testing.assert_array_equal(measure_distances(np.ones((3, 2)), np.ones((1, 2)), "gower"), [[0, 0, 0]])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     X=arrays(np.float64, (4, 3), elements=st.floats(-1e3, 1e3, width=32)),
     p=st.sampled_from([1.0, 1.5, 2.0, 7.0, np.inf]),

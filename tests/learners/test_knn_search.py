@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import skops.io
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.neighbors import NearestNeighbors
@@ -43,7 +44,7 @@ def find_untied(distance: np.ndarray) -> np.ndarray:
     return (np.diff(distance, axis=1) > 1e-12 * distance[:, 1:]).all(axis=1)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 400),
@@ -73,7 +74,7 @@ def test_every_search_finds_what_the_definition_says(
             assert (found[i, size:] == -1).all()
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(seed=st.integers(0, 10**6), m=st.integers(1, 5), n=st.integers(1, 300), data=st.data())
 def test_near_columns_keeps_all_that_may_be_near(seed: int, m: int, n: int, data: Any) -> None:
     rng = np.random.default_rng(seed)
@@ -184,7 +185,7 @@ def test_the_tree_refuses_what_it_cannot_divide(parameters: dict[str, Any]) -> N
         KNeighborsClassifier(1, algorithm="kd_tree", **parameters).fit([[0], [1]], [0, 1])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 200), levels=st.integers(1, 30), data=st.data())
 def test_nearest_columns_are_sorted_and_hold_the_first_k(seed: int, n: int, levels: int, data: Any) -> None:
     k = data.draw(st.integers(1, n))
@@ -199,7 +200,7 @@ def test_nearest_columns_are_sorted_and_hold_the_first_k(seed: int, n: int, leve
             assert set(wanted.tolist()) <= set(column[query == i].tolist())
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 300),

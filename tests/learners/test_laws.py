@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import skops.io
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
@@ -27,7 +28,7 @@ ORDERED = {"perceptron"}  # the solution depends on the order of rows: the lectu
 
 def anywhere(law: Callable[..., None]) -> Callable[..., None]:
     """Try a law on rows of several seeds."""
-    return settings(max_examples=5, deadline=None)(given(seed=st.integers(0, 10**6))(law))
+    return examples(5)(given(seed=st.integers(0, 10**6))(law))
 
 
 def build(name: str) -> Any:

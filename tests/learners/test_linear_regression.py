@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn.linear_model
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
@@ -137,7 +138,7 @@ def test_the_stronger_the_penalty_the_shorter_the_weights() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 8), st.sampled_from([0.0, 0.3, 50.0]))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_gradient_vanishes_at_the_solution(seed: int, n: int, d: int, alpha: float) -> None:
     X, y, _ = made(n, d, seed)
     w = solve_least_squares(X, y, np.full(d, np.sqrt(alpha)))
@@ -146,7 +147,7 @@ def test_the_gradient_vanishes_at_the_solution(seed: int, n: int, d: int, alpha:
 
 
 @given(st.lists(st.integers(0, 3), min_size=6, max_size=12).filter(any), st.booleans())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_a_row_of_weight_two_is_the_row_twice(weight: list[int], fit_intercept: bool) -> None:
     X, y, _ = made(len(weight), 3)
     for learner in (LinearRegression(fit_intercept), Ridge(0.5, fit_intercept)):

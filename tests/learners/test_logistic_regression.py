@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.linear_model
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -221,7 +222,7 @@ def test_constant_and_repeated_columns_change_no_probability(solver: str, C: flo
 
 
 @given(st.lists(st.integers(0, 3), min_size=12, max_size=12), st.sampled_from([2, 3]), st.sampled_from([0.3, 10.0]))
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_a_row_of_weight_two_is_the_row_twice(weight: list[int], c: int, C: float) -> None:
     X, _ = mixed(12)
     y = np.arange(12) % c
@@ -233,7 +234,7 @@ def test_a_row_of_weight_two_is_the_row_twice(weight: list[int], c: int, C: floa
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([1e-3, 1.0, 1e3, 1e200]))
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_probabilities_sum_to_one_and_agree_with_their_logarithms(seed: int, c: int, reach: float) -> None:
     X, _ = mixed(30, 3, c, seed)
     model = LogisticRegression().fit(X, np.arange(30) % c)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.neural_network as reference
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -162,7 +163,7 @@ def test_early_stopping_keeps_the_best_weights(name: str) -> None:
     assert model.best_validation_score_ == max(scores) == until_then.validation_scores_[-1]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(2, 200), st.integers(1, 5), st.floats(0.01, 0.9), st.integers(0, 1000))
 def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, fraction: float, seed: int) -> None:
     from bakeoff.learners.mlp.base import split_validation_rows

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_digits, load_iris, load_wine
@@ -341,7 +342,7 @@ def test_without_pseudo_count_a_declared_value_nobody_showed_says_nothing() -> N
 # Laws
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     X=arrays(np.float64, (12, 3), elements=st.one_of(st.integers(-3, 3).map(float), st.just(np.nan))),
     y=arrays(np.int64, 12, elements=st.integers(0, 2)),
@@ -354,7 +355,7 @@ def test_probabilities_are_finite_and_sum_to_one(X: np.ndarray, y: np.ndarray, a
     np.testing.assert_array_equal(model.predict(X), model.classes_[probabilities.argmax(axis=1)])
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(0, 2**31), st.booleans())
 def test_weight_two_equals_the_row_twice(seed: int, nominal: bool) -> None:
     rng = np.random.default_rng(seed)

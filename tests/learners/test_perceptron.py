@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.linear_model
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -81,7 +82,7 @@ def test_another_start_ends_with_another_plane() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 300), st.integers(1, 5), st.integers(1, 12), st.booleans())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_walk_is_the_lectures_loop(seed: int, n: int, d: int, passes: int, clean: bool) -> None:
     X, y = separable(n, d, seed) if clean else noisy(n, d, seed)
     if len(set(y.tolist())) < 2:

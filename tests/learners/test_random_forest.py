@@ -271,6 +271,7 @@ def test_leaves_are_limited_and_trees_cut_back_as_those_of_a_tree() -> None:
 # Processes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 def test_any_number_of_processes_gives_the_same_forest(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.learners.random_forest.batch_grower.MAX_ROWS_PER_BATCH", 500)  # a few trees at a time

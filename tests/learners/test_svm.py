@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification, make_moons
@@ -333,7 +334,7 @@ def test_an_invalid_precomputed_kernel_is_rejected(kernel: np.ndarray, message: 
 # Laws ----------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(
     seed=st.integers(0, 1000),
     kernel=st.sampled_from(["linear", "rbf", "poly"]),
@@ -352,7 +353,7 @@ def test_weight_two_is_the_row_twice(seed: int, kernel: str, C: float, multi_cla
     np.testing.assert_allclose(weighted, repeated, atol=1e-5)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 1000), kernel=st.sampled_from(["linear", "rbf", "poly"]))
 def test_row_order_feature_order_and_label_names_do_not_matter(seed: int, kernel: str) -> None:
     rng = np.random.default_rng(seed)
@@ -363,7 +364,7 @@ def test_row_order_feature_order_and_label_names_do_not_matter(seed: int, kernel
     np.testing.assert_allclose(other.decision_function(X[:, columns]), plain, atol=1e-5)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10_000), n=st.integers(4, 30), gap=st.floats(-1.0, 1.0))
 def test_the_hard_margin_separates_or_says_that_it_cannot(seed: int, n: int, gap: float) -> None:
     rng = np.random.default_rng(seed)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.learners.svm.dual.block_principal_pivoting import guess_free_rows, solve_by_pivoting
@@ -24,7 +25,7 @@ def make_program(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraint
     return K, BoxConstraints(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, n)]), signs
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**6), st.integers(2, 80), st.sampled_from([0.1, 1.0, 50.0]), st.integers(0, 200))
 def test_pivoting_solves_the_program_or_changes_nothing(seed: int, n: int, C: float, steps: int) -> None:
     K, box, signs = make_program(seed, n, C)
@@ -89,7 +90,7 @@ def test_pairs_of_classes_share_what_lies_within_a_class(name: str) -> None:
         np.testing.assert_allclose(lacking, lacking[0, 0], atol=1e-12 * np.abs(K).max())
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([-1.0, 0.0, 3.0]))
 def test_the_free_rows_have_one_gradient_and_the_sum_asked_for(seed: int, f: int, total: float) -> None:
     K, _, _ = make_program(seed, f, 1.0)

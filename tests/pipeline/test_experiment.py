@@ -220,6 +220,7 @@ def test_groups_reach_the_splitter() -> None:
 # Folds in several processes
 
 
+@pytest.mark.slow
 def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> None:
     built = experiment(load_bundled("iris"), learner=DecisionTreeClassifier(random_state=0), splitter=KFold(folds=4))
     one, two = loop(built), list(evaluate_splits(built, built.make_splits().folds, n_jobs=2))
@@ -230,6 +231,7 @@ def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> 
         np.testing.assert_array_equal(alone.split.test, shared.split.test)
 
 
+@pytest.mark.slow
 def test_what_a_fold_raises_in_another_process_is_raised_here() -> None:
     built = experiment(load_bundled("iris"), learner=KNeighborsClassifier(n_neighbors=1000), splitter=KFold(folds=3))
     with pytest.raises(ValueError, match="n_neighbors=1000"):

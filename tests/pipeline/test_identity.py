@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_process
 
 from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_code, hash_config
 from bakeoff.pipeline.stages.dataset import load_bundled
@@ -102,6 +101,13 @@ class Floor:
 """
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder from which Python imports."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
 def digest_of(
     folder: Path, *, comment: str = "", docstring: str = '"""."""', operator: str = "+", half: str = "0.5"
 ) -> str:
@@ -110,23 +116,19 @@ def digest_of(
     (folder / "own" / "__init__.py").touch()
     (folder / "own" / "inner.py").write_text(f"HALF = {half}\n")
     (folder / "own" / "floor.py").write_text(OWN.format(comment=comment, docstring=docstring, operator=operator))
-    asked = "from bakeoff.pipeline.identity import hash_code; print(hash_code(frozenset({'own.floor.Floor'})))"
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(root)!r}, {str(folder)!r}]; {asked}"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return done.stdout.strip()
+    return warm_process.call(hash_code, frozenset({"own.floor.Floor"}))
 
 
-def test_comments_docstrings_and_formatting_of_code_do_not_count(tmp_path: Path) -> None:
-    plain = digest_of(tmp_path)
-    assert digest_of(tmp_path, comment="# a remark\n\n\n", docstring='"""Says more.\n\n    And more."""') == plain
+@pytest.mark.slow
+def test_comments_docstrings_and_formatting_of_code_do_not_count(folder: Path) -> None:
+    plain = digest_of(folder)
+    assert digest_of(folder, comment="# a remark\n\n\n", docstring='"""Says more.\n\n    And more."""') == plain
 
 
-def test_code_of_the_learner_and_of_what_it_imports_counts(tmp_path: Path) -> None:
-    plain = digest_of(tmp_path)
-    assert len({plain, digest_of(tmp_path, operator="-"), digest_of(tmp_path, half="0.25")}) == 3
+@pytest.mark.slow
+def test_code_of_the_learner_and_of_what_it_imports_counts(folder: Path) -> None:
+    plain = digest_of(folder)
+    assert len({plain, digest_of(folder, operator="-"), digest_of(folder, half="0.25")}) == 3
 
 
 def test_code_of_another_learner_does_not_count() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -116,7 +117,7 @@ def test_regression_by_hand(name: str, expected: float) -> None:
     assert value(name, predictions) == pytest.approx(expected, rel=1e-15)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=30))
 def test_every_label_score_is_scikit_learns_where_that_is_defined(pairs: list[tuple[str, str]]) -> None:
     truth, predicted = ("".join(side) for side in zip(*pairs, strict=True))
@@ -136,10 +137,7 @@ def test_every_label_score_is_scikit_learns_where_that_is_defined(pairs: list[tu
     assert value("error", predictions) == pytest.approx(1 - value("accuracy", predictions))
 
 
-SOME = {"deadline": None, "max_examples": 50}
-
-
-@settings(**SOME)  # type: ignore[arg-type]
+@examples(50)
 @given(st.integers(2, 4), st.integers(2, 30), st.integers(0, 1000))
 def test_scores_of_probabilities_are_scikit_learns(c: int, m: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -155,7 +153,7 @@ def test_scores_of_probabilities_are_scikit_learns(c: int, m: int, seed: int) ->
     assert value("balanced_accuracy", predictions) == pytest.approx(theirs, rel=1e-12)
 
 
-@settings(**SOME)  # type: ignore[arg-type]
+@examples(50)
 @given(st.integers(2, 30), st.integers(0, 1000))
 def test_scores_of_numbers_are_scikit_learns(m: int, seed: int) -> None:
     truth, predicted = np.random.default_rng(seed).normal(size=(2, m))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.pipeline.errors import UserError
@@ -99,7 +100,7 @@ def test_cross_validation_tests_each_row_once_a_repeat(splitter: Splitter, targe
     assert set(tested.values()) == {getattr(splitter, "repeats", 1)}
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     counts=st.lists(st.integers(10, 40), min_size=2, max_size=4),
     test=st.floats(0.15, 0.4),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,38 +16,29 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from command import Bakeoff
+from command import Bakeoff, command_in
+from killing import wait_for
+from warm_process import OUTPUT, Start
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.tracking.store import create_sqlite
 
 CONF = Path(__file__).parents[2] / "conf"
 
 
-@pytest.fixture
-def bakeoff(empty: Path, bakeoff: Bakeoff) -> Bakeoff:
-    """Return the command in a folder whose store exists already, which saves a second per test."""
-    (bakeoff.folder / "outputs").mkdir()
-    shutil.copy(empty, bakeoff.folder / "outputs" / "mlflow.db")
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
+    """Return the command in a folder whose store holds the run of a pruned tree over three folds."""
+    words = ["learner=decision_tree", "dataset=wine", "evaluation=kfold", "evaluation.folds=3", "pruning=best_first"]
+    with command_in(tmp_path_factory.mktemp("tree")) as bakeoff:
+        answer = bakeoff(*words)
+    assert answer.status == 0, answer.err
     return bakeoff
 
 
-@pytest.fixture(scope="session")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store without runs."""
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    create_sqlite(path)
-    return path
-
-
 @pytest.fixture
-def kept(bakeoff: Bakeoff) -> Any:
-    """Return the run of a pruned tree over three folds."""
-    answer = bakeoff(
-        "learner=decision_tree", "dataset=wine", "evaluation=kfold", "evaluation.folds=3", "pruning=best_first"
-    )  # fmt: skip
-    assert answer.status == 0, answer.err
-    return bakeoff.runs()[0]
+def kept(tree: Bakeoff) -> Any:
+    """Return the run of the tree."""
+    return tree.runs()[0]
 
 
 def test_params_hold_the_choices_and_every_value_by_its_dotted_name(kept: Any) -> None:
@@ -62,12 +51,12 @@ def test_params_hold_the_choices_and_every_value_by_its_dotted_name(kept: Any) -
     assert params["seed"] == "0"
 
 
-def test_the_headline_metric_is_the_first_in_the_store(kept: Any, bakeoff: Bakeoff) -> None:
+def test_the_headline_metric_is_the_first_in_the_store(kept: Any) -> None:
     assert next(iter(kept.data.metrics)) == "test_accuracy"
 
 
-def test_folds_are_steps_of_one_metric_and_their_mean_is_the_plain_name(kept: Any, bakeoff: Bakeoff) -> None:
-    history = bakeoff.client().get_metric_history(kept.info.run_id, "fold/test_accuracy")
+def test_folds_are_steps_of_one_metric_and_their_mean_is_the_plain_name(kept: Any, tree: Bakeoff) -> None:
+    history = tree.client().get_metric_history(kept.info.run_id, "fold/test_accuracy")
     values = [entry.value for entry in sorted(history, key=lambda entry: entry.step)]
     assert [entry.step for entry in history] == [0, 1, 2]
     assert kept.data.metrics["test_accuracy"] == pytest.approx(np.mean(values))
@@ -76,13 +65,13 @@ def test_folds_are_steps_of_one_metric_and_their_mean_is_the_plain_name(kept: An
     assert kept.data.metrics["time/predict"] > 0
 
 
-def test_pruning_is_recorded_before_and_after_and_as_a_path(kept: Any, bakeoff: Bakeoff) -> None:
+def test_pruning_is_recorded_before_and_after_and_as_a_path(kept: Any, tree: Bakeoff) -> None:
     metrics = kept.data.metrics
     for size in ("leaves", "depth"):
         assert metrics[f"pruning/{size}_after"] <= metrics[f"pruning/{size}_before"]
     assert metrics["pruning/test_accuracy_after"] == pytest.approx(metrics["test_accuracy"])
     assert metrics["pruning/validation_accuracy_after"] >= metrics["pruning/validation_accuracy_before"]
-    path = bakeoff.client().get_metric_history(kept.info.run_id, "pruning_path/leaves")
+    path = tree.client().get_metric_history(kept.info.run_id, "pruning_path/leaves")
     assert [entry.step for entry in path] == list(range(len(path)))
     assert all(later.value < earlier.value for earlier, later in pairwise(path))
 
@@ -102,25 +91,25 @@ def test_the_dataset_is_an_input_with_its_digest(kept: Any) -> None:
     assert json.loads(entry.dataset.profile)["num_rows"] == 178
 
 
-def test_predictions_of_all_test_rows_agree_with_the_scores(kept: Any, bakeoff: Bakeoff) -> None:
+def test_predictions_of_all_test_rows_agree_with_the_scores(kept: Any, tree: Bakeoff) -> None:
     from io import StringIO
 
-    table = pd.read_csv(StringIO(bakeoff.artifact(kept, "predictions.csv")))
+    table = pd.read_csv(StringIO(tree.artifact(kept, "predictions.csv")))
     assert sorted(table["row"]) == list(range(178))
     right = (table["truth"] == table["predicted"]).groupby(table["fold"]).mean()
     assert right.mean() == pytest.approx(kept.data.metrics["test_accuracy"])
 
 
-def test_the_resolved_configuration_is_an_artifact_that_runs_again(kept: Any, bakeoff: Bakeoff) -> None:
-    spec = yaml.safe_load(bakeoff.artifact(kept, "config.yaml"))
+def test_the_resolved_configuration_is_an_artifact_that_runs_again(kept: Any, tree: Bakeoff) -> None:
+    spec = yaml.safe_load(tree.artifact(kept, "config.yaml"))
     assert spec["learner"]["_target_"] == "bakeoff.learners.DecisionTreeClassifier"
     assert spec["evaluation"]["validation"] == 0.2
 
 
-def test_the_confusion_matrix_counts_every_row(kept: Any, bakeoff: Bakeoff) -> None:
+def test_the_confusion_matrix_counts_every_row(kept: Any, tree: Bakeoff) -> None:
     from io import StringIO
 
-    table = pd.read_csv(StringIO(bakeoff.artifact(kept, "confusion_matrix.csv")), index_col=0)
+    table = pd.read_csv(StringIO(tree.artifact(kept, "confusion_matrix.csv")), index_col=0)
     assert table.to_numpy().sum() == 178
 
 
@@ -174,6 +163,7 @@ print("\\n".join(map(str, mlflow.pyfunc.load_model(sys.argv[2]).predict(pandas.r
 """
 
 
+@pytest.mark.slow
 def test_a_fresh_process_elsewhere_predicts_the_same_from_text_columns(bakeoff: Bakeoff, tmp_path: Path) -> None:
     bakeoff("learner=naive_bayes", "dataset=mortgage", "evaluation=holdout", "evaluation.stratify=false")
     run = bakeoff.runs()[0]
@@ -217,48 +207,20 @@ def test_params_of_a_long_run_are_written_before_its_first_scores(
         assert found.data.params == {"learner": "knn"}
 
 
-def test_sigterm_ends_a_run_killed(bakeoff: Bakeoff) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "support")}
+@pytest.mark.slow
+def test_sigterm_ends_a_run_killed(bakeoff: Bakeoff, start: Start) -> None:
     words = ["learner=majority", "learner._target_=failing.Sleeping", "trust=[failing]", "dataset=iris"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bakeoff", *words], cwd=bakeoff.folder, env=environment,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        _wait_for(bakeoff.folder / "asleep")
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 128 + signal.SIGTERM
-    finally:
-        process.kill()
+    process = start(bakeoff.folder, words)
+    wait_for(bakeoff.folder / "asleep")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 128 + signal.SIGTERM
     assert bakeoff.runs()[0].info.status == "KILLED"
 
 
-def _wait_for(file: Path, seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not file.exists():
-        assert time.monotonic() < end, f"{file.name} did not appear"
-        time.sleep(0.05)
-
-
-def test_processes_that_start_together_without_a_store_lose_nothing(bakeoff: Bakeoff) -> None:
-    (bakeoff.folder / "outputs" / "mlflow.db").unlink()
-    words = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "bakeoff",
-        "learner=majority",
-        "dataset=iris",
-        "tracking.models=false",
-    ]
-    processes = [
-        subprocess.Popen(
-            [*words, f"seed={seed}"], cwd=bakeoff.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        for seed in range(4)
-    ]
-    said = [process.communicate(timeout=180)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0] * 4, said
+@pytest.mark.slow
+def test_processes_that_start_together_without_a_store_lose_nothing(bakeoff: Bakeoff, start: Start) -> None:
+    words = ["learner=majority", "dataset=iris", "tracking.models=false"]
+    processes = [start(bakeoff.folder, [*words, f"seed={seed}"]) for seed in range(4)]
+    assert [process.wait(180) for process in processes] == [0] * 4, (bakeoff.folder / OUTPUT).read_text()
     assert sorted(run.data.params["seed"] for run in bakeoff.runs()) == list("0123")
     assert all(run.info.status == "FINISHED" for run in bakeoff.runs())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 
@@ -30,12 +33,42 @@ class Answer:
     err: str
 
 
+class Output(NamedTuple):
+    """What was written to the standard streams."""
+
+    out: str
+    err: str
+
+
+class Capture(Protocol):
+    """What is needed of pytest's capsys."""
+
+    def readouterr(self) -> Any:
+        """Return what was written since the last call."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Both streams, for fixtures of wider scope than capsys."""
+
+    out: StringIO = field(default_factory=StringIO)
+    err: StringIO = field(default_factory=StringIO)
+
+    def readouterr(self) -> Output:
+        """Return what was written since the last call."""
+        said = Output(self.out.getvalue(), self.err.getvalue())
+        for stream in (self.out, self.err):
+            stream.seek(0)
+            stream.truncate()
+        return said
+
+
 @dataclass(frozen=True)
 class Bakeoff:
     """The command; call it with the words of the command line."""
 
     folder: Path
-    capture: pytest.CaptureFixture[str]
+    capture: Capture
     patch: pytest.MonkeyPatch
 
     def __call__(self, *words: str) -> Answer:
@@ -69,3 +102,20 @@ class Bakeoff:
         """Return the text of an artifact of a run."""
         path = self.client().download_artifacts(run.info.run_id, name)
         return Path(path).read_text()
+
+
+def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Go to a folder and forget what earlier commands left in this process."""
+    patch.chdir(folder)
+    patch.setattr(sys, "path", [*sys.path])  # the command adds its folder
+    patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    patch.delenv("HYDRA_FULL_ERROR", raising=False)
+
+
+@contextmanager
+def command_in(folder: Path) -> Iterator[Bakeoff]:
+    """Give the command in a folder, for fixtures that several tests share; outside the block its store can be read."""
+    streams = Streams()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(streams.out), redirect_stderr(streams.err):
+        enter(folder, patch)
+        yield Bakeoff(folder, streams, patch)

@@ -9,9 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,6 +30,17 @@ class Killing:
     starts: int
 
 
+class Running(Protocol):
+    """A process, as far as it is looked at here."""
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while it runs."""
+
+
 def start(folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start the command in a folder, so that Ctrl-C reaches it even if the tests themselves run in the background."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH", "")])
@@ -40,7 +52,14 @@ def start(folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
         )  # fmt: skip
 
 
-def until_done(folder: Path, words: Sequence[str], kills: int, every: tuple[float, float], seed: int = 0) -> Killing:
+def until_done(
+    folder: Path,
+    words: Sequence[str],
+    kills: int,
+    every: tuple[float, float],
+    seed: int = 0,
+    begin: Callable[[Path, Sequence[str]], Running] = start,
+) -> Killing:
     """Repeat a command until it succeeds, and kill it or one of its workers at random times.
 
     Parameters
@@ -53,12 +72,14 @@ def until_done(folder: Path, words: Sequence[str], kills: int, every: tuple[floa
     every : tuple of float
         The shortest and the longest time between two kills, in seconds.
     seed : int
+    begin : callable
+        Starts the command in a folder.
     """
     generator = random.Random(seed)
     done = 0
     starts = 0
     while starts < kills + 20:
-        process = start(folder, words)
+        process = begin(folder, words)
         starts += 1
         while process.poll() is None:
             if done < kills and _wait(process, generator.uniform(*every)):
@@ -66,15 +87,16 @@ def until_done(folder: Path, words: Sequence[str], kills: int, every: tuple[floa
                 done += 1
             else:
                 _wait(process, 1.0)
-        if process.returncode == 0:
+        if process.poll() == 0:
             return Killing(done, starts)
     raise AssertionError(f"not done after {starts} starts: {(folder / 'output.txt').read_text()[-2000:]}")
 
 
-def _wait(process: subprocess.Popen[bytes], seconds: float) -> bool:
+def _wait(process: Running, seconds: float) -> bool:
     """Whether the process is still running after some seconds."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
+    end = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < end:
+        time.sleep(0.02)
     return process.poll() is None
 
 

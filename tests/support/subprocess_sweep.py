@@ -49,13 +49,13 @@ def runs(uri: str, experiment: str = "bakeoff") -> list[Any]:
     return [] if found is None else list(client.search_runs([found.experiment_id], max_results=5000))
 
 
-def scores(uri: str) -> dict[str, Mapping[str, Any]]:
+def scores(uri: str, experiment: str = "bakeoff") -> dict[str, Mapping[str, Any]]:
     """Return the exact values of all metrics except times of each finished run, by the name of the run."""
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=uri)
     found = {}
-    for run in runs(uri):
+    for run in runs(uri, experiment):
         if run.info.status == "FINISHED":
             values = {name: value.hex() for name, value in run.data.metrics.items() if "time/" not in name}
             history = client.get_metric_history(run.info.run_id, "fold/test_accuracy")
