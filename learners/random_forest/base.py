@@ -3,12 +3,16 @@
     classification   p(k | x) = average over trees of p_t(k | x),  or the share of trees that vote for k
     regression       ŷ(x)     = average over trees of ŷ_t(x)
 
+`bakeoff.learners.definitions.random_forest` states the algorithm. This one is faster because the trees of a batch grow
+as one frontier over columns that are sorted once (``batch_grower``), and because all trees predict together
+(``predictor``).
+
 A tree is grown on n rows drawn with replacement (a bootstrap sample), or on a fraction of the rows drawn without. For
 each of its nodes, or once for the tree, it draws a random subset of the features. The rows that a tree has not drawn
 are out of its bag, and show how well the forest predicts new ones.
 
 A sample weight is the number of times that a row counts: rows are drawn in proportion to their weights, and the total
-weight is the number of draws (see ``bootstrap``).
+weight is the number of draws (``bootstrap``).
 
 Cost, for T trees: O(T n max_features c depth) to fit, O(T m depth) to predict.
 
@@ -71,7 +75,11 @@ class ForestLearner(Learner):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "feature_subset": [StrOptions({"split", "tree"})],
         "bootstrap": ["boolean"],
-        "max_samples": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="right"), None],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+            None,
+        ],
         "oob_score": ["boolean"],
         "n_jobs": [Integral, None],
     }
@@ -159,46 +167,57 @@ class ForestLearner(Learner):
 
     @abstractmethod
     def _score_out_of_bag(self, predictions: np.ndarray, rows: TrainingRows) -> float:
-        """Return the score of out-of-bag predictions (k, width), NaN for a row without one; 0 if none has one."""
+        """Return the score of out-of-bag predictions (k, width), NaN for rows without one; 0 if there are none."""
 
     @abstractmethod
     def _store_out_of_bag(self, predictions: np.ndarray) -> None:
-        """Store the out-of-bag predictions (n, width) of the rows that ``fit`` was given, NaN for a row without."""
+        """Store the out-of-bag predictions (n, width), NaN for rows without one."""
 
     def _grow_forests(self, X: Any, y: Any, sample_weight: Any, sizes: set[int]) -> Iterator[int]:
         """Grow ``trees_``; yield each of the sizes when the learner is fitted as a forest of that number of trees."""
         X, y, weight = self._check_training_data(X, y, sample_weight)
         n_draws = count_draws(self.max_samples, weight, replacement=self.bootstrap)
-        # A draw takes one of the copies of a row; where nothing is drawn, rows and their weights stay as they are.
+        # Drawing a row twice and drawing each of two equal rows must be the same; without draws nothing depends on it.
         rows = TrainingRows.from_table(X, y, weight, merge_equal=n_draws is not None)
         target = self._make_target(rows, n_draws)
-        generators = self._make_generators()
         grower = self._make_grower(rows, target, n_draws)
+        generators = self._make_generators()
         out_of_bag = OutOfBag(rows.weight.size, self._prediction_width)
         self.trees_: list[Tree] = []
         for tree, in_bag in grower.grow_trees(generators, self.n_jobs):
             self.trees_.append(prune_to_cost(tree, self.ccp_alpha))
             if self.oob_score:
-                stop = tree.apply(rows.X[~in_bag])
-                out_of_bag.add_predictions(~in_bag, self._predict_at_nodes(tree.value)[stop])
-            if len(self.trees_) in sizes:
-                if self.oob_score:
-                    self._set_out_of_bag_attributes(out_of_bag.predictions, rows, sample_weight)
-                yield len(self.trees_)
+                predictions = self._predict_with_tree(tree, rows.X[~in_bag])
+                out_of_bag.add_predictions(~in_bag, predictions)
+            size = len(self.trees_)
+            if size not in sizes:
+                continue
+            # A forest of this size is a result of its own, so that it needs the out-of-bag attributes of its trees.
+            if self.oob_score:
+                self._set_out_of_bag_attributes(out_of_bag.predictions, rows, sample_weight)
+            yield size
 
     def _make_generators(self) -> list[np.random.Generator]:
-        """Return a generator for each tree, so that a tree does not depend on those beside it."""
+        """Return a generator for each tree, so that no tree depends on the others."""
         random_state = check_random_state(self.random_state)
-        seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_estimators)
+        n_seeds = np.iinfo(np.int32).max
+        seeds = random_state.randint(n_seeds, size=self.n_estimators)  # (T,)
         return [np.random.default_rng(seed) for seed in seeds]
 
     def _make_grower(self, rows: TrainingRows, target: Target, n_draws: int | None) -> BatchGrower:
         k, d = rows.X.shape
         n_rows_per_tree = k if n_draws is None else n_draws
         tree_weight = average_tree_weight(rows, target.weight, n_draws)
-        limits = derive_limits(self, self._criteria[self.criterion], n_rows_per_tree, d, tree_weight)
+        criterion = self._criteria[self.criterion]
+        limits = derive_limits(self, criterion, n_rows_per_tree, d, tree_weight)
         sampling = Sampling(n_draws, self.bootstrap, self.feature_subset == "tree")
-        return BatchGrower(rows, target, count_categories(self.categories_), sampling, limits)
+        n_values = count_categories(self.categories_)
+        return BatchGrower(rows, target, n_values, sampling, limits)
+
+    def _predict_with_tree(self, tree: Tree, X: np.ndarray) -> np.ndarray:
+        """Return the predictions of one tree for rows X (r, d): shape (r, width)."""
+        stop = tree.apply(X)
+        return self._predict_at_nodes(tree.value)[stop]
 
     def _set_out_of_bag_attributes(self, predictions: np.ndarray, rows: TrainingRows, sample_weight: Any) -> None:
         self.oob_score_ = self._score_out_of_bag(predictions, rows)
@@ -213,7 +232,8 @@ class ForestLearner(Learner):
     def feature_importances_(self) -> np.ndarray:
         """The average of the trees' importances, shape (d,); sums to 1, or all 0 without a split."""
         check_is_fitted(self)
-        average = np.mean([tree.compute_feature_importances() for tree in self.trees_], axis=0)
+        importances = [tree.compute_feature_importances() for tree in self.trees_]
+        average = np.mean(importances, axis=0)  # (d,)
         total = average.sum()
         return average / total if total > 0 else average
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -27,6 +28,16 @@ from bakeoff.learners.trees import (
 
 MAX_ROWS_PER_BATCH = 1 << 16
 """Trees grow together as long as they draw at most this number of rows in total."""
+
+Generators = list[np.random.Generator]
+"""One for each tree; each draws the rows of its tree, and then the features."""
+
+
+class GrownTree(NamedTuple):
+    """A tree, and whether it has drawn each of the k rows: a mask of shape (k,)."""
+
+    tree: Tree
+    in_bag: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -80,26 +91,24 @@ class BatchGrower:
         # A row that is drawn several times is stored once, with its count as its weight, if it has no other weight.
         self._stores_counts = sampling.n_draws is not None and may_repeat and has_unit_weights
 
-    def grow_trees(
-        self, generators: list[np.random.Generator], n_jobs: int | None
-    ) -> Iterator[tuple[Tree, np.ndarray]]:
+    def grow_trees(self, generators: Generators, n_jobs: int | None) -> Iterator[GrownTree]:
         """Grow a tree with each generator.
 
         Parameters
         ----------
         generators : list of Generator
         n_jobs : int or None
-            Processes; see `count_processes`. Threads were no faster than one process: many small steps between large
-            ones hold Python's lock.
+            The number of processes; see `count_processes`. Threads are no faster than one process, because the many
+            small steps between large ones hold Python's global interpreter lock.
 
         Yields
         ------
-        tree : Tree
-        in_bag : ndarray of shape (k,), bool
-            Whether the tree has drawn each row.
+        GrownTree
+            One for each generator, in their order.
         """
         batches = self._divide_into_batches(generators)
         n_processes = min(count_processes(n_jobs), len(batches))
+        # Within one process trees are handed on batch by batch, so that only one batch is in memory beside the forest.
         if n_processes == 1:
             for batch in batches:
                 yield from self.grow_batch(batch)
@@ -110,24 +119,26 @@ class BatchGrower:
         for grown in parallel(delayed(self.grow_batches)(share) for share in batches_of_processes):
             yield from grown
 
-    def _divide_into_batches(self, generators: list[np.random.Generator]) -> list[list[np.random.Generator]]:
+    def _divide_into_batches(self, generators: Generators) -> list[Generators]:
         n_rows_per_tree = self._sampling.n_draws
         if n_rows_per_tree is None:
             n_rows_per_tree = self._rows.weight.size
         n_trees = max(1, MAX_ROWS_PER_BATCH // n_rows_per_tree)
-        return [generators[first : first + n_trees] for first in range(0, len(generators), n_trees)]
+        starts = range(0, len(generators), n_trees)
+        return [generators[start : start + n_trees] for start in starts]
 
-    def grow_batches(self, batches: list[list[np.random.Generator]]) -> list[tuple[Tree, np.ndarray]]:
+    def grow_batches(self, batches: list[Generators]) -> list[GrownTree]:
         """Grow several batches, one after the other."""
         return [grown for batch in batches for grown in self.grow_batch(batch)]
 
-    def grow_batch(self, batch: list[np.random.Generator]) -> list[tuple[Tree, np.ndarray]]:
+    def grow_batch(self, batch: Generators) -> list[GrownTree]:
         """Grow a tree with each generator, all of them together."""
-        # Each generator draws rows first and then features, whatever the other trees of the batch do.
+        # A generator draws the rows of its tree before any features, so that a tree is the same in every batch.
         counts = np.stack([self._draw_rows(generator) for generator in batch])  # (T, k)
         frontier = self._make_root_frontier(counts)
         trees = grow_frontier(frontier, self._n_values, self._limit_batch(batch))
-        return list(zip(trees, counts > 0, strict=True))
+        in_bag = counts > 0  # (T, k)
+        return [GrownTree(tree, mask) for tree, mask in zip(trees, in_bag, strict=True)]
 
     def _draw_rows(self, generator: np.random.Generator) -> np.ndarray:
         """Return how many times a tree has each row, shape (k,)."""
@@ -139,6 +150,7 @@ class BatchGrower:
     def _make_root_frontier(self, counts: np.ndarray) -> Frontier:
         """Return the frontier of the roots of T trees, given how many times each has each row (T, k)."""
         n_trees, k = counts.shape
+        # Row i of tree t is row i + t k of the target.
         target = self._target.take_rows(np.tile(np.arange(k), n_trees))
         repeats = counts  # (T, k), how many positions each row takes
         if self._stores_counts:
@@ -148,7 +160,7 @@ class BatchGrower:
         order = _repeat_rows(self._table.order, repeats)
         return Frontier.from_roots(self._table, target, order, repeats.sum(axis=1))
 
-    def _limit_batch(self, batch: list[np.random.Generator]) -> GrowthLimits:
+    def _limit_batch(self, batch: Generators) -> GrowthLimits:
         """Return the limits with the features that trees draw, or with the generators that draw them."""
         d = self._table.columns.shape[0]
         max_features = self._limits.max_features
@@ -199,8 +211,10 @@ def _repeat_rows(order: np.ndarray, repeats: np.ndarray) -> np.ndarray:
     d, k = order.shape
     dtype = smallest_row_dtype(repeats.size)
     parts = []
+    # Repeating keeps the order, so that the rows of each tree are sorted by every feature without sorting them.
     for t, times in enumerate(repeats):
-        repeated = np.repeat(order.ravel(), times.take(order).ravel())
+        times_in_order = times.take(order)  # (d, k)
+        repeated = np.repeat(order.ravel(), times_in_order.ravel())
         rows_of_tree = repeated.reshape(d, -1).astype(dtype)
         rows_of_tree += dtype.type(t * k)
         parts.append(rows_of_tree)

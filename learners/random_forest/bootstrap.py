@@ -97,18 +97,27 @@ class TrainingRows:
         ndarray of shape (k,), int
             The number of times that each row is drawn.
         """
+        # Counts have a known distribution, and drawing from it takes no time for each draw.
         if n_draws > MAX_POINTS_PER_ROW * self.weight.size:
             return self._draw_counts_directly(generator, n_draws, replacement)
         total = self._cumulative_weight[-1]
         if replacement:
             points = generator.random(n_draws) * total
-            # A product can be rounded up to the end of the line, where no row is.
+            # A product can be rounded up to the end of the line, which no row holds.
             points = np.minimum(points, np.nextafter(total, 0))
         else:
-            points = generator.choice(int(total), n_draws, replace=False, shuffle=False).astype(np.float64)
+            copies = generator.choice(int(total), n_draws, replace=False, shuffle=False)
+            points = copies.astype(np.float64)
         if self._first_copy is None:
             return self._count_by_search(points)
         return self._count_by_copy(points, self._first_copy)
+
+    def weigh_each_draw(self, n_draws: int | None) -> np.ndarray:
+        """Return how much a row weighs in a tree, each time that the tree has it: shape (k,)."""
+        if n_draws is None:
+            return self.weight
+        # The number of times that a row is drawn stands for its weight, which must not count again.
+        return np.ones(self.weight.size)
 
     def _draw_counts_directly(self, generator: np.random.Generator, n_draws: int, replacement: bool) -> np.ndarray:
         if replacement:
@@ -122,7 +131,8 @@ class TrainingRows:
         return np.add.reduceat(counts_of_copies, first_copy)
 
     def _count_by_search(self, points: np.ndarray) -> np.ndarray:
-        n_points_before_end = np.searchsorted(np.sort(points), self._cumulative_weight, side="left")  # (k,)
+        points = np.sort(points)
+        n_points_before_end = np.searchsorted(points, self._cumulative_weight, side="left")  # (k,)
         return np.diff(n_points_before_end, prepend=0)
 
     @cached_property
@@ -168,6 +178,7 @@ def sort_by_content(
         if tied.size == 0:
             break
         group = np.cumsum(is_new)[tied]
+        # Rows that tie in all columns so far form a group; only the order within groups changes.
         rows = order[tied]
         rows = rows[np.lexsort((column[rows], group))]
         order[tied] = rows
@@ -217,6 +228,7 @@ def count_draws(max_samples: int | float | None, weight: np.ndarray, *, replacem
             "or set bootstrap=True."
         )
     n_draws = _resolve_max_samples(max_samples, total)
+    # As many draws as copies take every copy.
     if n_draws >= total:
         return None
     _require_whole_weights(weight, max_samples)
@@ -227,8 +239,9 @@ def _resolve_max_samples(max_samples: int | float | None, total: float) -> int:
     if isinstance(max_samples, Integral):
         return int(max_samples)
     largest = min(total, float(MAX_DRAWS_PER_TREE))
-    n_draws = round(largest) if max_samples is None else int(np.ceil(max_samples * largest))
-    return max(1, n_draws)
+    if max_samples is None:
+        return max(1, round(largest))
+    return max(1, int(np.ceil(max_samples * largest)))
 
 
 def _warn_of_few_draws(total: float, n_draws: int, n: int) -> None:
@@ -243,8 +256,9 @@ def _warn_of_few_draws(total: float, n_draws: int, n: int) -> None:
 def _require_whole_weights(weight: np.ndarray, max_samples: int | float) -> None:
     is_fraction = weight != np.rint(weight)
     if is_fraction.any():
+        first_fraction = weight[is_fraction][0]
         raise ValueError(
-            f"sample_weight holds {weight[is_fraction][0]:.6g}, but bootstrap=False with max_samples={max_samples} "
+            f"sample_weight holds {first_fraction:.6g}, but bootstrap=False with max_samples={max_samples} "
             "draws from as many copies of a row as its weight: give whole numbers, or bootstrap=True, or "
             "max_samples=None."
         )

@@ -124,8 +124,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         return self._check_rows(X, y, sample_weight)
 
     def _make_target(self, rows: TrainingRows, n_draws: int | None) -> ClassTarget:
-        # Drawn rows have their weight as the number of times that they are drawn.
-        weight = rows.weight if n_draws is None else np.ones(rows.weight.size)  # (k,)
+        weight = rows.weigh_each_draw(n_draws)
         if self.class_weight is not None:
             weight = weight * self._compute_class_weight(rows.y, rows.weight)
         tree_weight = average_tree_weight(rows, weight, n_draws)

@@ -31,6 +31,9 @@ STEPS_PER_COMPACTION = 4
 UNKNOWN_CODE = -1.0
 """The code of a nominal value that no training row has."""
 
+Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From the nodes of paths and the cells that they read there to the next nodes: all of one shape."""
+
 
 def average_over_trees(trees: list[Tree], X: np.ndarray, predictions: list[np.ndarray]) -> np.ndarray:
     """Return the average prediction of the trees for each row.
@@ -47,8 +50,9 @@ def average_over_trees(trees: list[Tree], X: np.ndarray, predictions: list[np.nd
     -------
     ndarray of shape (m, width)
     """
-    codes = encode_cells(X, trees[0].n_values)
-    total = np.zeros((X.shape[0], predictions[0].shape[1]))
+    codes = encode_cells(X, trees[0].n_values)  # (m, d)
+    width = predictions[0].shape[1]
+    total = np.zeros((X.shape[0], width))
     for group in divide_into_groups(trees):
         predictor = ForestPredictor(trees[group])
         predictor.add_predictions(codes, predictions[group], total)
@@ -124,8 +128,10 @@ class ForestPredictor:
         route_sizes = np.array([tree.route.size for tree in trees])  # (T,)
         first_route = np.cumsum(route_sizes) - route_sizes
         # Nodes without a route use zeros after the last one, by which every code, -1 too, leads to the first child.
-        zeros = np.zeros(int(self._n_values.max()) + 2, dtype=np.intp)
-        self._route = np.concatenate([*(tree.route for tree in trees), zeros])
+        n_zeros = int(self._n_values.max()) + 2
+        routes = [tree.route for tree in trees]
+        routes.append(np.zeros(n_zeros, dtype=np.intp))
+        self._route = np.concatenate(routes)
         self._has_all_branches = bool((self._route >= 0).all())
         self._route_start = _join_arrays(trees, "route_start")  # (k,)
         self._is_nominal = self._route_start >= 0
@@ -146,7 +152,8 @@ class ForestPredictor:
         n_rows = max(1, MAX_PATHS_PER_CHUNK // self._root.size)
         for first in range(0, codes.shape[0], n_rows):
             chunk = slice(first, first + n_rows)
-            stop = self.find_stops(codes[chunk]) - self._root[:, None]  # (T, rows of the chunk)
+            stop = self.find_stops(codes[chunk])  # (T, rows of the chunk)
+            stop -= self._root[:, None]
             # Tree by tree, so that rounding does not depend on how trees are grouped.
             for stop_in_tree, prediction in zip(stop, predictions, strict=True):
                 total[chunk] += prediction.take(stop_in_tree, axis=0)
@@ -159,7 +166,8 @@ class ForestPredictor:
         cells = codes.ravel()
         stop = np.repeat(self._root, m)  # (T m,)
         paths = np.arange(stop.size)
-        first_cell = np.tile(np.arange(0, m * d, d), n_trees)  # (T m,), where the row of each path begins
+        first_cell_of_row = np.arange(0, m * d, d)  # (m,)
+        first_cell = np.tile(first_cell_of_row, n_trees)  # (T m,)
         node = stop
         for step in range(1, self._max_depth + 1):
             cell = cells.take(first_cell + self._feature.take(node))
@@ -174,8 +182,8 @@ class ForestPredictor:
         stop[paths] = node
         return stop.reshape(n_trees, m)
 
-    def _choose_step(self, codes: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Return the cheapest step that serves all nodes and all cells: from nodes and their cells to children."""
+    def _choose_step(self, codes: np.ndarray) -> Step:
+        """Return the cheapest step that serves all nodes and all cells."""
         if self._n_values.all():
             return self._step_by_routes
         if self._n_values.any():
@@ -192,7 +200,8 @@ class ForestPredictor:
 
     def _step_by_thresholds_or_missing(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
         child = self._step_by_thresholds(node, cell)
-        return np.where(np.isnan(cell), self._missing_child.take(node), child)
+        missing_child = self._missing_child.take(node)
+        return np.where(np.isnan(cell), missing_child, child)
 
     def _step_by_routes(self, node: np.ndarray, code: np.ndarray) -> np.ndarray:
         branch = self._route.take(self._route_start.take(node) + code)
@@ -201,9 +210,10 @@ class ForestPredictor:
         is_unknown = code < 0
         if self._has_all_branches and not is_unknown.any():
             return child
-        # A row whose value has no branch stops where it is; at a leaf it has stopped already.
-        has_no_branch = (branch < 0) | (is_unknown & ~self._is_leaf.take(node))
-        return np.where(has_no_branch, node, child)
+        # A row whose value has no branch stops where it is; a leaf is its own child whatever the value.
+        is_stuck = is_unknown & ~self._is_leaf.take(node)
+        is_stuck |= branch < 0
+        return np.where(is_stuck, node, child)
 
     def _step_by_routes_or_thresholds(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
         is_nominal = self._is_nominal.take(node)

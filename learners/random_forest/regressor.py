@@ -102,8 +102,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         return self._check_fit(X, y, sample_weight)
 
     def _make_target(self, rows: TrainingRows, n_draws: int | None) -> NumericTarget:
-        # Drawn rows have their weight as the number of times that they are drawn.
-        weight = rows.weight if n_draws is None else np.ones(rows.weight.size)  # (k,)
+        weight = rows.weigh_each_draw(n_draws)
         tree_weight = average_tree_weight(rows, weight, n_draws)
         return NumericTarget(rows.y, weight, tree_weight)
 
