@@ -54,8 +54,10 @@ class SquareSums(NamedTuple):
     def compute_merit(self, node_weight: np.ndarray) -> np.ndarray:
         """Return Σ L² / W_L + Σ R² / W_R, which is largest for the best cut, given the weight of the node."""
         right_weight = node_weight - self.weight
-        numerator = self.left * right_weight + self.right * self.weight
-        merit: np.ndarray = numerator / (self.weight * right_weight)
+        # As one fraction, in place: these are the largest arrays of a level.
+        merit: np.ndarray = self.left * right_weight
+        merit += self.right * self.weight
+        merit /= self.weight * right_weight
         return merit
 
     def take(self, position: np.ndarray) -> SquareSums:
@@ -118,9 +120,9 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
     right *= -2
     right += left
     right += node_squares.take(block.node)
-    left_weight = block.rows_up_to
-    if weight is not None:
-        left_weight = _sum_within_nodes(weight, node_classes.sum(axis=0), block)
+    if weight is None:
+        return SquareSums(block.rows_up_to, left, right)
+    left_weight = _sum_within_nodes(weight, node_classes.sum(axis=0), block)
     return SquareSums(left_weight, left, right)
 
 
