@@ -1,6 +1,9 @@
-"""Hydra looks for its plugins in this folder alone; what the sweeper does is in `bakeoff.pipeline.study`.
+"""The sweeper of studies.
 
-Hydra runs this file before it is a module: annotations must not be postponed, for dataclasses would look them up there.
+Hydra looks for its plugins in this folder only; the work is done in `bakeoff.pipeline.study`.
+
+Hydra runs this file before it is a module: annotations must not be postponed, because dataclasses would look them up
+there.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +20,7 @@ from bakeoff.pipeline.errors import UserError
 
 @dataclass
 class StudySchema:
-    """Types of the keys of conf/hydra/sweeper/optuna.yaml."""
+    """The types of the keys in ``conf/hydra/sweeper/optuna.yaml``."""
 
     _target_: str = "hydra_plugins.bakeoff_optuna.OptunaSweeper"
     _recursive_: bool = False
@@ -44,7 +47,7 @@ class OptunaSweeper(Sweeper):
     Parameters
     ----------
     **settings
-        As of `bakeoff.pipeline.study.sweeper.Settings`.
+        The fields of `bakeoff.pipeline.study.settings.StudySettings`.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -64,10 +67,11 @@ class OptunaSweeper(Sweeper):
                 'in a checkout of bakeoff: pip install ".[optuna]".'
             )
         from bakeoff.pipeline.cli.hydra_task import HydraTask
-        from bakeoff.pipeline.study.sweeper import Settings, run_study
+        from bakeoff.pipeline.study.settings import StudySettings
+        from bakeoff.pipeline.study.sweeper import run_study
 
         task = self._task
         assert isinstance(task, HydraTask)
-        task.outcomes += run_study(
-            Settings(**self._settings), self._context, task.get_sweep_input(arguments), self._config
-        )
+        settings = StudySettings(**self._settings)
+        sweep_input = task.get_sweep_input(arguments)
+        task.outcomes += run_study(settings, self._context, sweep_input, self._config)

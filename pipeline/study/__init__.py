@@ -1,5 +1,6 @@
-"""Studies: Optuna chooses the jobs of a sweep by the scores of earlier ones.  The only door to Optuna.
+"""Studies: sweeps whose jobs Optuna chooses by the scores of earlier ones. The only package that imports Optuna.
 
-The way of a study: `reading` makes a `space` of the command line, its edges are planned like any sweep, `opening` finds
-the study in its `storage`, and `jobs` stand between its `trials` and the engine of sweeps, until `results` are shown.
+`parse_space` makes a `space` of `dimension` objects from the command line. `sweeper` checks the jobs at the edges of
+that space, and `open_study` opens the study that the `study_key` identifies in its `storage`. `trial_jobs` turns the
+`trials` that the `strategy` draws into jobs of the sweep engine, and `results` shows the best.
 """

@@ -1,4 +1,4 @@
-"""Which processes work on a study: each writes into the study that it is there, and each minute that it lives."""
+"""Which processes of a study are alive: each writes a heartbeat into the study once a minute."""
 
 from __future__ import annotations
 
@@ -10,41 +10,54 @@ import optuna
 
 from bakeoff.pipeline.tracking.history import is_process_gone
 
-PREFIX = "process "
+ATTRIBUTE_PREFIX = "process "
+"""The user attribute of a study that holds the start and the latest heartbeat of a process begins with this."""
 
 
-class Presence:
-    """The presence of this process in a study.
+class Liveness:
+    """The heartbeat of this process in a study, and the heartbeats of the others.
 
-    It is written before the first trial is asked for, so that a trial which nobody has put his name to, because his
-    process ended in between, is known for dead when no process is left that could have asked for it.
+    The first heartbeat is written before the first trial is asked for. So a trial without the name of a process,
+    because that process ended in between, is known to be lost once no process is alive that could have asked for it.
 
     Parameters
     ----------
     study : optuna.Study
+
+    Attributes
+    ----------
+    name : str
+        The host and the number of this process.
     """
 
     def __init__(self, study: optuna.Study) -> None:
         self.name = f"{socket.gethostname()} {os.getpid()}"
         self._study = study
-        self._since = time.time()
-        self.beat()
+        self._started = time.time()
+        self.write_heartbeat()
 
-    def beat(self) -> None:
-        """Say that this process lives."""
-        self._study.set_user_attr(PREFIX + self.name, [self._since, time.time()])
+    def write_heartbeat(self) -> None:
+        """Record that this process is alive."""
+        self._study.set_user_attr(ATTRIBUTE_PREFIX + self.name, [self._started, time.time()])
 
-    def end(self) -> None:
-        """Say that it will do no more."""
-        self._study.set_user_attr(PREFIX + self.name, None)
+    def write_end(self) -> None:
+        """Record that this process has left the study."""
+        self._study.set_user_attr(ATTRIBUTE_PREFIX + self.name, None)
 
     def is_alive(self, name: str | None) -> bool:
-        """Whether the process of a trial lives; for a trial without a name, whether any other process does."""
-        known = {key.removeprefix(PREFIX): value for key, value in self._study.user_attrs.items() if PREFIX in key}
-        names = [each for each in known if each != self.name] if name is None else [name]
-        return any(known.get(each) is not None and not _is_gone(each, *known[each]) for each in names)
+        """Return whether the process of that name is alive; if the name is None, whether any other process is."""
+        heartbeats = {
+            key.removeprefix(ATTRIBUTE_PREFIX): value
+            for key, value in self._study.user_attrs.items()
+            if ATTRIBUTE_PREFIX in key
+        }
+        names = [name] if name is not None else [other for other in heartbeats if other != self.name]
+        return any(_has_live_process(other, heartbeats.get(other)) for other in names)
 
 
-def _is_gone(name: str, since: float, heartbeat: float) -> bool:
+def _has_live_process(name: str, heartbeat: list[float] | None) -> bool:
+    if heartbeat is None:
+        return False
+    started, latest = heartbeat
     host, _, pid = name.rpartition(" ")
-    return is_process_gone(host, int(pid), since, heartbeat)
+    return not is_process_gone(host, int(pid), started, latest)

@@ -1,7 +1,7 @@
-"""What a study makes as good as possible: metrics of a run, never of its test rows.
+"""The objectives of a study: metrics of a run, but never its scores on test rows.
 
-A score that chose something is no estimate any more.  So a study chooses by scores on validation rows, and the test
-scores of its runs are recorded beside them.
+A score by which something was chosen is no longer an unbiased estimate. A study therefore chooses by scores on
+validation rows, and the test scores of its runs are recorded beside them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import DEFAULTS, get_task_metrics
 
 Direction = Literal["minimize", "maximize"]
-SCORES = ("validation_", "train_")
-COSTS = (
+SCORE_PREFIXES = ("validation_", "train_")
+COST_METRICS = (
     "time/fit", "time/tune", "time/prune", "time/predict",
     "pruning/leaves_before", "pruning/leaves_after", "pruning/depth_before", "pruning/depth_after",
 )  # fmt: skip
@@ -23,101 +23,137 @@ COSTS = (
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric of a run and ``minimize`` or ``maximize``."""
+    """A metric of a run, and whether it is minimized or maximized."""
 
     name: str
     direction: Direction
 
     @property
     def test_name(self) -> str:
-        """The same score on test rows; of a time, the time itself."""
-        part = next((part for part in SCORES if self.name.startswith(part)), "")
-        return f"test_{self.name.removeprefix(part)}" if part else self.name
+        """The same score on test rows; for a cost, its own name."""
+        prefix = _score_prefix(self.name)
+        if prefix is None:
+            return self.name
+        return f"test_{self.name.removeprefix(prefix)}"
 
 
 def choose_objectives(
-    names: Sequence[str] | str | None, directions: Sequence[str] | str | None, task: str, chosen: Sequence[str] | None
+    names: Sequence[str] | str | None, directions: Sequence[str] | str | None, task: str, metrics: Sequence[str] | None
 ) -> tuple[Objective, ...]:
-    """Return what is to be optimised.
+    """Return the objectives that ``hydra.sweeper`` names.
 
     Parameters
     ----------
     names : sequence of str, str or None
         None is the headline metric on validation rows.
     directions : sequence of str, str or None
-        None takes the metric's own: an accuracy up, an error or a time down.
+        None is the natural direction of each metric: accuracies are maximized, errors and times minimized.
     task : {"classification", "regression"}
-    chosen : sequence of str or None
-        As ``evaluation.metrics``.
+    metrics : sequence of str or None
+        ``evaluation.metrics``.
 
     Raises
     ------
     UserError
-        A name that is no metric of the run, a test score, or directions that do not fit.
+        A name is no metric of the run, or a test score; a direction is invalid, or there are not as many as names.
     """
-    computed = DEFAULTS[task] if chosen is None else tuple(chosen)
-    given = [f"validation_{computed[0]}"] if names is None else [names] if isinstance(names, str) else list(names)
+    computed = DEFAULTS[task] if metrics is None else tuple(metrics)
+    if names is None:
+        names = f"validation_{computed[0]}"
+    given = _as_list(names)
     if not given:
         raise UserError("hydra.sweeper.objectives is empty; name a metric, such as [validation_accuracy].")
-    natural: list[str] = [_natural_direction(str(name), task, computed) for name in given]
-    asked = natural if directions is None else [directions] if isinstance(directions, str) else list(directions)
-    for direction in asked:
-        if direction not in get_args(Direction):
-            raise UserError(f"hydra.sweeper.direction={direction!r} must be minimize or maximize.")
-    if len(asked) != len(given):
+    chosen = [_natural_direction(name, task, computed) for name in given]
+    if directions is not None:
+        chosen = [_check_direction(direction) for direction in _as_list(directions)]
+    if len(chosen) != len(given):
         raise UserError(
-            f"hydra.sweeper.direction has {len(asked)} values, and there are {len(given)} objectives "
+            f"hydra.sweeper.direction has {len(chosen)} values, but there are {len(given)} objectives "
             f"({', '.join(given)}); give one for each, or null."
         )
-    return tuple(
-        Objective(str(name), "maximize" if direction == "maximize" else "minimize")
-        for name, direction in zip(given, asked, strict=True)
-    )
+    return tuple(Objective(name, direction) for name, direction in zip(given, chosen, strict=True))
+
+
+def _as_list(values: Sequence[str] | str) -> list[str]:
+    if isinstance(values, str):
+        return [values]
+    return [str(value) for value in values]
+
+
+def _check_direction(direction: str) -> Direction:
+    for allowed in get_args(Direction):
+        if direction == allowed:
+            known: Direction = allowed
+            return known
+    raise UserError(f"hydra.sweeper.direction={direction!r} must be minimize or maximize.")
 
 
 def _natural_direction(name: str, task: str, computed: Sequence[str]) -> Direction:
-    if name in COSTS:
+    """Return the direction in which a metric gets better.
+
+    Raises
+    ------
+    UserError
+        The name is no metric of the run, or a test score.
+    """
+    if name in COST_METRICS:
         return "minimize"
-    part = next((part for part in SCORES if name.startswith(part)), None)
-    metric = name.removeprefix(part or "")
-    if part is None and "test_" in name:
+    if name.startswith(SCORE_PREFIXES):
+        prefix = _score_prefix(name) or ""
+        metric = name.removeprefix(prefix)
+        if metric in computed:
+            return "maximize" if get_task_metrics(task)[metric].greater_is_better else "minimize"
+    elif "test_" in name:
         score = name.rpartition("test_")[2]
         raise UserError(
-            f"hydra.sweeper.objectives names {name!r}: choosing by test rows would make their score no estimate; "
-            f"name validation_{score}, the test score is recorded beside it."
+            f"hydra.sweeper.objectives names {name!r}, but a test score by which something was chosen is no longer an "
+            f"unbiased estimate; name validation_{score}, and the test score is recorded beside it."
         )
-    if part is None or metric not in computed:
-        allowed = [*(f"{part}{metric}" for part in SCORES for metric in computed), *COSTS]
-        cure = (
-            f" Add {metric} to evaluation.metrics." if metric in get_task_metrics(task) else did_you_mean(name, allowed)
-        )
-        raise UserError(f"hydra.sweeper.objectives names {name!r}, no metric of the run. {cure.strip()}")
-    return "maximize" if get_task_metrics(task)[metric].greater_is_better else "minimize"
+    cure = _suggest_cure(name, task, computed)
+    raise UserError(f"hydra.sweeper.objectives names {name!r}, which is no metric of the run. {cure}")
+
+
+def _suggest_cure(name: str, task: str, computed: Sequence[str]) -> str:
+    metric = name.removeprefix(_score_prefix(name) or "")
+    if metric in get_task_metrics(task):
+        return f"Add {metric} to evaluation.metrics."
+    allowed = [*(prefix + metric for prefix in SCORE_PREFIXES for metric in computed), *COST_METRICS]
+    return did_you_mean(name, allowed).strip()
+
+
+def _score_prefix(name: str) -> str | None:
+    return next((prefix for prefix in SCORE_PREFIXES if name.startswith(prefix)), None)
 
 
 def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, Any]) -> None:
-    """Refuse to choose by validation scores where there are no validation rows, or where they choose something already.
+    """Check that validation scores can be objectives: that there are validation rows, which choose nothing else.
 
     Parameters
     ----------
     objectives : sequence of Objective
     spec : mapping
         A settled configuration.
+
+    Raises
+    ------
+    UserError
+        An objective is a validation score, and there are no validation rows, or pruning or tuning uses them.
     """
-    name = next((o.name for o in objectives if o.name.startswith("validation_")), None)
-    if name is None:
+    names = [objective.name for objective in objectives if objective.name.startswith("validation_")]
+    if not names:
         return
-    pruning, tuning = spec["pruning"].get("method"), spec["tuning"]
     if not spec["evaluation"]["validation"]:
         raise UserError(
-            f"the study chooses by {name}, but evaluation.validation=0 leaves no rows for it; "
+            f"the study chooses by {names[0]}, but evaluation.validation=0 leaves no rows for it; "
             "set evaluation.validation=0.2."
         )
+    pruning = spec["pruning"].get("method")
     if pruning in ("bottom_up", "best_first"):
         raise UserError(
             f"the study and pruning={pruning} would choose on the same validation rows; "
             "set pruning=none, or pruning=pessimistic, which needs no rows."
         )
+    tuning = spec["tuning"]
     if "space" in tuning and tuning["folds"] == 0:
         raise UserError(
             "the study and tuning with tuning.folds=0 would choose on the same validation rows; "

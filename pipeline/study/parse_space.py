@@ -1,63 +1,78 @@
-"""From the command line and ``hydra.sweeper.params`` to a space."""
+"""Parse the search space from the command line, from ``hydra.sweeper.params`` and from ``conf/space``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
+from optuna.distributions import CategoricalDistribution
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study.space import Branch, Space, branch_of, read, word
+from bakeoff.pipeline.study.dimension import Dimension, format_value, make_categorical, parse_dimension
+from bakeoff.pipeline.study.space import LearnerSpace, SearchSpace
 from bakeoff.pipeline.sweep.compose import Composer
 
-SEARCHES = ("none", "grid")
-"""Values of ``search`` that leave the choice to Optuna."""
+SEARCH_METHODS = ("none", "grid")
+"""The values of ``search`` with which Optuna chooses the jobs."""
+LEARNER_PREFIX = "learner."
+
+ParseOverride = Callable[[str], Override]
 
 
-def words_of(params: Mapping[str, Any]) -> list[str]:
-    """Return ``hydra.sweeper.params`` as overrides; on the command line dotted keys have made nested mappings."""
-    return [f"{key}={value if isinstance(value, str) else word(value)}" for key, value in _flat(params)]
+def format_params(params: Mapping[str, Any]) -> list[str]:
+    """Return ``hydra.sweeper.params`` as overrides; dotted keys on the command line arrive as nested mappings."""
+    overrides = []
+    for key, value in _flatten_mapping(params):
+        text = value if isinstance(value, str) else format_value(value)
+        overrides.append(f"{key}={text}")
+    return overrides
 
 
-def read_space(overrides: Sequence[Override], composer: Composer, method: str, has_more: bool) -> Space:
-    """Return what is searched and what is fixed; of two overrides of one key the later counts.
+def parse_space(overrides: Sequence[Override], composer: Composer, method: str, has_custom_space: bool) -> SearchSpace:
+    """Return what is searched and what is fixed.
 
     Parameters
     ----------
     overrides : sequence of Override
+        The last override of a key counts.
     composer : Composer
-        Finds the space that goes with the chosen learner.
+        Finds the space of the chosen learner.
     method : str
-        ``search.method``: ``grid`` lets each learner have its own space too.
-    has_more : bool
-        Whether something is searched that does not stand in overrides.
+        ``search.method``; with ``grid`` each learner is searched in its own space as well.
+    has_custom_space : bool
+        Whether a function of the user suggests further keys.
 
     Raises
     ------
     UserError
-        Nothing to search, or something that cannot be.
+        There is nothing to search, or a key that cannot be searched.
     """
-    if method not in SEARCHES:
+    if method not in SEARCH_METHODS:
         raise UserError(
-            f"search={method} says which jobs to run, but those of a study Optuna chooses; set search=grid, which lets "
-            "it choose from conf/space/<learner>.yaml too, or none."
+            f"search={method} lists the jobs of a sweep, but Optuna chooses the jobs of a study; set search=grid, "
+            "which adds conf/space/<learner>.yaml to the search, or search=none."
         )
     latest = {override.key_or_group: override for override in overrides}
-    searched = [override for override in latest.values() if override.is_sweep_override()]
-    for override in searched:
-        _require_searchable(override.key_or_group)
-    given = tuple(str(override.input_line) for override in latest.values() if not override.is_sweep_override())
-    about_spaces = tuple(each for each in given if each.lstrip("+~").startswith("space"))
-    fixed = tuple(each for each in given if each not in about_spaces)
-    dimensions = tuple(
-        replace(read(override), is_group=composer.chooses_option(str(override.input_line))) for override in searched
-    )
-    branches = _Branches(composer, (*fixed, *about_spaces), len(fixed), tuple(latest))
-    space = Space(fixed, dimensions, branches if method == "grid" else _none)
-    if not has_more and not space.all_dimensions():
+    dimensions = []
+    fixed = []
+    space_overrides = []  # "space.C=[1,10]" changes what is searched, but is no part of a job
+    for key, override in latest.items():
+        text = str(override.input_line)
+        if override.is_sweep_override():
+            _require_searchable(key)
+            dimension = parse_dimension(override)
+            dimensions.append(replace(dimension, is_group=composer.chooses_option(text)))
+        elif text.lstrip("+~").startswith("space"):
+            space_overrides.append(text)
+        else:
+            fixed.append(text)
+    finder = _LearnerSpaceFinder(composer, (*fixed, *space_overrides), len(fixed), tuple(latest))
+    find_learner_space = finder.find if method == "grid" else _find_nothing
+    space = SearchSpace(tuple(fixed), tuple(dimensions), find_learner_space)
+    if not has_custom_space and not space.all_dimensions():
         raise UserError(
             "there is nothing to search: give 'learner.PARAMETER=interval(0,1)', range(1,9) or a,b,c, "
             "or search=grid for a learner of conf/space."
@@ -65,53 +80,110 @@ def read_space(overrides: Sequence[Override], composer: Composer, method: str, h
     return space
 
 
+def parse_learner_space(learner: str, space: Any, given_keys: Sequence[str], parse: ParseOverride) -> LearnerSpace:
+    """Return the dimensions of one learner, as ``conf/space/<learner>.yaml`` lists them.
+
+    Parameters
+    ----------
+    learner : str
+        The option, with which names in Optuna begin: the ``C`` of one learner is not the ``C`` of another.
+    space : mapping or list of mapping
+        Parameter -> a list of values, or a text in the grammar of overrides. Several mappings are several grids.
+    given_keys : sequence of str
+        The keys that the command line sets or searches, and which are left out here.
+    parse : callable
+        Parses an override.
+
+    Raises
+    ------
+    UserError
+        A value of the space is neither a list nor such a text.
+    """
+    mappings = space if isinstance(space, list) else [space or {}]
+    has_choice = len(mappings) > 1
+    grids = []
+    for number, mapping in enumerate(mappings):
+        prefix = f"{learner}.{number}" if has_choice else learner
+        grids.append(_parse_grid(mapping, prefix, given_keys, parse))
+    if not has_choice:
+        return LearnerSpace(tuple(grids))
+    numbers = CategoricalDistribution(range(len(grids)))
+    return LearnerSpace(tuple(grids), Dimension("", f"{learner}.grid", numbers))
+
+
+def _parse_grid(
+    mapping: Mapping[str, Any], prefix: str, given_keys: Sequence[str], parse: ParseOverride
+) -> tuple[Dimension, ...]:
+    grid = []
+    for parameter, values in mapping.items():
+        if LEARNER_PREFIX + parameter not in given_keys:
+            grid.append(_parse_parameter(parameter, f"{prefix}.{parameter}", values, parse))
+    return tuple(grid)
+
+
+def _parse_parameter(parameter: str, name: str, values: Any, parse: ParseOverride) -> Dimension:
+    key = LEARNER_PREFIX + parameter
+    if isinstance(values, list) and values:
+        return make_categorical(key, name, values)
+    override = parse(f"{key}={values}") if isinstance(values, str) else None
+    if override is None or not override.is_sweep_override():
+        raise UserError(f"space.{parameter}={values!r} must be a list of values, or a text such as range(1,9).")
+    return replace(parse_dimension(override), name=name)
+
+
 def _require_searchable(key: str) -> None:
     if key == "dataset":
-        raise UserError("dataset is searched, but scores on different data do not compare; run a study for each.")
+        raise UserError(
+            "dataset is searched, but scores on different data cannot be compared; run a study for each dataset."
+        )
     if key.startswith("space."):
-        raise UserError(f"{key} is searched, but it is itself a space; search learner.{key[6:]}.")
+        parameter = key.removeprefix("space.")
+        raise UserError(f"{key} is searched, but it is itself a search space; search learner.{parameter} instead.")
 
 
-def _none(overrides: tuple[str, ...]) -> Branch:
-    return Branch()
+def _find_nothing(overrides: tuple[str, ...]) -> LearnerSpace:
+    return LearnerSpace()
 
 
-class _Branches:
-    """Finds the space of a job's learner; once for each choice of options.
+class _LearnerSpaceFinder:
+    """Finds the space of a job's learner, once for each combination of options.
 
     Parameters
     ----------
     composer : Composer
-    given : tuple of str
-        Overrides that all jobs share, those of spaces among them.
-    fixed : int
-        How many of the overrides of each job are shared.
-    taken : tuple of str
-        Keys that are set or searched otherwise.
+    shared : tuple of str
+        The overrides of every job, with those of ``space`` after them.
+    n_fixed : int
+        The number of overrides with which every job begins; those after them differ.
+    given_keys : tuple of str
+        The keys that the command line sets or searches.
     """
 
-    def __init__(self, composer: Composer, given: tuple[str, ...], fixed: int, taken: tuple[str, ...]) -> None:
+    def __init__(self, composer: Composer, shared: tuple[str, ...], n_fixed: int, given_keys: tuple[str, ...]) -> None:
         self._composer = composer
-        self._given = given
-        self._fixed = fixed
-        self._taken = taken
-        self._known: dict[tuple[str, ...], Branch] = {}
+        self._shared = shared
+        self._n_fixed = n_fixed
+        self._given_keys = given_keys
+        self._known: dict[tuple[str, ...], LearnerSpace] = {}
 
-    def __call__(self, overrides: tuple[str, ...]) -> Branch:
-        groups = tuple(each for each in overrides[self._fixed :] if self._composer.chooses_option(each))
-        if groups not in self._known:
-            self._known[groups] = self._found(groups)
-        return self._known[groups]
+    def find(self, overrides: tuple[str, ...]) -> LearnerSpace:
+        """Return the space of the learner that the overrides of a job choose."""
+        own = overrides[self._n_fixed :]
+        options = tuple(override for override in own if self._composer.chooses_option(override))
+        if options not in self._known:
+            self._known[options] = self._compose_space(options)
+        return self._known[options]
 
-    def _found(self, groups: tuple[str, ...]) -> Branch:
-        spec, choices = self._composer.compose((*self._given, *groups))
+    def _compose_space(self, options: tuple[str, ...]) -> LearnerSpace:
+        spec, choices = self._composer.compose((*self._shared, *options))
         parse = OverridesParser.create().parse_override
-        return branch_of(str(choices.get("learner")), spec.get("space"), self._taken, parse)
+        return parse_learner_space(str(choices.get("learner")), spec.get("space"), self._given_keys, parse)
 
 
-def _flat(params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key, value in params.items():
+def _flatten_mapping(mapping: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in mapping.items():
         if isinstance(value, Mapping):
-            yield from ((f"{key}.{name}", child) for name, child in _flat(value))
+            for name, child in _flatten_mapping(value):
+                yield f"{key}.{name}", child
         else:
             yield key, value

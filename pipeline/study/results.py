@@ -1,4 +1,4 @@
-"""What a study is after and what it found: on the screen, and as ``optimization_results.yaml`` beside the sweep."""
+"""The results of a study: on the screen, and in ``optimization_results.yaml`` in the folder of the sweep."""
 
 from __future__ import annotations
 
@@ -14,105 +14,137 @@ from optuna.trial import FrozenTrial, TrialState
 from rich.console import Console
 from rich.table import Table
 
+from bakeoff.pipeline.study.dimension import Dimension
 from bakeoff.pipeline.study.objectives import Objective
-from bakeoff.pipeline.study.space import Dimension, Space
+from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.study.trials import Trials
 from bakeoff.pipeline.sweep.planning import INVALID, Plan
 
-FILE = "optimization_results.yaml"
+RESULTS_FILE = "optimization_results.yaml"
 
 
-def announce(name: str, objectives: Sequence[Objective], finished: int, n_trials: int) -> None:
-    """Say what is looked for, and how far it got."""
+def show_start(name: str, objectives: Sequence[Objective], n_finished: int, n_trials: int) -> None:
+    """Print the objectives, and the number of finished trials."""
     aims = ", ".join(f"{objective.direction} {objective.name}" for objective in objectives)
-    print(f"study {name}: {aims}; {finished} of {n_trials} trials are finished")
+    print(f"study {name}: {aims}; {n_finished} of {n_trials} trials are finished")
 
 
-def preview(space: Space, plan: Plan) -> None:
-    """Show what is searched, and what of it cannot work."""
+def show_space(space: SearchSpace, edge_plan: Plan) -> None:
+    """Print the search space, and the invalid jobs at its edges."""
     dimensions = space.all_dimensions()
     width = max(map(len, dimensions), default=0)
     for name, dimension in dimensions.items():
-        print(f"  {name:<{width}}  {_range(dimension)}")
-    invalid = plan.with_state(INVALID)
-    print(f"{len(plan.entries)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
-    for row in invalid:
-        print(f"  {row.name}: {row.reason}")
+        print(f"  {name:<{width}}  {_format_range(dimension)}")
+    invalid = edge_plan.with_state(INVALID)
+    print(f"{len(edge_plan.entries)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
+    for entry in invalid:
+        print(f"  {entry.name}: {entry.reason}")
 
 
-def conclude(study: optuna.Study, trials: Trials, objectives: Sequence[Objective], folder: Path) -> None:
-    """Print the best parameters and write them down; of several objectives, all trials that no other beats."""
-    best = best_trials(study)
+def show_results(study: optuna.Study, trials: Trials, objectives: Sequence[Objective], folder: Path) -> None:
+    """Print the best trial, or with several objectives the Pareto front, and write it to a file.
+
+    Parameters
+    ----------
+    study : optuna.Study
+    trials : Trials
+    objectives : sequence of Objective
+    folder : Path
+        The folder of the sweep.
+    """
+    best = find_best_trials(study)
     if not best:
         print(f"study {study.study_name}: no trial is finished, so there are no best parameters")
         return
     if len(objectives) == 1:
-        _one(best[0], objectives[0])
+        _show_best_trial(best[0], objectives[0])
     else:
-        _front(best, objectives)
-    OmegaConf.save(OmegaConf.create(as_mapping(study, best)), folder / FILE)
-    print(f"study {study.study_name}: {trials.finished()} trials are finished; written to {folder / FILE}")
+        _show_pareto_front(best, objectives)
+    file = folder / RESULTS_FILE
+    OmegaConf.save(OmegaConf.create(make_results_mapping(study, best)), file)
+    print(f"study {study.study_name}: {trials.count_finished()} trials are finished; written to {file}")
 
 
-def best_trials(study: optuna.Study) -> list[FrozenTrial]:
-    """Return the best trial, or those that no other beats in every objective; none where none is complete."""
+def find_best_trials(study: optuna.Study) -> list[FrozenTrial]:
+    """Return the best trial, or with several objectives the Pareto front; an empty list if no trial is complete."""
     if not study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         return []
-    return [study.best_trial] if len(study.directions) == 1 else study.best_trials
+    if len(study.directions) == 1:
+        return [study.best_trial]
+    return study.best_trials
 
 
-def as_mapping(study: optuna.Study, best: Sequence[FrozenTrial]) -> dict[str, Any]:
-    """Return the results under hydra-optuna-sweeper's keys, with study, runs and overrides beside them."""
-    found = [
-        {
-            "params": trial.user_attrs["job"]["params"],
-            "values": list(trial.values),
-            "run_id": trial.user_attrs["run"]["run_id"],
-            "overrides": trial.user_attrs["job"]["overrides"],
-        }
-        for trial in best
-    ]
+def make_results_mapping(study: optuna.Study, best: Sequence[FrozenTrial]) -> dict[str, Any]:
+    """Return the results under the keys of hydra-optuna-sweeper, with the study, runs and overrides as further keys."""
     head = {"name": "optuna", "study_name": study.study_name}
     if len(study.directions) > 1:
-        return {**head, "solutions": found}
-    only = found[0]
-    rest = {key: only[key] for key in ("run_id", "overrides")}
-    return {**head, "best_params": only["params"], "best_value": only["values"][0], **rest}
+        return {**head, "solutions": [_make_solution(trial) for trial in best]}
+    solution = _make_solution(best[0])
+    return {
+        **head,
+        "best_params": solution["params"],
+        "best_value": solution["values"][0],
+        "run_id": solution["run_id"],
+        "overrides": solution["overrides"],
+    }
 
 
-def _one(trial: FrozenTrial, objective: Objective) -> None:
-    recorded = [f"{name} {value:.6g}" for name, value in _recorded(trial).items()]
-    print(f"Best parameters: {_params(trial)}")
-    print(f"Best value: {objective.name} {trial.values[0]:.6g}" + (f"  ({', '.join(recorded)})" if recorded else ""))
+def _make_solution(trial: FrozenTrial) -> dict[str, Any]:
+    job = trial.user_attrs["job"]
+    return {
+        "params": job["params"],
+        "values": list(trial.values),
+        "run_id": trial.user_attrs["run"]["run_id"],
+        "overrides": job["overrides"],
+    }
+
+
+def _show_best_trial(trial: FrozenTrial, objective: Objective) -> None:
+    """Print the best parameters, their value with the test scores, and the command that runs them alone."""
+    value = f"{objective.name} {trial.values[0]:.6g}"
+    scores = [f"{name} {score:.6g}" for name, score in _get_test_scores(trial).items()]
+    if scores:
+        value += f"  ({', '.join(scores)})"
+    print(f"Best parameters: {_format_params(trial)}")
+    print(f"Best value: {value}")
     print(f"bakeoff {shlex.join(trial.user_attrs['job']['overrides'])}")
 
 
-def _front(best: Sequence[FrozenTrial], objectives: Sequence[Objective]) -> None:
-    """Show the trials that no other beats in every objective, the best of the first one first."""
-    recorded = sorted({name for trial in best for name in _recorded(trial)} - {o.name for o in objectives})
-    table = Table(title=f"{len(best)} trials that no other beats in all of the objectives", title_justify="left")
-    for name in ("trial", *(objective.name for objective in objectives), *recorded):
+def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Objective]) -> None:
+    """Print a table of the trials of the Pareto front, sorted by the first objective."""
+    objective_names = [objective.name for objective in objectives]
+    recorded = {name for trial in front for name in _get_test_scores(trial)}
+    score_names = sorted(recorded - set(objective_names))
+    title = f"Pareto front: {len(front)} trials that no other trial beats in all objectives"
+    table = Table(title=title, title_justify="left")
+    for name in ("trial", *objective_names, *score_names):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("parameters", overflow="fold")
-    ahead = -1 if objectives[0].direction == "maximize" else 1
-    for trial in sorted(best, key=lambda each: (ahead * each.values[0], each.number)):
-        others = [_recorded(trial).get(name, float("nan")) for name in recorded]
-        table.add_row(f"#{trial.number}", *(f"{value:.4g}" for value in (*trial.values, *others)), _params(trial))
+    sign = -1 if objectives[0].direction == "maximize" else 1
+    for trial in sorted(front, key=lambda trial: (sign * trial.values[0], trial.number)):
+        test_scores = _get_test_scores(trial)
+        numbers = [*trial.values, *(test_scores.get(name, float("nan")) for name in score_names)]
+        cells = [f"{number:.4g}" for number in numbers]
+        table.add_row(f"#{trial.number}", *cells, _format_params(trial))
     Console(highlight=False, markup=False).print(table)
 
 
-def _params(trial: FrozenTrial) -> str:
-    return " ".join(f"{key}={value}" for key, value in trial.user_attrs["job"]["params"].items())
+def _format_params(trial: FrozenTrial) -> str:
+    params = trial.user_attrs["job"]["params"]
+    return " ".join(f"{key}={value}" for key, value in params.items())
 
 
-def _recorded(trial: FrozenTrial) -> dict[str, float]:
-    """Return the test scores of a trial's run."""
+def _get_test_scores(trial: FrozenTrial) -> dict[str, float]:
     return dict(trial.user_attrs["run"]["recorded"])
 
 
-def _range(dimension: Dimension) -> str:
+def _format_range(dimension: Dimension) -> str:
     given = dimension.distribution
     if isinstance(given, CategoricalDistribution):
         return ", ".join(map(str, given.choices))
-    steps = f", in steps of {given.step:g}" if given.step not in (None, 1) else ""
-    return f"{given.low:g} to {given.high:g}{steps}{', by orders of magnitude' if given.log else ''}"
+    text = f"{given.low:g} to {given.high:g}"
+    if given.step not in (None, 1):
+        text += f", in steps of {given.step:g}"
+    if given.log:
+        text += ", on a logarithmic scale"
+    return text

@@ -1,4 +1,4 @@
-"""Where studies are kept: a SQLite file, created once under a lock, or a PostgreSQL server."""
+"""The storage of studies: a SQLite file, or a PostgreSQL server; each is created once, under a lock."""
 
 from __future__ import annotations
 
@@ -17,64 +17,73 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from bakeoff.pipeline.errors import UserError
 
-DEFAULT = "outputs/optuna.db"
-SECONDS = 60
-"""That a writer waits for another one."""
-LOCK = 0x0B7A
-"""The number of the lock that a server gives to one creator at a time."""
+DEFAULT_FILE = "outputs/optuna.db"
+WRITE_TIMEOUT_SECONDS = 60
+"""How long a process waits for another one to finish writing."""
+CREATION_LOCK_KEY = 0x0B7A
+"""The key of the advisory lock that a server grants to one creator of tables at a time."""
 
 
-def storage_url(given: str | None) -> URL:
-    """Return where studies are kept.
+def parse_storage_url(storage: str | None) -> URL:
+    """Return the URL of a storage.
 
     Parameters
     ----------
-    given : str or None
+    storage : str or None
         A URL, or the path of a SQLite file; None is ``outputs/optuna.db``.
 
     Raises
     ------
     UserError
+        The storage is neither, or a folder.
 
     Examples
     --------
-    >>> str(storage_url("sqlite:////tmp/a.db"))
+    >>> str(parse_storage_url("sqlite:////tmp/a.db"))
     'sqlite:////tmp/a.db'
     """
-    said = str(given or DEFAULT)
+    given = str(storage or DEFAULT_FILE)
+    text = given
+    if "://" not in given:
+        text = f"sqlite:///{Path(given).expanduser().absolute()}"
     try:
-        url = make_url(said if "://" in said else f"sqlite:///{Path(said).expanduser().absolute()}")
+        url = make_url(text)
     except ArgumentError as error:
-        raise UserError(f"hydra.sweeper.storage={said!r} is no URL; name a SQLite file or postgresql://...") from error
+        raise UserError(f"hydra.sweeper.storage={given!r} is no URL; name a SQLite file or postgresql://...") from error
     if url.drivername != "sqlite":
         return url
     path = Path(str(url.database or "")).expanduser().absolute()
     if path.is_dir():
-        raise UserError(f"hydra.sweeper.storage={said!r} is a folder; name a file in it, such as {path / 'optuna.db'}.")
+        raise UserError(
+            f"hydra.sweeper.storage={given!r} is a folder; name a file in it, such as {path / 'optuna.db'}."
+        )
     return url.set(database=str(path))
 
 
-def is_there(url: URL) -> bool:
-    """Whether there is a storage at a URL; of a server that is taken for granted."""
-    return url.drivername != "sqlite" or Path(str(url.database)).is_file()
+def has_storage(url: URL) -> bool:
+    """Return whether there is a storage at a URL; a server is assumed to have one."""
+    if url.drivername != "sqlite":
+        return True
+    return Path(str(url.database)).is_file()
 
 
 def open_storage(url: URL) -> RDBStorage:
-    """Open the storage, and create it if it is not there.
+    """Open a storage, and create it first if there is none.
 
     Raises
     ------
     UserError
-        It cannot be created, read or reached.
+        The storage cannot be created, read or reached.
     """
     shown = url.render_as_string(hide_password=True)
-    is_file = url.drivername == "sqlite"
     try:
-        if is_file:
+        if url.drivername == "sqlite":
             _create_file(Path(str(url.database)))
-            return RDBStorage(url.render_as_string(), engine_kwargs={"connect_args": {"timeout": SECONDS}})
-        with _one_creator(url):
-            return RDBStorage(url.render_as_string(hide_password=False), engine_kwargs={"pool_pre_ping": True})
+            engine_options = {"connect_args": {"timeout": WRITE_TIMEOUT_SECONDS}}
+            return RDBStorage(url.render_as_string(), engine_kwargs=engine_options)
+        with _hold_creation_lock(url):
+            address = url.render_as_string(hide_password=False)
+            return RDBStorage(address, engine_kwargs={"pool_pre_ping": True})
     except (ImportError, NoSuchModuleError) as error:
         raise UserError(
             f"hydra.sweeper.storage={shown!r} needs a database driver that is not installed; "
@@ -85,13 +94,16 @@ def open_storage(url: URL) -> RDBStorage:
 
 
 def _create_file(path: Path) -> None:
-    """Create the database whole or not at all: Optuna's many steps break each other where processes start together."""
+    """Create a SQLite database, in full or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         return
     with filelock.FileLock(f"{path}.lock"):
+        # Another process may have created it while this one waited for the lock.
         if path.exists():
             return
+        # Optuna creates its tables in many steps, and processes that start together would disturb each other. A file
+        # that is moved to its place when it is complete is never seen half made.
         with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
             draft = Path(folder) / path.name
             RDBStorage(f"sqlite:///{draft}").engine.dispose()
@@ -102,13 +114,13 @@ def _create_file(path: Path) -> None:
 
 
 @contextmanager
-def _one_creator(url: URL) -> Iterator[None]:
-    """Hold a lock of the server while tables are made: machines start together."""
+def _hold_creation_lock(url: URL) -> Iterator[None]:
+    """Hold an advisory lock of the server, so that machines that start together do not create the same tables."""
     if not url.drivername.startswith("postgresql"):
         yield
         return
     engine = create_engine(url)
     with engine.connect() as connection:
-        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
+        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": CREATION_LOCK_KEY})
         yield
-    engine.dispose()  # and with its connection the lock
+    engine.dispose()  # the lock ends with the connection

@@ -1,4 +1,4 @@
-"""Asking for trials and telling what became of them, by several processes at once, some of which may die."""
+"""The trials of a study, which several processes can share and any process can leave unfinished."""
 
 from __future__ import annotations
 
@@ -10,158 +10,208 @@ import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.study.liveness import Presence
+from bakeoff.pipeline.study.liveness import Liveness
 from bakeoff.pipeline.study.objectives import Objective
-from bakeoff.pipeline.study.space import Point, Space
+from bakeoff.pipeline.study.open_study import FINISHED_STATES
+from bakeoff.pipeline.study.space import SearchSpace, Suggestion
 
-DONE = (TrialState.COMPLETE, TrialState.PRUNED)
-Found = tuple[str, Mapping[str, float]]
-"""A finished run's id, and what it measured."""
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run in the store.
+
+    Attributes
+    ----------
+    run_id : str
+    metrics : mapping of str to float
+    """
+
+    run_id: str
+    metrics: Mapping[str, float]
+
+
+FindRun = Callable[[str], FinishedRun | None]
+"""(config_hash) -> the finished run of that job, or None."""
+ExtendSuggestion = Callable[[Trial, Suggestion], Suggestion]
+"""(trial, suggestion) -> the suggestion with further keys, which a function of the user chose."""
 
 
 @dataclass
 class Trials:
-    """The trials of a study.
+    """The trials of a study: asks Optuna for the next one, and tells it how each ended.
 
     Attributes
     ----------
     study : optuna.Study
-    space : Space
+    space : SearchSpace
     objectives : sequence of Objective
     n_trials : int
-        How many shall be finished.  A trial that fails while this command runs is not replaced: the next command does.
-    more : callable
-        (trial, point) -> the point with what else is chosen.
+        The number of finished trials at which the study ends. A trial that fails under this command is not replaced by
+        this command, but by the next one.
+    extend_suggestion : callable
+    running : dict of int to Trial
+        The trials of this process that have not ended, by number.
     """
 
     study: optuna.Study
-    space: Space
+    space: SearchSpace
     objectives: Sequence[Objective]
     n_trials: int
-    more: Callable[[Trial, Point], Point]
+    extend_suggestion: ExtendSuggestion
     running: dict[int, Trial] = field(default_factory=dict, init=False)
-    _presence: Presence = field(init=False)
-    _first: int = field(init=False)
-    _next: int = field(init=False)
-    _exhausted: bool = field(default=False, init=False)
+    _liveness: Liveness = field(init=False)
+    _first_number: int = field(init=False)
+    _expected_number: int = field(init=False)
+    _is_exhausted: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._first = self._next = len(self.study.get_trials(deepcopy=False))
-        self._presence = Presence(self.study)
+        self._first_number = len(self.study.get_trials(deepcopy=False))
+        self._expected_number = self._first_number
+        self._liveness = Liveness(self.study)
 
-    def finished(self) -> int:
-        """How many trials are complete or were pruned."""
-        return len(self.study.get_trials(deepcopy=False, states=DONE))
+    def count_finished(self) -> int:
+        """Return how many trials are finished: complete, or stopped before their last fold."""
+        return len(self.study.get_trials(deepcopy=False, states=FINISHED_STATES))
 
-    def ask(self, found: Callable[[str], Found | None]) -> tuple[Trial, Point] | None:
-        """Start a trial; None when the study has what it shall have.
+    def ask(self, find_run: FindRun) -> tuple[Trial, Suggestion] | None:
+        """Start a trial; return None if the study needs no further one.
 
         Parameters
         ----------
-        found : callable
-            (config_hash) -> the finished run of a job, or None.
+        find_run : callable
+
+        Raises
+        ------
+        UserError
+            The study was made with another search space.
         """
-        self._bury(found)
-        if self._exhausted or self._counted() >= self.n_trials:
+        self._end_orphans(find_run)
+        if self._is_exhausted or self._count_used() >= self.n_trials:
             return None
         trial = self.study.ask()
         self.running[trial.number] = trial
-        if self._counted(before=trial.number) >= self.n_trials:  # another process was faster
+        # Another process may have started the last trial since the count above. The later of the two gives way.
+        if self._count_used(before=trial.number) >= self.n_trials:
             self.fail(trial, "one more than hydra.sweeper.n_trials")
             return None
-        return trial, self._choose(trial)
+        return trial, self._suggest(trial)
 
-    def beat(self) -> None:
-        """Let other processes see that the trials of this one run."""
-        self._presence.beat()
+    def write_heartbeat(self) -> None:
+        """Let other processes know that the trials of this process still run."""
+        self._liveness.write_heartbeat()
 
-    def pruned(self, job_hash: str) -> FrozenTrial | None:
-        """Return the earlier trial of the same job, if there is one that was pruned."""
-        earlier = self.study.get_trials(deepcopy=False, states=(TrialState.PRUNED,))
-        return next((trial for trial in earlier if trial.user_attrs["job"]["config_hash"] == job_hash), None)
+    def find_stopped(self, job_hash: str) -> FrozenTrial | None:
+        """Return an earlier trial of the same job that was stopped, if there is one."""
+        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.PRUNED,)):
+            if trial.user_attrs["job"]["config_hash"] == job_hash:
+                return trial
+        return None
 
-    def sign(self, trial: Trial, point: Point, job_hash: str | None) -> None:
-        """Write down which job a trial is and who runs it, in one go: each write of a storage takes milliseconds."""
-        job = {"process": self._presence.name, "config_hash": job_hash}
-        trial.set_user_attr("job", {**job, "params": dict(point.values), "overrides": point.overrides})
+    def record_job(self, trial: Trial, suggestion: Suggestion, job_hash: str | None) -> None:
+        """Record the job of a trial and the process that runs it."""
+        # One attribute rather than four: each write to a storage takes milliseconds.
+        job = {
+            "process": self._liveness.name,
+            "config_hash": job_hash,
+            "params": dict(suggestion.values),
+            "overrides": suggestion.overrides,
+        }
+        trial.set_user_attr("job", job)
 
-    def tell(self, trial: Trial, metrics: Mapping[str, float], run_id: str | None) -> None:
-        """Tell the scores of a trial's run."""
-        values = self.values(metrics)
-        missing = [o.name for o, value in zip(self.objectives, values, strict=True) if value != value]
+    def complete(self, trial: Trial, metrics: Mapping[str, float], run_id: str | None) -> None:
+        """End a trial with the scores of its run; without a value for each objective it has failed."""
+        values = self.objective_values(metrics)
+        missing = []
+        for objective, value in zip(self.objectives, values, strict=True):
+            if value != value:
+                missing.append(objective.name)
         if missing:
             self.fail(trial, f"{', '.join(missing)} is not defined for this run")
             return
-        names = [objective.test_name for objective in self.objectives]
-        recorded = {name: metrics[name] for name in names if name in metrics}
-        trial.set_user_attr("run", {"run_id": run_id, "recorded": recorded})
-        self._settle(trial, TrialState.COMPLETE, values)
+        test_names = [objective.test_name for objective in self.objectives]
+        test_scores = {name: metrics[name] for name in test_names if name in metrics}
+        trial.set_user_attr("run", {"run_id": run_id, "recorded": test_scores})
+        self._tell(trial, TrialState.COMPLETE, values)
 
-    def prune(self, trial: Trial, run_id: str | None) -> None:
-        """Tell that further folds of a trial were not worth their time."""
+    def stop(self, trial: Trial, run_id: str | None) -> None:
+        """End a trial before its last fold."""
         trial.set_user_attr("run", {"run_id": run_id, "recorded": {}})
-        self._settle(trial, TrialState.PRUNED)
+        self._tell(trial, TrialState.PRUNED)
 
     def fail(self, trial: Trial, reason: str) -> None:
-        """Tell that a trial has no scores."""
+        """End a trial without scores."""
         trial.set_user_attr("error", reason)
-        self._settle(trial, TrialState.FAIL)
+        self._tell(trial, TrialState.FAIL)
 
-    def leave(self) -> None:
-        """Tell that everything failed that still runs, and that this process has no more to do with the study."""
+    def close(self) -> None:
+        """Fail the trials of this process that still run, and leave the study."""
         for trial in list(self.running.values()):
-            with suppress(Exception):  # told just now, or the storage is what was lost
+            # The trial may have ended a moment ago, or the storage may be what was lost.
+            with suppress(Exception):
                 self.fail(trial, "interrupted")
         with suppress(Exception):
-            self._presence.end()
+            self._liveness.write_end()
 
-    def values(self, metrics: Mapping[str, float]) -> list[float]:
-        """Return the objectives' values; NaN for one that is not there."""
+    def objective_values(self, metrics: Mapping[str, float]) -> list[float]:
+        """Return the values of the objectives; NaN for a metric that is missing."""
         return [float(metrics.get(objective.name, float("nan"))) for objective in self.objectives]
 
-    def _settle(self, trial: Trial, state: TrialState, values: Sequence[float] | None = None) -> None:
+    def _tell(self, trial: Trial, state: TrialState, values: Sequence[float] | None = None) -> None:
         self.running.pop(trial.number, None)
         try:
             self.study.tell(trial, values, state)
         except RuntimeError:
+            # A grid sampler that has no further trials stops Optuna's own loop, which raises here, after the trial was
+            # told. Any other error leaves the trial in another state.
             if self.study.trials[trial.number].state != state:
                 raise
-            self._exhausted = True  # told, and a sampler of grids, which has no more, wanted to stop Optuna's own loop
+            self._is_exhausted = True
 
-    def _choose(self, trial: Trial) -> Point:
-        if trial.number != self._next:  # shared with another process, whose draws must not be repeated
+    def _suggest(self, trial: Trial) -> Suggestion:
+        # A gap in the numbers means that another process shares the study, whose draws must not be repeated.
+        if trial.number != self._expected_number:
             self.study.sampler.reseed_rng()
-        self._next = trial.number + 1
+        self._expected_number = trial.number + 1
         try:
-            return self.more(trial, self.space.choose(lambda dimension: dimension.suggest(trial)))
+            suggestion = self.space.suggest(lambda dimension: dimension.suggest_value(trial))
+            return self.extend_suggestion(trial, suggestion)
         except ValueError as error:
             raise UserError(
                 f"hydra.sweeper.study_name={self.study.study_name!r} was made with another space: "
                 f"{' '.join(str(error).split())} Give another study_name."
             ) from error
 
-    def _counted(self, before: int | None = None) -> int:
-        """How many trials are finished, run, or failed since this command began."""
-        return sum(
-            trial.state != TrialState.WAITING
-            and (trial.state != TrialState.FAIL or trial.number >= self._first)
-            and (before is None or trial.number < before)
-            for trial in self.study.get_trials(deepcopy=False)
-        )
+    def _count_used(self, before: int | None = None) -> int:
+        """Return how many trials count towards ``n_trials``: those that finished, run, or failed under this command.
 
-    def _bury(self, found: Callable[[str], Found | None]) -> None:
-        """Tell what became of trials whose process is gone: their jobs may have finished all the same."""
-        running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        for trial in [trial for trial in running if trial.number not in self.running]:
-            if not self._presence.is_alive(trial.user_attrs.get("job", {}).get("process")):
-                with suppress(ValueError, optuna.exceptions.UpdateFinishedTrialError):  # another process was faster
-                    self._answer_for(Trial(self.study, trial._trial_id), found)
+        Parameters
+        ----------
+        before : int, optional
+            Count only trials with a smaller number.
+        """
+        count = 0
+        for trial in self.study.get_trials(deepcopy=False):
+            is_earlier = before is None or trial.number < before
+            has_failed_before = trial.state == TrialState.FAIL and trial.number < self._first_number
+            if is_earlier and trial.state != TrialState.WAITING and not has_failed_before:
+                count += 1
+        return count
 
-    def _answer_for(self, trial: Trial, found: Callable[[str], Found | None]) -> None:
-        """Tell a trial of a process that is gone."""
+    def _end_orphans(self, find_run: FindRun) -> None:
+        """End the trials of processes that are gone."""
+        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            process = trial.user_attrs.get("job", {}).get("process")
+            if trial.number in self.running or self._liveness.is_alive(process):
+                continue
+            # Another process may end the same trial first.
+            with suppress(ValueError, optuna.exceptions.UpdateFinishedTrialError):
+                self._end_orphan(Trial(self.study, trial._trial_id), find_run)
+
+    def _end_orphan(self, trial: Trial, find_run: FindRun) -> None:
+        """End a trial whose process is gone; its job may have finished all the same."""
         job_hash = trial.user_attrs.get("job", {}).get("config_hash")
-        run = found(job_hash) if job_hash else None
+        run = find_run(job_hash) if job_hash else None
         if run is None:
             self.fail(trial, "its process ended without ending the run")
         else:
-            self.tell(trial, run[1], run[0])
+            self.complete(trial, run.metrics, run.run_id)

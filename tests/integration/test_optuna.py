@@ -1,4 +1,4 @@
-"""Studies, run as a person runs them, on real SQLite files and a real PostgreSQL server."""
+"""Studies, run from the command line, on real SQLite files and a real PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
 
 optuna = pytest.importorskip("optuna", reason='no Optuna: pip install ".[optuna]"')
-space = pytest.importorskip("bakeoff.pipeline.study.space")
+dimension_module = pytest.importorskip("bakeoff.pipeline.study.dimension")
+space_module = pytest.importorskip("bakeoff.pipeline.study.space")
+parse_space = pytest.importorskip("bakeoff.pipeline.study.parse_space")
 
 DOCS = Path(__file__).parents[2] / "docs" / "optuna.md"
 STUDY = ("-m", "hydra/sweeper=optuna", "dataset=iris", "tracking=none")
@@ -455,13 +457,13 @@ REFUSALS = {
     "directions that do not fit": (
         ["learner=knn,svm", "hydra.sweeper.direction=[minimize,maximize]"], "give one for each"
     ),
-    "no trials": (["learner=knn,svm", "hydra.sweeper.n_trials=0"], "n_trials=0 must be a whole number from 1"),
+    "no trials": (["learner=knn,svm", "hydra.sweeper.n_trials=0"], "n_trials=0 must be a whole number, at least 1"),
     "a rate that is none": (["learner=knn,svm", "hydra.sweeper.max_failure_rate=2"], "must lie between 0 and 1"),
     "a sampler that does not exist": (
         ["learner=knn,svm", "hydra.sweeper.sampler._target_=optuna.samplers.TPESampel"], "Did you mean 'TPESampler'?"
     ),
     "a seed that is none": (["learner=knn,svm", "hydra.sweeper.sampler.seed=x"], "must be a whole number, or null"),
-    "a grid without an end": (["learner=svm", "learner.C=interval(1,2)", GRID], "has no end of values"),
+    "a grid without an end": (["learner=svm", "learner.C=interval(1,2)", GRID], "has infinitely many values"),
     "a grid for each learner": (["learner=knn,svm", "search=grid", GRID], "leave out hydra/sweeper=optuna"),
     "a pruner for two objectives": (
         ["learner=knn,svm", "hydra/sweeper/pruner=median",
@@ -544,31 +546,34 @@ def test_a_function_of_ones_own_chooses_further_keys(bakeoff: Bakeoff) -> None:
     ],
 )
 def test_overrides_are_read_as_the_plugin_of_hydra_reads_them(override: str, distribution: Any) -> None:
-    dimension = space.read(OverridesParser.create().parse_override(override))
+    dimension = dimension_module.parse_dimension(OverridesParser.create().parse_override(override))
     assert dimension.distribution == distribution
 
 
 @pytest.mark.parametrize("value", [None, True, 1, 1e-9, "scale", "null", "1", "a b'c\"", [50, 50], ["a"], float("inf")])
 def test_a_value_of_a_space_comes_back_from_its_override(value: Any) -> None:
-    dimension = space.choice("x", "x", [value])
-    assert OverridesParser.create().parse_override(dimension.override(*dimension.edges)).value() == value
+    dimension = dimension_module.make_categorical("x", "x", [value])
+    override = dimension.format_override(*dimension.edge_values)
+    assert OverridesParser.create().parse_override(override).value() == value
 
 
 def test_a_space_may_be_written_in_the_grammar_of_overrides() -> None:
     parse = OverridesParser.create().parse_override
-    ((dimension,),) = space.branch_of("svm", {"C": "tag(log,interval(0.1,10))"}, [], parse).grids
+    ((dimension,),) = parse_space.parse_learner_space("svm", {"C": "tag(log,interval(0.1,10))"}, [], parse).grids
     assert (dimension.key, dimension.name) == ("learner.C", "svm.C")
     assert dimension.distribution.log
     with pytest.raises(UserError, match=r"space.C=3 must be a list of values"):
-        space.branch_of("svm", {"C": 3}, [], parse)
+        parse_space.parse_learner_space("svm", {"C": 3}, [], parse)
 
 
 def test_a_space_of_several_grids_is_one_choice_more() -> None:
     parse = OverridesParser.create().parse_override
-    branch = space.branch_of("svm", [{"kernel": ["linear"]}, {"C": [1, 2], "gamma": [3]}], ["learner.gamma"], parse)
-    everything = space.Space(("learner=svm",), (), lambda overrides: branch)
+    learner_space = parse_space.parse_learner_space(
+        "svm", [{"kernel": ["linear"]}, {"C": [1, 2], "gamma": [3]}], ["learner.gamma"], parse
+    )
+    everything = space_module.SearchSpace(("learner=svm",), (), lambda overrides: learner_space)
     assert list(everything.all_dimensions()) == ["svm.grid", "svm.0.kernel", "svm.1.C"]
-    assert {point.overrides[1:] for point in everything.edges()} == {
+    assert {suggestion.overrides[1:] for suggestion in everything.iterate_edges()} == {
         ('learner.kernel="linear"',),
         ("learner.C=1",),
         ("learner.C=2",),
@@ -577,14 +582,15 @@ def test_a_space_of_several_grids_is_one_choice_more() -> None:
 
 def test_edges_hold_each_option_each_value_and_both_ends() -> None:
     parse = OverridesParser.create().parse_override
-    learner, seed = (space.read(parse(word)) for word in ("learner=knn,svm", "seed=range(1,9)"))
+    learner = dimension_module.parse_dimension(parse("learner=knn,svm"))
+    seed = dimension_module.parse_dimension(parse("seed=range(1,9)"))
     both = (dataclasses.replace(learner, is_group=True), seed)
     own = {
-        "learner=knn": space.branch_of("knn", {"weights": ["a", "b", "c"]}, [], parse),
-        "learner=svm": space.Branch(),
+        "learner=knn": parse_space.parse_learner_space("knn", {"weights": ["a", "b", "c"]}, [], parse),
+        "learner=svm": space_module.LearnerSpace(),
     }
-    points = [point.values for point in space.Space((), both, lambda overrides: own[overrides[0]]).edges()]
-    assert points == [
+    search_space = space_module.SearchSpace((), both, lambda overrides: own[overrides[0]])
+    assert [suggestion.values for suggestion in search_space.iterate_edges()] == [
         *({"learner": "knn", "seed": 1, "learner.weights": each} for each in "abc"),
         {"learner": "svm", "seed": 1},
         {"learner": "knn", "seed": 9, "learner.weights": "a"},

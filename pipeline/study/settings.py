@@ -1,0 +1,37 @@
+"""The keys of ``hydra.sweeper`` for a study; ``conf/hydra/sweeper/optuna.yaml`` documents them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """The keys of ``hydra.sweeper``."""
+
+    sampler: dict[str, Any]
+    pruner: dict[str, Any]
+    params: dict[str, Any]
+    n_trials: int
+    n_jobs: int | None
+    objectives: list[str] | str | None
+    direction: list[str] | str | None
+    study_name: str | None
+    storage: str | None
+    max_failure_rate: float | None
+    custom_search_space: str | None
+
+    def __post_init__(self) -> None:
+        _require_positive("n_trials", self.n_trials)
+        if self.n_jobs is not None:
+            _require_positive("n_jobs", self.n_jobs)
+        if self.max_failure_rate is not None and not 0 <= self.max_failure_rate <= 1:
+            raise UserError(f"hydra.sweeper.max_failure_rate={self.max_failure_rate!r} must lie between 0 and 1.")
+
+
+def _require_positive(key: str, value: int) -> None:
+    if value < 1:
+        raise UserError(f"hydra.sweeper.{key}={value!r} must be a whole number, at least 1.")
