@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,10 @@ from bakeoff.learners import trees
 
 ROOT = Path(__file__).parents[1]
 LEARNERS = sorted((ROOT / "learners").rglob("*.py"))
+DEFINITIONS = [file for file in LEARNERS if "definitions" in file.parts]
 PIPELINE = sorted((ROOT / "pipeline").rglob("*.py"))
+PLUGINS = sorted((ROOT / "hydra_plugins").rglob("*.py"))
+SHIPPED = [*LEARNERS, *PIPELINE, *PLUGINS, *sorted((ROOT / "bakeoff").glob("*.py"))]
 STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring")
 LAYERS = (
     {"errors"},
@@ -90,6 +94,29 @@ def test_learners_import_numpy_and_scikit_learns_base_and_validation_alone(file:
     assert all(name.startswith(VALIDATION_HELPERS) for name in theirs)
 
 
+@named(DEFINITIONS)
+def test_definitions_import_numpy_and_one_another_alone(file: Path) -> None:
+    assert packages(file) <= {"numpy", "bakeoff", *sys.stdlib_module_names}
+    ours = {name for name in imports(file) if name.split(".")[0] == "bakeoff"}
+    assert all(name.startswith("bakeoff.learners.definitions.") for name in ours)
+
+
+@named([file for file in SHIPPED if file not in DEFINITIONS])
+def test_nothing_but_tests_and_documentation_imports_definitions(file: Path) -> None:
+    assert not [name for name in imports(file) if name.startswith("bakeoff.learners.definitions")]
+
+
+@named([file for file in LEARNERS if file not in DEFINITIONS])
+def test_docstrings_refer_to_definitions_that_exist(file: Path) -> None:
+    referred = re.findall(r"\bdefinitions\.(\w+)", file.read_text())
+    assert set(referred) <= {definition.stem for definition in DEFINITIONS}
+
+
+def test_the_lectures_page_links_to_every_definition_and_to_no_other() -> None:
+    linked = re.findall(r"\(\.\./learners/definitions/(\w+\.py)\)", (ROOT / "docs" / "lectures.md").read_text())
+    assert set(linked) == {file.name for file in DEFINITIONS} - {"__init__.py"}
+
+
 @named([file for file in LEARNERS if "scipy" in packages(file)])
 def test_a_learner_that_needs_scipy_says_why(file: Path) -> None:
     source = file.read_text()
@@ -153,12 +180,6 @@ def test_imports_among_learners_of_trees_point_downwards() -> None:
     assert imported["trees"] <= {"base"}
     assert imported["decision_tree"] <= {"base", "trees"}
     assert imported["random_forest"] <= {"base", "trees"}
-
-
-def test_the_definitions_stand_apart() -> None:
-    imported = imports_between_children(ROOT / "learners")
-    assert not imported.get("definitions", set())
-    assert not [name for name, others in imported.items() if "definitions" in others]
 
 
 def imports_between_children(folder: Path) -> dict[str, set[str]]:

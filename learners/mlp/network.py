@@ -4,6 +4,9 @@
     Δ_l = prediction - target,   Δ_i = Δ_{i+1} W_{i+1}ᵀ ∘ f'(A_i)           (backward)
     ∂L/∂W_i = A_{i-1}ᵀ Δ_i,   ∂L/∂b_i = Σ_rows Δ_i
 
+`bakeoff.learners.definitions.mlp` states the same for one row at a time. Here each step is one matrix product for a
+whole batch.
+
 All weights and biases are views of one flat vector, and so are their derivatives: a solver then takes a few operations
 on whole vectors. Every array is allocated once and filled again for each batch.
 

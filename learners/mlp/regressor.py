@@ -1,5 +1,7 @@
 """Multilayer perceptron for values: like `classifier`, with the identity as output function and squared error as loss.
 
+`bakeoff.learners.definitions.mlp` states the algorithm; `classifier` describes how this one is faster.
+
 References
 ----------
 C. M. Bishop, "Pattern Recognition and Machine Learning", Springer, 2006, chapter 5.

@@ -3,6 +3,8 @@
     ln N(x; θ, σ²) = -½ (ln 2πσ² + ((x - θ)/σ)²)
 
 Means and variances are computed in two passes over the rows of a class, relative to its first row.
+
+`bakeoff.learners.definitions.naive_bayes` states the same density, one row and one column at a time.
 """
 
 from __future__ import annotations

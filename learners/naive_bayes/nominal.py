@@ -2,6 +2,8 @@
 
 P(v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)
 
+`bakeoff.learners.definitions.naive_bayes` counts the same, one row and one column at a time.
+
 The values of all columns have their places in one table, column after column. In front of each column's values is a
 silent place for the cells that say nothing; the code -1 of an unknown value refers to it of itself. So all columns of a
 tile of rows are counted, or looked up, at once.

@@ -3,6 +3,8 @@
 Trees differ in their rows alone, so columns are sorted once for all of them: the rows of a tree in the order of a
 feature are the rows of the table in that order, without those that the tree has not drawn. A row that is drawn several
 times stands there once and counts several times.
+
+`bakeoff.learners.definitions.random_forest` grows the same trees one after another.
 """
 
 from __future__ import annotations

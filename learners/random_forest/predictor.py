@@ -4,6 +4,8 @@ A numeric split sends a row to the first child or to the next one; a nominal spl
 value's code names. The code of a missing cell is the number of values. A leaf is its own child, so that a row which has
 arrived stays there.
 
+`bakeoff.learners.definitions.random_forest` predicts the same, row by row and tree by tree.
+
 Cost: O(T m depth) for T trees and m rows.
 """
 

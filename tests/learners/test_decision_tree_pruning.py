@@ -1,4 +1,4 @@
-"""Pruning of trees: the two methods of the lectures against their literal text, cost-complexity, pessimism."""
+"""Pruning of trees: the two methods of the lectures against their definition, cost-complexity, pessimism."""
 
 from copy import deepcopy
 from typing import Any
@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier as ScikitLearnClassifier
 from sklearn.tree import DecisionTreeRegressor as ScikitLearnRegressor
+from tree_comparison import as_node, cut_nodes
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.definitions import pruning
 from bakeoff.learners.trees.pruning.pessimistic import estimate_extra_errors
 
 
@@ -21,34 +23,15 @@ def _score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
     return -float(np.mean(wrong**2)) if isinstance(learner, DecisionTreeRegressor) else float(np.mean(wrong == 0))
 
 
-def _without(learner: Any, node: int) -> Any:
+def _by_the_text(learner: Any, X: np.ndarray, y: np.ndarray, method: str) -> Any:
+    """Prune a learner of the first 20 rows on the others by the definition."""
+    tree = as_node(learner.tree_, X[:20], y[:20])
+    prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
+    regression = isinstance(learner, DecisionTreeRegressor)
+    prune(tree, X[20:], y[20:], pruning.minus_squared_error if regression else pruning.accuracy)
     smaller = deepcopy(learner)
-    smaller.tree_.collapse(np.array([node]))
+    smaller.tree_.collapse(np.array(cut_nodes(tree, learner.tree_), dtype=np.intp))
     return smaller
-
-
-def _bottom_up_by_the_text(learner: Any, X: np.ndarray, y: np.ndarray) -> Any:
-    changed = True
-    while changed:
-        changed = False
-        tree = learner.tree_
-        for node in reversed(np.flatnonzero(~tree.is_leaf).tolist()):
-            if all(tree.is_leaf[child] for child in tree.children(node)):
-                smaller = _without(learner, node)
-                if _score(smaller, X, y) > _score(learner, X, y) + 1e-10:
-                    learner, changed = smaller, True
-                    break
-    return learner
-
-
-def _best_first_by_the_text(learner: Any, X: np.ndarray, y: np.ndarray) -> Any:
-    while True:
-        inner = np.flatnonzero(~learner.tree_.is_leaf)
-        removals = [_without(learner, node) for node in inner.tolist()]
-        scores = np.array([_score(smaller, X, y) for smaller in removals])
-        if scores.size == 0 or scores.max() < _score(learner, X, y) - 1e-10:
-            return learner
-        learner = removals[int(np.flatnonzero(scores >= scores.max() - 1e-10)[0])]
 
 
 @examples(25)
@@ -60,8 +43,7 @@ def test_pruning_does_what_the_lecture_says(seed: int, method: str, regression: 
     y = y + rng.normal(size=40) if regression else y.astype(int)
     learner = DecisionTreeRegressor if regression else DecisionTreeClassifier
     full = learner(categorical_features=[0, 1] if nominal else None).fit(X[:20], y[:20])
-    by_the_text = _best_first_by_the_text if method == "best_first" else _bottom_up_by_the_text
-    wanted = by_the_text(full, X[20:], y[20:])
+    wanted = _by_the_text(full, X, y, method)
     pruned = deepcopy(full).prune(X[20:], y[20:], method=method)
     np.testing.assert_array_equal(pruned.tree_.feature, wanted.tree_.feature)
     np.testing.assert_array_equal(pruned.predict(X), wanted.predict(X))

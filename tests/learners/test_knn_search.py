@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.neighbors import NearestNeighbors
 
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
+from bakeoff.learners.definitions.k_nearest_neighbors import nearest
 from bakeoff.learners.knn.metric import minkowski as metrics
 from bakeoff.learners.knn.metric.fit_metric import fit_metric
 from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
@@ -34,9 +35,8 @@ def build_p_norm(p: float, e: int) -> MinkowskiMetric:
 def rank_by_definition(Q: np.ndarray, T: np.ndarray, p: float, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return, for each query, the rows as near as the k-th and their distances, in order; coordinates are columns."""
     table = build_p_norm(p, T.shape[0]).measure_all_pairs(Q, T, missing=False)
-    order = np.argsort(table, axis=1, kind="stable")
-    ranked = np.take_along_axis(table, order, axis=1)
-    return [(o[d <= d[k - 1]], d[d <= d[k - 1]]) for o, d in zip(order, ranked, strict=True)]
+    neighbours = [nearest(distance, k, all_ties=True) for distance in table]
+    return [(rows, distance[rows]) for rows, distance in zip(neighbours, table, strict=True)]
 
 
 def find_untied(distance: np.ndarray) -> np.ndarray:
@@ -194,9 +194,7 @@ def test_nearest_columns_are_sorted_and_hold_the_first_k(seed: int, n: int, leve
         query, column = select_nearest(distances, k, whole_ties=whole_ties)
         assert (np.diff(query * n + column) > 0).all()
         for i in range(4):
-            order = np.argsort(distances[i], kind="stable")
-            last = distances[i][order[k - 1]]
-            wanted = np.flatnonzero(distances[i] <= last) if whole_ties else order[:k]
+            wanted = nearest(distances[i], k, all_ties=whole_ties)
             assert set(wanted.tolist()) <= set(column[query == i].tolist())
 
 

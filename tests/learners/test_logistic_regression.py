@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from bakeoff.learners import LogisticRegression
+from bakeoff.learners.definitions.logistic_regression import probabilities
 from bakeoff.learners.linear import log_likelihood
 from bakeoff.learners.linear.log_likelihood import LogLikelihood
 
@@ -87,9 +88,8 @@ def test_the_reference_class_form_is_the_lectures_formula() -> None:
     X, y = mixed()
     model = LogisticRegression(form="reference").fit(X, y)
     assert not model.coef_[-1].any()
-    odds = np.exp(X @ model.coef_[:-1].T + model.intercept_[:-1])
-    last = 1 / (1 + odds.sum(axis=1))
-    np.testing.assert_allclose(model.predict_proba(X), np.column_stack([odds * last[:, None], last]))
+    weights = np.column_stack([model.coef_, model.intercept_])[:-1]
+    np.testing.assert_allclose(model.predict_proba(X), probabilities(np.column_stack([X, np.ones(len(X))]), weights))
 
 
 def test_a_penalty_in_the_reference_class_form_spares_no_free_class() -> None:

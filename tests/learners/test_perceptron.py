@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from bakeoff.learners import Perceptron
+from bakeoff.learners.definitions.perceptron import train_perceptron
 from bakeoff.learners.linear import blocked_pass
 
 ROWS = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]])
@@ -40,26 +41,6 @@ def quiet_fit(model: Perceptron, X: Any, y: Any) -> Perceptron:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y)
-
-
-def literal_walk(
-    X: np.ndarray, y: np.ndarray, passes: int, eta: float = 1.0, w: Any = 0.0, b: float = 0.0
-) -> tuple[np.ndarray, float, list[float], np.ndarray]:
-    """Return the lecture's loop as it stands: the plane, the loss per pass, and the mean plane (with b last)."""
-    w = np.zeros(X.shape[1]) + w
-    losses, total, met = [], np.zeros(X.shape[1] + 1), 0
-    for _ in range(passes):
-        loss, mistakes = 0.0, 0
-        for x, label in zip(X, y, strict=True):
-            margin = label * (w @ x + b)
-            if margin <= 0:
-                loss, mistakes = loss - margin, mistakes + 1
-                w, b = w + eta * label * x, b + eta * label
-            total, met = total + np.append(w, b), met + 1
-        losses.append(loss)
-        if not mistakes:
-            break
-    return w, b, losses, total / met
 
 
 def test_three_points_by_hand() -> None:
@@ -90,11 +71,12 @@ def test_the_walk_is_the_lectures_loop(seed: int, n: int, d: int, passes: int, c
     start, eta = np.arange(d) - 1.0, 0.5
     plain = Perceptron(eta0=eta, coef_init=start, intercept_init=3, max_iter=passes)
     quiet_fit(plain, X, y)
-    w, b, losses, mean = literal_walk(X, y, passes, eta, start, 3)
-    np.testing.assert_array_equal(plain.coef_, [w])
-    assert plain.intercept_ == [b]
-    assert plain.loss_curve_ == losses
+    defined = train_perceptron(X, y, start, 3.0, eta, passes)
+    np.testing.assert_array_equal(plain.coef_, [defined.w])
+    assert plain.intercept_ == [defined.b]
+    assert plain.loss_curve_ == defined.losses
     averaged = quiet_fit(Perceptron(eta, start, 3, max_iter=passes, averaged=True), X, y)
+    mean = np.append(defined.mean_w, defined.mean_b)
     np.testing.assert_allclose(np.append(averaged.coef_, averaged.intercept_), mean, rtol=1e-9, atol=1e-9)
 
 

@@ -8,6 +8,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bakeoff.learners.definitions.svm_kernels import gaussian
 from bakeoff.learners.svm.dual.block_principal_pivoting import guess_free_rows, solve_by_pivoting
 from bakeoff.learners.svm.dual.kkt_system import solve_kkt_system
 from bakeoff.learners.svm.dual.quadratic_program import BoxConstraints, DualPoint, measure_violation
@@ -21,7 +22,7 @@ def make_program(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraint
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 6))
     signs = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
-    K = np.exp(-0.2 * np.square(X[:, None] - X[None]).sum(axis=2))
+    K = gaussian(X, X, sigma=np.sqrt(2.5))
     return K, BoxConstraints(np.minimum(0.0, C * signs), np.maximum(0.0, C * signs), [slice(0, n)]), signs
 
 

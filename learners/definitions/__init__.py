@@ -1,0 +1,29 @@
+"""The algorithms of the lectures, stated as the lectures state them, in plain Python and NumPy.
+
+Each file is one algorithm, to be read from top to bottom: the idea, the equation, the cost, and then short functions
+that follow the text step by step. Nothing here is fast, checked or configurable; the learners in `bakeoff.learners` are
+all three, and compute the same. Tests hold every learner equal to its definition, and nothing but tests and
+documentation imports these modules.
+
+==================== ===========================================================================
+module               algorithm
+==================== ===========================================================================
+majority_vote        MajorityVote and Average, which turn several targets into a prediction
+k_nearest_neighbors  k nearest neighbours, also weighted by distance
+criteria             entropy, Gini index, misclassification, squared error; gain, gain ratio
+splits               numeric cuts, multiway splits of nominal features, and the choice of the best
+decision_tree        Split(R, T): CART, ID3 and C4.5
+pruning              reduced-error pruning, bottom-up (A) and best-first (B)
+random_forest        trees of drawn rows and drawn features that vote
+naive_bayes          counted and Gaussian features, independent within each class
+perceptron           a hyperplane that every misclassified row corrects
+svm_kernels          the linear, the polynomial and the Gaussian kernel
+svm_hard_margin      the widest margin, from the Karush-Kuhn-Tucker conditions
+svm_smo              the soft margin, by sequential minimal optimisation
+logistic_regression  maximum likelihood by Newton's method or gradient ascent
+least_squares        linear and ridge regression by the normal equations
+mlp                  a multilayer perceptron, trained by backpropagation
+==================== ===========================================================================
+
+Letters: n rows, d features, c classes, m query rows.
+"""

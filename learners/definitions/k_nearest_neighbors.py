@@ -1,0 +1,93 @@
+"""k nearest neighbours: a query is answered by the k training rows nearest to it.
+
+    1. compute the distances ‖x_i - q‖ of all training rows i = 1, …, n from the query q
+    2. let N be the k rows with the smallest distances
+    3. predict Average{y_i : i in N}  or  MajorityVote{y_i : i in N}
+
+Nothing is learned before a query comes (a lazy learner). Votes may be weighted by the distance: 1/d, where rows at
+distance 0 decide alone, or the Gaussian exp(-d²/2). Of rows at equal distances the first in the table is nearer;
+or all rows as near as the k-th take part.
+
+Distances are the p-norm (Σ_j |x_j - q_j|^p)^(1/p) with p = 2 (Euclidean), p = 1 (Manhattan) or p = ∞ (the largest
+difference), the fraction of features that differ (Hamming), or √((x-q)ᵀ V⁻¹ (x-q)) with the covariance V (Mahalanobis).
+
+Cost: O(n d + n log n) for each query.
+
+Reference: T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE Transactions on Information Theory 13,
+1967.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bakeoff.learners.definitions.majority_vote import majority_vote
+
+
+def minkowski(X: np.ndarray, q: np.ndarray, p: float = 2) -> np.ndarray:
+    """Return the p-norm distances of rows X (n, d) from a query q (d,): shape (n,)."""
+    differences = [abs(X[:, j] - q[j]) for j in range(X.shape[1])]
+    if p == math.inf:
+        return np.max(differences, axis=0)
+    return np.asarray(sum(difference**p for difference in differences) ** (1 / p))
+
+
+def hamming(X: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return the fraction of features in which rows X (n, d) differ from a query q (d,): shape (n,)."""
+    return np.not_equal(X, q).mean(axis=1)
+
+
+def mahalanobis(X: np.ndarray, q: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return the distances of rows X (n, d) from a query q (d,) in the metric of a covariance V (d, d): shape (n,)."""
+    return np.array([math.sqrt((x - q) @ np.linalg.inv(V) @ (x - q)) for x in X])
+
+
+def nearest(distance: np.ndarray, k: int, *, all_ties: bool = False) -> np.ndarray:
+    """Return the k rows at the smallest distances (n,), nearest first, or all that are as near as the k-th."""
+    order = np.argsort(distance, kind="stable")  # equal distances stay in the order of the table
+    if all_ties:
+        return order[distance[order] <= distance[order[k - 1]]]
+    return order[:k]
+
+
+def uniform(distance: np.ndarray) -> np.ndarray:
+    """Give each neighbour one vote: shape (k,)."""
+    return np.ones(len(distance))
+
+
+def inverse(distance: np.ndarray) -> np.ndarray:
+    """Give neighbours at distances (k,) votes 1/d; exact matches decide alone: shape (k,)."""
+    if (distance == 0).any():
+        return np.where(distance == 0, 1.0, 0.0)
+    return 1 / distance
+
+
+def gaussian(distance: np.ndarray) -> np.ndarray:
+    """Give neighbours at distances (k,) votes exp(-d²/2) / √2π: shape (k,)."""
+    return np.exp(-(distance**2) / 2) / math.sqrt(2 * math.pi)
+
+
+def predict_row(
+    X: np.ndarray,
+    y: np.ndarray,
+    q: np.ndarray,
+    k: int,
+    *,
+    combine: Callable[[np.ndarray, np.ndarray], Any] = majority_vote,
+    weights: Callable[[np.ndarray], np.ndarray] = uniform,
+    distances: Callable[[np.ndarray, np.ndarray], np.ndarray] = minkowski,
+    all_ties: bool = False,
+) -> Any:
+    """Combine the targets y (n,) of the k rows of X (n, d) nearest to a query q (d,) by majority vote or average.
+
+    >>> X, y = np.array([[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]]), np.array([*"RBRBBR"])
+    >>> [str(predict_row(X, y, np.array([1, 2]), k)) for k in (1, 3, 5)]
+    ['R', 'B', 'B']
+    """
+    distance = distances(X, q)
+    neighbours = nearest(distance, k, all_ties=all_ties)
+    return combine(y[neighbours], weights(distance[neighbours]))

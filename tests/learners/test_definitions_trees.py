@@ -1,0 +1,267 @@
+"""Trees, pruning and forests are what the definitions say, node by node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+from examples import examples
+from hypothesis import example, given
+from hypothesis import strategies as st
+from sklearn.utils import check_random_state
+from tree_comparison import Comparison, as_node, assert_same_cut_tree, parts, question_at
+
+from bakeoff.learners import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from bakeoff.learners.definitions import criteria, pruning
+from bakeoff.learners.definitions.decision_tree import Node, grow_tree, predict_row, region_of
+from bakeoff.learners.definitions.majority_vote import average, majority_vote
+from bakeoff.learners.definitions.pruning import accuracy, minus_squared_error
+from bakeoff.learners.definitions.random_forest import Draw, grow_forest, predict_row_by_vote
+from bakeoff.learners.random_forest.bootstrap import TrainingRows
+from bakeoff.learners.trees import Tree
+
+IMPURITIES = {
+    "gini": criteria.gini,
+    "entropy": criteria.entropy,
+    "gain_ratio": criteria.entropy,
+    "misclassification": criteria.misclassification,
+    "squared_error": criteria.squared_error,
+}
+LIMITS = st.fixed_dictionaries(
+    {"max_depth": st.sampled_from([None, None, 1, 2, 3]), "min_samples_split": st.integers(2, 5)}
+)
+CELLS = np.array([-7.5, -0.1, 0.0, 0.3, 2.0, 1e6])
+ASKED = np.add.outer(CELLS, CELLS).ravel() / 2
+"""Cells of queries: those of training, and every threshold that can lie half-way between two of them."""
+
+
+def table(seed: int, n: int, d: int, c: int, values: int = 6) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows (n, d) with many equal cells, and classes (n,), or targets where c is 0."""
+    rng = np.random.default_rng(seed)
+    X = CELLS[rng.integers(0, values, (n, d))]
+    return X, rng.integers(0, c, n) if c else rng.integers(-4, 5, n) / 4
+
+
+def queries_for(seed: int, d: int) -> np.ndarray:
+    """Return ten rows (10, d), many of whose cells are equal to thresholds."""
+    return ASKED[np.random.default_rng(seed).integers(0, ASKED.size, (10, d))]
+
+
+def definition_of(X: np.ndarray, y: np.ndarray, criterion: str, nominal: list[int], limits: dict[str, Any]) -> Node:
+    """Return the tree of the definition."""
+    depth = math.inf if limits["max_depth"] is None else limits["max_depth"]
+    by_ratio = criterion == "gain_ratio"
+    return grow_tree(X, y, IMPURITIES[criterion], by_ratio, nominal, depth, limits["min_samples_split"])
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
+@examples(100)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(8, 24),
+    d=st.integers(2, 4),
+    c=st.integers(2, 5),
+    nominal=st.sampled_from([[], [], [0], [0, 1, 2, 3]]),
+    limits=LIMITS,
+)
+def test_a_classification_tree_is_split_of_r_and_t(
+    criterion: Any, seed: int, n: int, d: int, c: int, nominal: list[int], limits: dict[str, Any]
+) -> None:
+    X, y = table(seed, n, d, c)
+    nominal = nominal[:d]
+    fast = DecisionTreeClassifier(criterion=criterion, categorical_features=nominal or None, **limits).fit(X, y)
+    tree = definition_of(X, y, criterion, nominal, limits)
+    by_ratio = criterion == "gain_ratio"
+    comparison = Comparison(X, y, IMPURITIES[criterion], by_ratio, nominal, exact=criterion == "gini" and not nominal)
+    comparison.assert_same(tree, fast.tree_)
+    if comparison.exact:
+        queries = queries_for(seed, d)
+        assert fast.predict(queries).tolist() == [predict_row(tree, query) for query in queries]
+
+
+@examples(60)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(8, 24),
+    d=st.integers(2, 4),
+    nominal=st.sampled_from([[], [], [0], [0, 1, 2, 3]]),
+    limits=LIMITS,
+)
+def test_a_regression_tree_is_split_of_r_and_t(
+    seed: int, n: int, d: int, nominal: list[int], limits: dict[str, Any]
+) -> None:
+    X, y = table(seed, n, d, c=0)
+    nominal = nominal[:d]
+    fast = DecisionTreeRegressor(categorical_features=nominal or None, **limits).fit(X, y)
+    tree = definition_of(X, y, "squared_error", nominal, limits)
+    Comparison(X, y, criteria.squared_error, nominal=nominal).assert_same(tree, fast.tree_)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_a_tree_of_few_rows_is_split_of_r_and_t(n: int) -> None:
+    for seed in range(40):
+        X, y = table(seed, n, 2, 3, values=3)
+        fast = DecisionTreeClassifier().fit(X, y)
+        Comparison(X, y, criteria.gini, exact=True).assert_same(grow_tree(X, y), fast.tree_)
+
+
+@pytest.mark.parametrize("c", [2, 3, 6])
+@pytest.mark.parametrize("values", [3, 6])
+def test_a_large_tree_of_counted_or_sorted_rows_is_split_of_r_and_t(c: int, values: int) -> None:
+    X, y = table(c, 400, 4, c, values)
+    fast = DecisionTreeClassifier(max_depth=5).fit(X, y)
+    compared = Comparison(X, y, criteria.gini, exact=True).assert_same(grow_tree(X, y, max_depth=5), fast.tree_)
+    assert compared == fast.tree_.node_count > 20
+
+
+def test_an_unseen_value_stops_at_the_majority_of_the_node() -> None:
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]]), np.array([0, 0, 1, 1, 1])
+    tree, fast = grow_tree(X, y, nominal=[0]), DecisionTreeClassifier(categorical_features=[0]).fit(X, y)
+    for cell, label in ((0.0, 0), (1.0, 1), (7.0, 1)):
+        assert predict_row(tree, np.array([cell])) == fast.predict([[cell]])[0] == label
+
+
+# Pruning
+
+
+@examples(80)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(12, 30),
+    m=st.integers(4, 30),
+    method=st.sampled_from(["best_first", "bottom_up"]),
+    regression=st.booleans(),
+    nominal=st.sampled_from([[], [0, 1]]),
+)
+@example(seed=1, n=24, m=24, method="best_first", regression=False, nominal=[])  # of equals the nearest to the root
+def test_pruning_leaves_the_tree_of_the_definition(
+    seed: int, n: int, m: int, method: Any, regression: bool, nominal: list[int]
+) -> None:
+    rng = np.random.default_rng(seed)
+    X, _ = table(seed, n + m, 3, 2)
+    signal = X[:, 0] > 0.2
+    y = signal + rng.normal(size=n + m) if regression else signal ^ (rng.random(n + m) < 0.3)
+    learner: Any = DecisionTreeRegressor if regression else DecisionTreeClassifier
+    full = learner(categorical_features=nominal or None).fit(X[:n], y[:n])
+    tree = as_node(full.tree_, X[:n], y[:n])
+    prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
+    prune(tree, X[n:], y[n:], minus_squared_error if regression else accuracy)
+    pruned = deepcopy(full).prune(X[n:], y[n:], method=method)
+    assert_same_cut_tree(tree, pruned.tree_)
+    combine = average if regression else majority_vote
+    expected = [predict_row(tree, x, combine) for x in X]
+    np.testing.assert_allclose(np.asarray(pruned.predict(X), dtype=float), np.array(expected, dtype=float), rtol=1e-12)
+
+
+# Random forests, from the same draws
+
+
+def draws_of(fast: Any, X: np.ndarray, y: np.ndarray) -> tuple[TrainingRows, list[Draw]]:
+    """Return the rows that a fitted forest drew from, and what each of its trees drew."""
+    codes = np.unique(y, return_inverse=True)[1] if y.dtype.kind != "f" else y
+    training = TrainingRows.from_table(X, codes, np.ones(len(y)), merge_equal=True)
+    seeds = check_random_state(fast.random_state).randint(np.iinfo(np.int32).max, size=fast.n_estimators)
+    draws = []
+    for seed, tree in zip(seeds, fast.trees_, strict=True):
+        generator = np.random.default_rng(seed)
+        times = training.draw_counts(generator, len(y), replacement=True)
+        rows = np.repeat(np.arange(len(times)), times)
+        draws.append(Draw(rows, feature_order(fast, tree, training.X[rows], generator)))
+    return training, draws
+
+
+def feature_order(
+    fast: Any, tree: Tree, X: np.ndarray, generator: np.random.Generator
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return from the rows of a node to the order in which it looked at the features."""
+    d = X.shape[1]
+    if fast.feature_subset == "tree":
+        subset = generator.permutation(d)[: fast.max_features]
+        return lambda rows: subset
+    if fast.max_features == d:
+        return lambda rows: np.arange(d)
+    orders = {}
+    # Every level draws a number for each of its impure nodes and each feature; its nodes stand branch by branch.
+    level = [(0, np.arange(len(X)))]
+    while level := [(k, rows) for k, rows in level if tree.impurity[k] > 0]:
+        children: list[list[tuple[int, np.ndarray]]] = []
+        for (k, rows), lot in zip(level, generator.random((len(level), d), np.float32), strict=True):
+            orders[tuple(rows.tolist())] = np.argsort(lot)
+            question = question_at(tree, k)
+            split = [] if question is None else parts(X, rows, question).values()
+            children.append(list(zip(tree.children(k), split, strict=True)))
+        widest = max(len(family) for family in children)
+        level = [family[branch] for branch in range(widest) for family in children if branch < len(family)]
+    return lambda rows: orders.get(tuple(rows.tolist()), np.arange(d))
+
+
+FORESTS = {
+    "seed": st.integers(0, 10**6),
+    "n": st.integers(8, 24),
+    "d": st.integers(2, 5),
+    "max_features": st.integers(1, 5),
+    "feature_subset": st.sampled_from(["split", "split", "tree"]),
+}
+
+
+@examples(40)
+@given(**FORESTS, c=st.integers(2, 4), voting=st.sampled_from(["average", "majority"]))
+def test_a_classification_forest_is_the_trees_of_its_draws_and_their_vote(
+    seed: int, n: int, d: int, max_features: int, feature_subset: str, c: int, voting: Any
+) -> None:
+    X, y = table(seed, n, d, c)
+    y[:2] = 0, 1
+    shape: dict[str, Any] = {"max_features": min(max_features, d), "feature_subset": feature_subset}
+    fast = RandomForestClassifier(5, random_state=seed, voting=voting, **shape).fit(X, y)
+    training, draws = draws_of(fast, X, y)
+    forest = grow_forest(training.X, training.y, draws, min(max_features, d))
+    codes = np.arange(len(fast.classes_))
+    for tree, drawn, own in zip(forest, draws, fast.trees_, strict=True):
+        drawn_X = training.X[drawn.rows]
+        drawn_y = training.y[drawn.rows]
+        comparison = Comparison(drawn_X, drawn_y, criteria.gini, exact=True, classes=codes)
+        assert comparison.assert_same(tree, own) == own.node_count
+    queries = queries_for(seed, d)
+    if voting == "majority":
+        votes = [predict_row_by_vote(forest, query) for query in queries]
+        assert fast.predict(queries).tolist() == fast.classes_[votes].tolist()
+    else:
+        expected = [np.mean([fractions(tree, query, codes) for tree in forest], axis=0) for query in queries]
+        np.testing.assert_allclose(fast.predict_proba(queries), expected, atol=1e-12)
+
+
+def fractions(tree: Node, query: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the class fractions (c,) of the region that a query (d,) belongs to."""
+    targets = region_of(tree, query).targets
+    return (targets[:, None] == codes).mean(axis=0)
+
+
+@examples(25)
+@given(**FORESTS)
+def test_a_regression_forest_is_the_trees_of_its_draws_and_their_average(
+    seed: int, n: int, d: int, max_features: int, feature_subset: str
+) -> None:
+    X, _ = table(seed, n, d, 1)
+    y = np.random.default_rng(seed).normal(size=n)
+    shape: dict[str, Any] = {"max_features": min(max_features, d), "feature_subset": feature_subset}
+    fast = RandomForestRegressor(5, random_state=seed, **shape).fit(X, y)
+    training, draws = draws_of(fast, X, y)
+    forest = grow_forest(training.X, training.y, draws, min(max_features, d), criteria.squared_error)
+    complete = True
+    for tree, drawn, own in zip(forest, draws, fast.trees_, strict=True):
+        comparison = Comparison(training.X[drawn.rows], training.y[drawn.rows], criteria.squared_error)
+        compared = comparison.assert_same(tree, own)
+        complete = complete and compared == own.node_count
+    if complete:
+        queries = queries_for(seed, d)
+        expected = [predict_row_by_vote(forest, query, average) for query in queries]
+        np.testing.assert_allclose(fast.predict(queries), expected, atol=1e-12)
