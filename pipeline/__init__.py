@@ -1,1 +1,1 @@
-"""The pipeline: from composed configuration to tracked runs, one module a stage."""
+"""The pipeline: from a composed configuration to tracked runs."""

@@ -64,7 +64,8 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
     'seed=3 knn iris'
     """
     keys = [key for key in varying if key.split(".")[0] not in UNNAMED_KEYS]
-    keys.sort(key=lambda key: (key != "experiment", key != "learner", not key.startswith("learner.")))
+    # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
+    keys = sorted(keys, key=_rank_key)
     # An option "none" is named like a value: "pruning=none" says more than "none".
     values = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
     words = []
@@ -75,6 +76,14 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
             words.append(f"{key.split('.')[-1]}={_get_nested(values, key)}")
     words += [choices[part] for part in ("learner", "dataset") if part not in keys]
     return " ".join(words)
+
+
+def _rank_key(key: str) -> int:
+    if key == "experiment":
+        return 0
+    if key == "learner":
+        return 1
+    return 2 if key.startswith("learner.") else 3
 
 
 def _make_params(spec: Mapping[str, Any], choices: Mapping[str, str], experiment: str) -> dict[str, str]:

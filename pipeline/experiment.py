@@ -1,7 +1,7 @@
 """The one loop: for each split preprocess, tune, fit, prune and score; one stage reads each part of the data.
 
-Holdout, k-fold and all others run through the same lines. A stage that is not wanted is a null object, so there is no
-mode. The loop yields the result of each fold to its caller: a tracker, a progress display or a test.
+Holdout, k-fold and all others run through the same lines. A stage that is switched off is a null object, so there
+is no mode. The loop yields the result of each fold to its caller: a tracker, a progress display or a test.
 """
 
 from __future__ import annotations

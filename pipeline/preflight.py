@@ -29,7 +29,7 @@ NOMINAL_DTYPES = ("category", "object", "str")
 
 
 def check_experiment(experiment: Experiment) -> None:
-    """Reject an experiment that cannot work, whatever its splits are.
+    """Reject an experiment that cannot work on any splits.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
 
 
 def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
-    """Require no more neighbours, and whatever else a learner bounds by its training rows, than there are such rows."""
+    """Require that parameters such as the number of neighbours do not exceed the number of training rows."""
     own_params = experiment.learner.get_params()
     inner_folds = experiment.tuning.folds
     n_rows = splits.min_train_rows
@@ -200,7 +200,7 @@ def check_cells(experiment: Experiment, split: Split) -> None:
     dataset = experiment.dataset
     _require_finite(dataset.X)
     if not dataset.nominal and not dataset.X.isna().to_numpy().any():
-        # Numeric and full columns stay so, whatever the steps are.
+        # Preprocessing keeps numeric columns numeric and adds no missing cells: it need only run without an error.
         if experiment.preprocessing is not None:
             trial_rows = split.train[:MAX_TRIAL_ROWS]
             _try_preprocessing(experiment, trial_rows, dataset.X.iloc[trial_rows])

@@ -34,8 +34,10 @@ def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict
     more. The mean of a score that is not defined on some fold is NaN.
     """
     by_fold = [measure_fold(fold) for fold in folds]
-    headline = f"test_{experiment.headline}"
-    names = dict.fromkeys([headline, *(name for values in by_fold for name in values)])
+    # A dict keeps the order of its keys: the headline first, then the names in the order of the folds.
+    names: dict[str, None] = {f"test_{experiment.headline}": None}
+    for values in by_fold:
+        names |= dict.fromkeys(values)
     summary: dict[str, float] = {}
     for name in names:
         series = [values.get(name, float("nan")) for values in by_fold]
@@ -93,15 +95,19 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     _write_table(folder / "predictions.csv", [_tabulate_predictions(fold) for fold in folds])
     if experiment.dataset.is_classification:
         _write_confusion_matrix(folder / "confusion_matrix.csv", experiment.dataset.classes, folds)
-    candidates = [
-        fitted.candidates.assign(fold=name) for name, fitted in models.items() if fitted.candidates is not None
-    ]
+    candidates: list[pd.DataFrame] = []
+    paths: list[pd.DataFrame] = []
+    messages: set[str] = set()
+    for name, fitted in models.items():
+        if fitted.candidates is not None:
+            candidates.append(fitted.candidates.assign(fold=name))
+        if fitted.path is not None:
+            paths.append(_tabulate_path(name, fitted.path))
+        messages |= set(fitted.warnings)
     _write_table(folder / "candidates.csv", candidates)
-    paths = [_tabulate_path(name, fitted.path) for name, fitted in models.items() if fitted.path is not None]
     _write_table(folder / "pruning_path.csv", paths)
-    messages = sorted({message for fitted in models.values() for message in fitted.warnings})
     if messages:
-        (folder / "warnings.txt").write_text("\n".join(messages) + "\n")
+        (folder / "warnings.txt").write_text("\n".join(sorted(messages)) + "\n")
 
 
 def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:

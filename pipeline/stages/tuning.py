@@ -139,10 +139,13 @@ class GridTuning:
                 scores[position, number] = data.score(learner, Q, data.y[validation])
                 seconds[position, number] = fit_seconds
         mean_scores = scores.mean(axis=1)  # (number of candidates,)
-        best_params = candidates[_find_best(mean_scores if data.greater_is_better else -mean_scores)]
-        best: Pipeline = clone(model).set_params(**{f"learner__{name}": value for name, value in best_params.items()})
+        signed_scores = mean_scores if data.greater_is_better else -mean_scores
+        best_params = candidates[_find_best(signed_scores)]
+        learner_params = {f"learner__{name}": value for name, value in best_params.items()}
+        best_model: Pipeline = clone(model).set_params(**learner_params)
         table = pd.DataFrame(candidates)
-        return best, table.assign(validation_score=mean_scores, fit_seconds=seconds.mean(axis=1))
+        table = table.assign(validation_score=mean_scores, fit_seconds=seconds.mean(axis=1))
+        return best_model, table
 
     def _make_inner_splits(self, data: TuningData) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the rows to fit on and the rows to score on, of each inner fold."""
@@ -202,8 +205,10 @@ def fit_candidates(
         candidates = list(ParameterGrid(dict(grid)))
         parameter = _choose_path_parameter(learner, grid)
         for positions in _group_candidates(grid, parameter):
-            first = clone(clone(learner).set_params(**candidates[positions[0]]))
-            fits = _iter_fits(first, grid, parameter, X, y)
+            # All candidates of a group share the parameters of its first one, except the one along the path.
+            shared = clone(learner).set_params(**candidates[positions[0]])
+            # A value of the grid may be an estimator, which must not be fitted itself.
+            fits = _iter_fits(clone(shared), grid, parameter, X, y)
             for position in positions:
                 started = time.perf_counter()
                 fitted = next(fits)
