@@ -1,15 +1,16 @@
 """Figures of a finished run; ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]`` adds them to its artifacts.
 
-`panels` holds the base class and the tools that every figure draws with, and `finished_run` the data that figures are
-drawn from. Each other module has one subject: `regions` of the plane, `curves`, `trees` (laid out by `tree_diagram`),
-`gains` of splits, `probabilities` of naive Bayes, and `classification` by any learner.
+`run_figure` holds the base class, `panels` the tools to draw with, and `finished_run` the data that figures are
+drawn from. Each other module has one subject: `regions` of the plane, `margins`, `curves`, `trees` (laid out by
+`tree_diagram`), `gains` of splits, `probabilities` of naive Bayes, and `classification` by any learner.
 """
 
 from bakeoff.pipeline.figures.classification import ConfusionMatrix, Reliability
 from bakeoff.pipeline.figures.curves import RegressionCurves, ValidationCurve
 from bakeoff.pipeline.figures.gains import InformationGains
+from bakeoff.pipeline.figures.margins import Margins
 from bakeoff.pipeline.figures.probabilities import ProbabilityTables
-from bakeoff.pipeline.figures.regions import DecisionRegions, Margins
+from bakeoff.pipeline.figures.regions import DecisionRegions
 from bakeoff.pipeline.figures.trees import Trees
 
 __all__ = [

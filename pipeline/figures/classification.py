@@ -1,35 +1,47 @@
-"""Test rows of any classification: the confusion matrix, and how far the probabilities can be trusted."""
+"""The test rows of any classification: the confusion matrix, and the reliability of the probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import COLOURS, GREY, INK, Picture, head, sheet
+from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR, add_title, make_panels
+from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FAINT = "#b0b0b0"
-"""Of a count of 0."""
+ZERO_COLOUR = "#b0b0b0"
+DARK_CELL_SHARE = 0.55
+"""The share from which a cell is so dark that its number is written in white."""
+VERTICAL_LABELS_LETTERS = 40
+"""Letters of all class labels, each as long as the longest, from which the labels are written vertically."""
 
 
-def counted(run: FinishedRun, truth: np.ndarray) -> str:
-    """Say how many test rows there are; where folds are repeated, each counts in every repeat."""
-    rows = len(np.unique(np.concatenate([fold.split.test for fold in run.folds])))
-    return f"{rows} test rows" + (f", {len(truth) / rows:.3g} times each" if len(truth) > rows else "")
+def describe_test_rows(run: FinishedRun, n_predictions: int) -> str:
+    """Return the number of test rows as a note; where folds are repeated, a row is predicted in every repeat."""
+    rows = np.concatenate([fold.split.test for fold in run.folds])
+    n_rows = len(np.unique(rows))
+    if n_predictions > n_rows:
+        return f"{n_rows} test rows, {n_predictions / n_rows:.3g} times each"
+    return f"{n_rows} test rows"
+
+
+def collect_truth(run: FinishedRun) -> np.ndarray:
+    """Return the true class of the test rows of all folds, one fold after another."""
+    return np.concatenate([fold.predictions.truth for fold in run.folds])
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ConfusionMatrix(Picture):
+class ConfusionMatrix(RunFigure):
     """Test rows of all folds by true and predicted class."""
 
     file: str = "confusion_matrix.png"
@@ -41,37 +53,64 @@ class ConfusionMatrix(Picture):
         """Draw the counts, shaded by the fraction of their true class."""
         from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
-        truth = np.concatenate([fold.predictions.truth for fold in run.folds])
-        predicted = np.concatenate([fold.predictions.predicted for fold in run.folds])
         classes = run.experiment.dataset.classes
+        truth = collect_truth(run)
+        predicted = np.concatenate([fold.predictions.predicted for fold in run.folds])
         side = 2.6 + 0.45 * len(classes)
-        figure, panels = sheet(1, width=side + 0.8, height=side)
+        figure, panels = make_panels(1, width=side + 0.8, height=side)
         axes = panels[0, 0]
-        turned = "horizontal" if max(len(str(label)) for label in classes) * len(classes) < 40 else "vertical"
-        shown = ConfusionMatrixDisplay.from_predictions(
-            truth, predicted, labels=classes, ax=axes, cmap="Blues", colorbar=False, xticks_rotation=turned,
-            normalize="true", im_kw={"vmin": 0.0, "vmax": 1.0},
-        )  # fmt: skip
-        counts = confusion_matrix(truth, predicted, labels=classes)
-        for text, count, share in zip(shown.text_.ravel(), counts.ravel(), shown.confusion_matrix.ravel(), strict=True):
-            text.set(text=f"{count}", color="white" if share > 0.55 else INK if count else FAINT)
+        display = ConfusionMatrixDisplay.from_predictions(
+            truth,
+            predicted,
+            labels=classes,
+            ax=axes,
+            cmap="Blues",
+            colorbar=False,
+            xticks_rotation=_choose_rotation(classes),
+            normalize="true",
+            im_kw={"vmin": 0.0, "vmax": 1.0},
+        )
+        # Shades are fractions of the true class; the numbers in the cells are counts.
+        _write_counts(display, confusion_matrix(truth, predicted, labels=classes))
         axes.set(xlabel="predicted", ylabel="true")
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
-        right = f"{counted(run, truth)}, accuracy {np.mean(truth == predicted):.3f}"
-        head(axes, run.experiment.dataset.name, f"{type(run.experiment.learner).__name__}\n{right}")
+        learner = type(run.experiment.learner).__name__
+        accuracy = np.mean(truth == predicted)
+        note = f"{learner}\n{describe_test_rows(run, len(truth))}, accuracy {accuracy:.3f}"
+        add_title(axes, run.experiment.dataset.name, note)
         return figure
+
+
+def _choose_rotation(classes: np.ndarray) -> str:
+    longest = max(len(str(label)) for label in classes)
+    if longest * len(classes) < VERTICAL_LABELS_LETTERS:
+        return "horizontal"
+    return "vertical"
+
+
+def _write_counts(display: Any, counts: np.ndarray) -> None:
+    """Replace the fractions in the cells of a display by counts of shape (c, c)."""
+    shares = display.confusion_matrix  # (c, c)
+    for text, count, share in zip(display.text_.ravel(), counts.ravel(), shares.ravel(), strict=True):
+        if share > DARK_CELL_SHARE:
+            colour = "white"
+        elif count:
+            colour = TEXT_COLOUR
+        else:
+            colour = ZERO_COLOUR
+        text.set(text=f"{count}", color=colour)
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Reliability(Picture):
-    """How often the positive class came true against the probability that was given for it, on all test rows.
+class Reliability(RunFigure):
+    """The observed frequency of the positive class against its predicted probability, on all test rows.
 
     Parameters
     ----------
     bins : int
-        Of equal width.
+        Number of bins of equal width.
     """
 
     bins: int = 10
@@ -81,11 +120,11 @@ class Reliability(Picture):
     task: ClassVar[str | None] = "classification"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Refuse more than two classes, and a learner without probabilities."""
+        """Check before a run that there are two classes and probabilities; UserError if not."""
         super().check(experiment, splits)
         if experiment.dataset.positive is None or not hasattr(experiment.learner, "predict_proba"):
             raise UserError(
-                "figures: Reliability is about the probability of one of two classes; "
+                "figures: Reliability shows the probability of one of two classes; "
                 f"{experiment.dataset.name} has {len(experiment.dataset.classes)}, and the learner is "
                 f"{type(experiment.learner).__name__}."
             )
@@ -95,17 +134,32 @@ class Reliability(Picture):
         from sklearn.calibration import CalibrationDisplay
 
         dataset = run.experiment.dataset
-        column = int(np.flatnonzero(dataset.classes == dataset.positive)[0])
-        truth = np.concatenate([fold.predictions.truth for fold in run.folds])
-        tables = [fold.predictions.probabilities for fold in run.folds if fold.predictions.probabilities is not None]
-        figure, panels = sheet(1, width=4.6, height=4.2)
+        truth = collect_truth(run)
+        probabilities = _collect_positive_probabilities(run)
+        figure, panels = make_panels(1, width=4.6, height=4.2)
         axes = panels[0, 0]
         CalibrationDisplay.from_predictions(
-            truth == dataset.positive, np.clip(np.concatenate(tables)[:, column], 0, 1), n_bins=self.bins, ax=axes,
-            color=COLOURS[0], name="model", ref_line=False,
-        )  # fmt: skip
-        axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly reliable")
+            truth == dataset.positive,
+            probabilities,
+            n_bins=self.bins,
+            ax=axes,
+            color=CLASS_COLOURS[0],
+            name="model",
+            ref_line=False,
+        )
+        axes.plot([0, 1], [0, 1], color=MUTED_COLOUR, linestyle=":", label="perfectly reliable")
         axes.set(xlabel=f"probability given to {dataset.positive}", ylabel="how often it was")
         axes.legend(loc="upper left")
-        head(axes, dataset.name, f"{type(run.experiment.learner).__name__}, {counted(run, truth)}")
+        learner = type(run.experiment.learner).__name__
+        add_title(axes, dataset.name, f"{learner}, {describe_test_rows(run, len(truth))}")
         return figure
+
+
+def _collect_positive_probabilities(run: FinishedRun) -> np.ndarray:
+    """Return the probability of the positive class for the test rows of all folds, in the order of `collect_truth`."""
+    dataset = run.experiment.dataset
+    column = int(np.flatnonzero(dataset.classes == dataset.positive)[0])
+    tables = [fold.predictions.probabilities for fold in run.folds if fold.predictions.probabilities is not None]
+    probabilities = np.concatenate(tables)[:, column]  # (m,)
+    # Rounding can carry a probability past 1 by one float, which scikit-learn's display rejects.
+    return np.clip(probabilities, 0, 1)

@@ -11,30 +11,37 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_changes
-from bakeoff.pipeline.figures.panels import COLOURS, GREY, Picture, head, sheet
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
+from bakeoff.pipeline.figures.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_title, make_panels
+from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+CURVE_POINTS = 1500
+MARGIN_SHARE = 0.04
+"""The part of the column's range by which a curve goes beyond the rows on each side."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ValidationCurve(Picture):
+class ValidationCurve(RunFigure):
     """The headline score on training and test rows of every fold against one parameter of the learner.
 
-    It shows over- and underfitting; to choose a value by its test scores would be to spoil them.
+    The figure shows over- and underfitting. It is not for choosing a value: a score that has chosen no longer
+    estimates the score on new rows.
 
     Parameters
     ----------
     parameter : str
-        Of the learner.
+        A parameter of the learner.
     values : sequence of numbers
     scale : {"linear", "log"}
-        Of the values.
+        The scale of the axis of values.
     left, right : str
-        What happens at the ends, such as overfitting.
+        Text at the ends of the axis, such as "overfits".
     """
 
     parameter: str
@@ -46,55 +53,66 @@ class ValidationCurve(Picture):
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Refuse a parameter that the learner has not, and values that it does not take."""
+        """Check before a run that the learner has the parameter and accepts the values; UserError if not."""
         super().check(experiment, splits)
-        check_changes(experiment, splits, [{f"learner__{self.parameter}": value} for value in self.values])
+        check_variants(experiment, splits, [{f"learner__{self.parameter}": value} for value in self.values])
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw means over the folds, and their standard deviation as a band."""
         from sklearn.model_selection import ValidationCurveDisplay
 
-        figure, panels = sheet(1, width=7.2, height=3.8)
-        axes, experiment = panels[0, 0], run.experiment
-        training, test = run.scores_along(self.parameter, self.values)
-        ValidationCurveDisplay(
-            param_name=self.parameter, param_range=np.asarray(self.values), train_scores=training, test_scores=test,
+        experiment = run.experiment
+        figure, panels = make_panels(1, width=7.2, height=3.8)
+        axes = panels[0, 0]
+        training, test = run.compute_validation_curve(self.parameter, self.values)
+        display = ValidationCurveDisplay(
+            param_name=self.parameter,
+            param_range=np.asarray(self.values),
+            train_scores=training,
+            test_scores=test,
             score_name=experiment.headline.replace("_", " "),
-        ).plot(ax=axes)  # fmt: skip
-        self._dress(axes)
-        learner = self.label(type(experiment.learner).__name__)
-        n_folds = f"mean ± standard deviation over {len(run.folds)} folds" if len(run.folds) > 1 else "one split"
-        head(axes, f"{learner} on {experiment.dataset.name}", n_folds)
+        )
+        display.plot(ax=axes)
+        _style_lines(axes)
+        self._style_axes(axes)
+        learner = self.get_label(type(experiment.learner).__name__)
+        n_folds = len(run.folds)
+        note = f"mean ± standard deviation over {n_folds} folds" if n_folds > 1 else "one split"
+        add_title(axes, f"{learner} on {experiment.dataset.name}", note)
         return figure
 
-    def _dress(self, axes: Any) -> None:
-        """Give the two lines their colours and name the ends."""
-        for line, band, colour, mark in zip(axes.lines, axes.collections, COLOURS[1::-1], "so", strict=True):
-            line.set(
-                color=colour,
-                marker=mark,
-                markersize=4.5,
-                label=line.get_label().replace("Train", "training rows").replace("Test", "test rows"),
-            )
-            band.set(facecolor=colour, alpha=0.15)
-        axes.set(xscale=self.scale, xlabel=self.label(self.parameter))
+    def _style_axes(self, axes: Axes) -> None:
+        axes.set(xscale=self.scale, xlabel=self.get_label(self.parameter))
         axes.set_xticks(list(self.values), [f"{value:g}" for value in self.values])
         axes.minorticks_off()
-        axes.grid(axis="y", color="#e5e5e5")
+        axes.grid(axis="y", color=GRID_COLOUR)
         axes.legend(loc="best")
-        for text, place, side in ((self.left, 0.02, "left"), (self.right, 0.98, "right")):
-            axes.text(place, 0.03, text, transform=axes.transAxes, ha=side, color=GREY, style="italic")
+        inside: Any = {"transform": axes.transAxes, "color": MUTED_COLOUR, "style": "italic"}
+        axes.text(0.02, 0.03, self.left, ha="left", **inside)
+        axes.text(0.98, 0.03, self.right, ha="right", **inside)
+
+
+def _style_lines(axes: Any) -> None:
+    """Style the lines of scikit-learn's display and their bands: training rows first, then test rows."""
+    training_line, test_line = axes.lines
+    training_band, test_band = axes.collections
+    training_colour = CLASS_COLOURS[1]
+    test_colour = CLASS_COLOURS[0]
+    training_line.set(color=training_colour, marker="s", markersize=4.5, label="training rows")
+    training_band.set(facecolor=training_colour, alpha=0.15)
+    test_line.set(color=test_colour, marker="o", markersize=4.5, label="test rows")
+    test_band.set(facecolor=test_colour, alpha=0.15)
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class RegressionCurves(Picture):
+class RegressionCurves(RunFigure):
     """Predictions against the one column of a dataset, a panel for each variant.
 
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> what of the run's pipeline is changed.
+        Title -> other parameters of the run's pipeline.
     """
 
     variants: Mapping[str, Parameters]
@@ -104,7 +122,7 @@ class RegressionCurves(Picture):
     task: ClassVar[str | None] = "regression"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Refuse what is not regression on one numeric column."""
+        """Check before a run that it is a regression on one numeric column; UserError if it is not."""
         super().check(experiment, splits)
         d = experiment.dataset.X.shape[1]
         if d != 1 or experiment.dataset.nominal:
@@ -112,22 +130,29 @@ class RegressionCurves(Picture):
                 f"figures: RegressionCurves are drawn over one numeric column; {experiment.dataset.name} has {d} "
                 f"columns, {len(experiment.dataset.nominal)} of them nominal."
             )
-        check_changes(experiment, splits, self.variants.values())
+        check_variants(experiment, splits, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:
-        """Draw the rows that the model saw, and the curve, for each variant."""
-        X, y = run.rows(run.split.train)
+        """Draw the training rows and the curve of each variant."""
+        X, y = run.select_rows(run.split.train)
         name = str(X.columns[0])
-        beyond = 0.04 * float(np.ptp(X[name]))
-        grid = pd.DataFrame({name: np.linspace(X[name].min() - beyond, X[name].max() + beyond, 1500)})
-        figure, panels = sheet(len(self.variants), sharex=True, sharey=True)
+        grid = _make_grid(X[name])
+        figure, panels = make_panels(len(self.variants), sharex=True, sharey=True)
         for axes, (title, parameters) in zip(panels[0], self.variants.items(), strict=True):
-            axes.scatter(X[name], y, s=22, c=COLOURS[0], alpha=0.55, edgecolors="none", label="rows")
-            curve = run.fit(parameters, run.split.train).predict(grid)
-            axes.plot(grid[name], curve, color=COLOURS[1], linewidth=1.8, label="prediction")
-            axes.set(xlabel=self.label(name))
-            axes.grid(axis="y", color="#e5e5e5")
-            head(axes, title, self.scored(run, parameters))
-        panels[0, 0].set_ylabel(self.label(run.experiment.dataset.target))
-        panels[0, 0].legend(loc="upper left")
+            axes.scatter(X[name], y, s=22, c=CLASS_COLOURS[0], alpha=0.55, edgecolors="none", label="rows")
+            pipeline = run.fit_variant(parameters, run.split.train)
+            axes.plot(grid[name], pipeline.predict(grid), color=CLASS_COLOURS[1], linewidth=1.8, label="prediction")
+            axes.set(xlabel=self.get_label(name))
+            axes.grid(axis="y", color=GRID_COLOUR)
+            add_title(axes, title, self.describe_scores(run, parameters))
+        left = panels[0, 0]
+        left.set_ylabel(self.get_label(run.experiment.dataset.target))
+        left.legend(loc="upper left")
         return figure
+
+
+def _make_grid(column: pd.Series) -> pd.DataFrame:
+    """Return a table of the same column, with values from a little below its least to a little above its greatest."""
+    margin = MARGIN_SHARE * float(np.ptp(column))
+    values = np.linspace(column.min() - margin, column.max() + margin, CURVE_POINTS)
+    return pd.DataFrame({column.name: values})

@@ -1,4 +1,4 @@
-"""What a figure is drawn from: a finished run, and its model fitted again with other parameters."""
+"""The data that a figure is drawn from: a finished run, and variants of its model with other parameters."""
 
 from __future__ import annotations
 
@@ -20,36 +20,57 @@ from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 
 Parameters = Mapping[str, Any]
-"""Of the run's pipeline, as its ``set_params`` takes them: ``learner__max_depth``, ``learner``, ``preprocessing``."""
+"""A variant of the run's pipeline, as its ``set_params`` takes it: ``{learner__max_depth: 2}``."""
 
 
-def check_changes(experiment: Experiment, splits: Splits, changes: Iterable[Parameters]) -> None:
-    """Refuse a parameter that the pipeline has not, a value that the learner does not take, and too many neighbours."""
-    whole = Pipeline([("preprocessing", experiment.preprocessing or "passthrough"), ("learner", experiment.learner)])
-    for parameters in changes:
-        known = whole.get_params()
+def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Parameters]) -> None:
+    """Check before a run that its pipeline can be fitted with other parameters.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    splits : Splits
+        The experiment's own, which decide how many neighbours can be asked for.
+    variants : iterable of parameters
+
+    Raises
+    ------
+    UserError
+        The pipeline does not have a parameter, the learner does not accept a value, or there are fewer training rows
+        than neighbours.
+    """
+    preprocessing = experiment.preprocessing or "passthrough"
+    pipeline = Pipeline([("preprocessing", preprocessing), ("learner", experiment.learner)])
+    known = pipeline.get_params()
+    for parameters in variants:
         for name in parameters:
             if name not in known and "learner" not in parameters:
-                raise UserError(f"figures: {name} is no parameter of the run's pipeline. {did_you_mean(name, known)}")
-        learner = change(whole, parameters)[-1]
+                raise UserError(
+                    f"figures: {name} is not a parameter of the run's pipeline. {did_you_mean(name, known)}"
+                )
+        learner = make_variant(pipeline, parameters)[-1]
+        variant = replace(experiment, learner=learner, tuning=NoTuning())
         try:
             preflight.check_parameters(learner, "learner")
-            preflight.check_row_bounds(replace(experiment, learner=learner, tuning=NoTuning()), splits)
-        except UserError as refusal:
-            raise UserError(f"figures: {refusal}") from None
+            preflight.check_row_bounds(variant, splits)
+        except UserError as error:
+            raise UserError(f"figures: {error}") from None
 
 
-def change(pipeline: Pipeline, parameters: Parameters) -> Pipeline:
-    """Return an unfitted copy of a pipeline with some parameters changed; preprocessing may be null."""
-    given = {name: "passthrough" if value is None and name == "preprocessing" else value
-             for name, value in parameters.items()}  # fmt: skip
-    changed: Pipeline = clone(clone(pipeline).set_params(**given))  # cloned again: what is given is not ours to fit
-    return changed
+def make_variant(pipeline: Pipeline, parameters: Parameters) -> Pipeline:
+    """Return an unfitted copy of a pipeline with other parameters; ``preprocessing`` may be None."""
+    given = dict(parameters)
+    if "preprocessing" in given and given["preprocessing"] is None:
+        given["preprocessing"] = "passthrough"
+    changed = clone(pipeline).set_params(**given)
+    # A learner among the parameters belongs to the figure: only a copy of it may be fitted.
+    variant: Pipeline = clone(changed)
+    return variant
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run whose scores are known and whose rows may be shown.
+    """A run whose scores are known, so that its test rows may be shown.
 
     Attributes
     ----------
@@ -68,47 +89,68 @@ class FinishedRun:
         """The rows that the run's own model was fitted and pruned on; the test part is empty if it saw all rows."""
         return self.model.split
 
-    def rows(self, part: np.ndarray, columns: Sequence[str] = ()) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return the table and the target of some rows; of all columns unless some are named."""
-        X = self.experiment.dataset.X.iloc[part]
-        return X[list(columns)] if columns else X, self.experiment.dataset.y[part]
+    def select_rows(self, rows: np.ndarray, columns: Sequence[str] = ()) -> tuple[pd.DataFrame, np.ndarray]:
+        """Return the table and the target of some rows.
 
-    def fit(self, parameters: Parameters, part: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
-        """Fit the run's pipeline with some parameters changed; what it has to say, the run itself has said."""
-        pipeline = change(self.model.pipeline, parameters)
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions of rows, such as ``split.train``.
+        columns : sequence of str
+            All columns if there is none.
+        """
+        X = self.experiment.dataset.X.iloc[rows]
+        y = self.experiment.dataset.y[rows]
+        if columns:
+            X = X[list(columns)]
+        return X, y
+
+    def fit_variant(self, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
+        """Fit the run's pipeline with other parameters; `rows` and `columns` as in `select_rows`."""
+        pipeline = make_variant(self.model.pipeline, parameters)
+        X, y = self.select_rows(rows, columns)
         with warnings.catch_warnings():
+            # The run itself has reported that its learner did not converge.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            pipeline.fit(*self.rows(part, columns))
+            pipeline.fit(X, y)
         return pipeline
 
-    def score(self, model: Any, X: Any, y: np.ndarray) -> float:
+    def score_model(self, model: Any, X: Any, y: np.ndarray) -> float:
         """Return the headline score of a fitted model."""
         return score_headline(self.experiment, model, X, y)
 
-    def scores(self, parameters: Parameters) -> tuple[float, float]:
-        """Return the headline score on training and on test rows: means over the folds."""
-        fitted = [(self.fit(parameters, fold.split.train), fold.split) for fold in self.folds]
-        train = np.mean([self.score(pipeline, *self.rows(split.train)) for pipeline, split in fitted])
-        test = np.mean([self.score(pipeline, *self.rows(split.test)) for pipeline, split in fitted])
-        return float(train), float(test)
+    def score_variant(self, parameters: Parameters) -> tuple[float, float]:
+        """Return the headline score on training and on test rows, each a mean over the folds."""
+        training = []
+        test = []
+        for fold in self.folds:
+            pipeline = self.fit_variant(parameters, fold.split.train)
+            training.append(self.score_model(pipeline, *self.select_rows(fold.split.train)))
+            test.append(self.score_model(pipeline, *self.select_rows(fold.split.test)))
+        return float(np.mean(training)), float(np.mean(test))
 
-    def scores_along(self, parameter: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the headline score for values of a learner's parameter, each fitted in each fold.
+    def compute_validation_curve(self, parameter: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the headline score for each of v values of a learner's parameter, in each fold.
 
-        Where the learner has a path along it (`PathEstimator`), the values of a fold are fitted together.
+        If the learner is a `PathEstimator` along this parameter, one fit in each fold serves all values.
 
         Returns
         -------
         training, test : ndarray of shape (v, folds)
         """
-        model = self.model.pipeline
-        scores = np.empty((2, len(values), len(self.folds)))
-        for number, split in enumerate(fold.split for fold in self.folds):
-            parts = [self.rows(split.train), self.rows(split.test)]
-            X, *tables = preprocess_tables(model, *parts[0], *(table for table, _ in parts))
+        pipeline = self.model.pipeline
+        grid = {parameter: list(values)}
+        training = np.empty((len(values), len(self.folds)))  # (v, folds)
+        test = np.empty((len(values), len(self.folds)))  # (v, folds)
+        for number, fold in enumerate(self.folds):
+            X_train, y_train = self.select_rows(fold.split.train)
+            X_test, y_test = self.select_rows(fold.split.test)
+            # Training rows are scored as new rows are: transformed by the fitted steps, which may differ from the
+            # result of fitting and transforming together.
+            X, seen, unseen = preprocess_tables(pipeline, X_train, y_train, X_train, X_test)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                for place, learner, _ in fit_candidates(model[-1], [{parameter: list(values)}], X, parts[0][1]):
-                    found = [self.score(learner, table, y) for table, (_, y) in zip(tables, parts, strict=True)]
-                    scores[:, place, number] = found
-        return scores[0], scores[1]
+                for position, learner, _ in fit_candidates(pipeline[-1], [grid], X, y_train):
+                    training[position, number] = self.score_model(learner, seen, y_train)
+                    test[position, number] = self.score_model(learner, unseen, y_test)
+        return training, test

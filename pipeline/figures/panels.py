@@ -1,149 +1,175 @@
-"""The paper: size, colours, headings, and the file at the end.  Matplotlib is imported when a figure is drawn.
+"""The tools that every figure is drawn with: panels, titles, legends and the markers of classes.
 
-Colours are Okabe and Ito's, which colour-blind people can tell apart; classes differ by the shape of their marks too.
+Matplotlib is imported only when a figure is drawn. The colours are those of Okabe and Ito, which colour-blind readers
+can tell apart; classes differ by the shape of their markers as well.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters
-from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#999999")
-MARKS = ("o", "s", "^", "D", "v", "P", "<", ">")
-INK, GREY = "#222222", "#6b6b6b"
+CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#999999")
+CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "<", ">")
+TEXT_COLOUR = "#222222"
+MUTED_COLOUR = "#6b6b6b"
+GRID_COLOUR = "#e5e5e5"
+
+FONT_POINTS = 9.5
+NOTE_POINTS = 8.5
+NOTE_LINE_POINTS = 12
+POINTS_PER_INCH = 72
 DOTS_PER_INCH = 110
-STYLE: Any = {
-    "font.size": 9.5,
+LEGEND_HANDLE_INCHES = 0.48
+LEGEND_MARGIN_INCHES = 0.3
+
+RC_PARAMS: Any = {
+    "font.size": FONT_POINTS,
     "axes.titlesize": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
+    "axes.edgecolor": MUTED_COLOUR,
+    "axes.labelcolor": TEXT_COLOUR,
+    "xtick.color": MUTED_COLOUR,
+    "ytick.color": MUTED_COLOUR,
     "legend.frameon": False,
 }
+"""Matplotlib's settings while a figure is drawn."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Picture(ABC):
-    """Abstract: one figure of a finished run.
+def make_panels(
+    columns: int, rows: int = 1, *, width: float = 9.0, height: float = 3.6, **shared: Any
+) -> tuple[Figure, Any]:
+    """Make a figure of panels.
 
     Parameters
     ----------
-    file : str
-        The artifact's name, ending in ``.png``.
-    labels : mapping of str to str
-        What to write for a column or the target: its meaning and unit.
+    columns, rows : int
+    width, height : float
+        Inches of the whole figure.
+    **shared
+        ``sharex`` and ``sharey``, as in Matplotlib's ``subplots``.
+
+    Returns
+    -------
+    figure : Figure
+    panels : ndarray of Axes of shape (rows, columns)
     """
-
-    file: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-    task: ClassVar[str | None] = None
-    """The only task of which it can be drawn, if there is one."""
-
-    def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Refuse an experiment of which it cannot be drawn."""
-        if self.task not in (None, experiment.dataset.task):
-            raise UserError(
-                f"figures: {type(self).__name__} is about {self.task}, but dataset={experiment.dataset.name} is "
-                f"{experiment.dataset.task}; choose another dataset, or take the figure out."
-            )
-
-    @abstractmethod
-    def draw(self, run: FinishedRun) -> Figure:
-        """Draw it."""
-
-    def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Draw it into a PNG file of the folder."""
-        from matplotlib import rc_context
-
-        with rc_context(STYLE):
-            figure = self.draw(FinishedRun(experiment, folds, model))
-            figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
-
-    def label(self, name: str) -> str:
-        """Return what to write for a column."""
-        return self.labels.get(name, name.replace("_", " "))
-
-    def scored(self, run: FinishedRun, parameters: Parameters) -> str:
-        """Say the headline score of a variant."""
-        train, test = run.scores(parameters)
-        return f"{self.label(run.experiment.headline)}: training {train:#.3g}, test {test:#.3g}"
-
-
-def check_colours(name: str, experiment: Experiment) -> None:
-    """Refuse more classes than there are colours."""
-    classes = len(experiment.dataset.classes)
-    if classes > len(COLOURS):
-        raise UserError(
-            f"figures: {name} has colours for {len(COLOURS)} classes, and {experiment.dataset.name} has {classes}; "
-            "choose another dataset, or take the figure out."
-        )
-
-
-def sheet(columns: int, rows: int = 1, *, width: float = 9.0, height: float = 3.6, **shared: Any) -> tuple[Figure, Any]:
-    """Return a figure of width × height inches, and its axes in an array of shape (rows, columns)."""
-    from matplotlib.figure import Figure as Paper
+    from matplotlib.figure import Figure as MatplotlibFigure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Paper(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+    # A figure made without pyplot is in no global list, and needs no closing.
+    figure = MatplotlibFigure(figsize=(width, height), layout=layout)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
-def head(axes: Axes, title: str, note: str = "") -> None:
-    """Write a title above the axes, and smaller lines under it; the lines claim no width of their own."""
-    lines = note.count("\n") + 1 if note else 0
-    axes.set_title(title, loc="left", fontweight="bold", color=INK, pad=8 + 12 * lines)
-    written = axes.annotate(
-        note, (0, 1), xytext=(0, 5), xycoords="axes fraction", textcoords="offset points", color=GREY, fontsize=8.5
+def add_title(axes: Axes, title: str, note: str = "") -> None:
+    """Write a title above the axes, and a note of one or more smaller lines between the title and the axes."""
+    note_lines = note.count("\n") + 1 if note else 0
+    axes.set_title(title, loc="left", fontweight="bold", color=TEXT_COLOUR, pad=8 + NOTE_LINE_POINTS * note_lines)
+    annotation = axes.annotate(
+        note,
+        (0, 1),
+        xytext=(0, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        color=MUTED_COLOUR,
+        fontsize=NOTE_POINTS,
     )
-    written.set_in_layout(False)
+    # A long note may reach over the next panel's margin; it must not make its own panel wider.
+    annotation.set_in_layout(False)
 
 
-def inches(words: str, points: float) -> float:
-    """Return how wide the widest line of some words is, in letters of a size in points."""
+def measure_inches(text: str, points: float) -> float:
+    """Return the width in inches of the widest line of a text, set in letters of a size in points."""
     from matplotlib.textpath import TextPath
 
-    return max(float(TextPath((0, 0), line, size=points).get_extents().width) for line in words.split("\n")) / 72
+    widths = [TextPath((0, 0), line, size=points).get_extents().width for line in text.split("\n")]
+    return max(float(width) for width in widths) / POINTS_PER_INCH
 
 
-def key(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
-    """Explain the marks below the panels, in as many lines as they need."""
+def add_legend(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
+    """Explain the marks below the panels, in as many lines as they need.
+
+    Parameters
+    ----------
+    figure : Figure
+    title : str
+        Written before the first mark.
+    marks : mapping of str to Matplotlib artist
+    """
     from matplotlib.lines import Line2D
 
     blank = Line2D([], [], linestyle="")
     entries: list[tuple[str, Any]] = [(f"{title}:", blank), *marks.items()]
-    width = [inches(name, STYLE["font.size"]) + 0.48 for name, _ in entries]
-    fitting = [columns for columns in range(len(entries), 1, -1)
-               if sum(max(width[j::columns]) for j in range(columns)) < figure.get_figwidth() - 0.3]  # fmt: skip
-    columns = max(fitting, default=1)
-    entries += [("", blank)] * (-len(entries) % columns)
-    down = np.arange(len(entries)).reshape(-1, columns).T.ravel()  # a legend is filled column by column
-    names, handles = zip(*(entries[place] for place in down), strict=True)
-    figure.legend(handles, names, loc="outside lower left", ncols=columns, columnspacing=1.4, handletextpad=0.3)
+    widths = [measure_inches(text, FONT_POINTS) + LEGEND_HANDLE_INCHES for text, _ in entries]
+    columns = _count_columns(widths, figure.get_figwidth() - LEGEND_MARGIN_INCHES)
+    n_empty = -len(entries) % columns
+    entries += [("", blank)] * n_empty
+    # Matplotlib fills a legend column by column, but the entries are meant to be read line by line.
+    order = np.arange(len(entries)).reshape(-1, columns).T.ravel()
+    texts = [entries[position][0] for position in order]
+    handles = [entries[position][1] for position in order]
+    figure.legend(handles, texts, loc="outside lower left", ncols=columns, columnspacing=1.4, handletextpad=0.3)
 
 
-def scatter(axes: Axes, x: np.ndarray, y: np.ndarray, labels: np.ndarray, classes: np.ndarray, size: float) -> None:
-    """Mark rows by class: each class has a colour and a shape."""
+def _count_columns(widths: Sequence[float], available: float) -> int:
+    """Return the largest number of columns in which entries of these widths fit, line by line, into a width.
+
+    Examples
+    --------
+    >>> _count_columns([1.0, 2.0, 1.0, 2.0], 7.0), _count_columns([1.0, 2.0, 1.0, 2.0], 4.0)
+    (4, 2)
+    """
+    for columns in range(len(widths), 1, -1):
+        column_widths = [max(widths[first::columns]) for first in range(columns)]
+        if sum(column_widths) < available:
+            return columns
+    return 1
+
+
+def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
+    """Return the labelled marks of all panels, by label, for one legend."""
+    marks: dict[str, Any] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        marks.update(zip(labels, handles, strict=True))
+    return marks
+
+
+def scatter_classes(
+    axes: Axes, x: np.ndarray, y: np.ndarray, labels: np.ndarray, classes: np.ndarray, size: float
+) -> None:
+    """Draw rows as markers; each class has a colour and a shape.
+
+    Parameters
+    ----------
+    axes : Axes
+    x, y : ndarray of shape (n,)
+    labels : ndarray of shape (n,)
+        The class of each row.
+    classes : ndarray of shape (c,)
+        All classes; the position of a class decides its colour and shape.
+    size : float
+        Area of a marker, in square points.
+    """
     for code, label in enumerate(classes):
-        here = labels == label
+        of_class = labels == label  # (n,)
         axes.scatter(
-            x[here], y[here], s=size, c=COLOURS[code], marker=MARKS[code],
-            edgecolors="white", linewidths=0.6, label=str(label), zorder=3,
-        )  # fmt: skip
+            x[of_class],
+            y[of_class],
+            s=size,
+            c=CLASS_COLOURS[code],
+            marker=CLASS_MARKERS[code],
+            edgecolors="white",
+            linewidths=0.6,
+            label=str(label),
+            zorder=3,
+        )

@@ -1,13 +1,13 @@
-"""Trees: variants of one beside each other, before and after pruning.
+"""Trees: variants of a tree side by side, such as before and after pruning.
 
-A tree tells its own positions and words through the ``draw`` that the YAML names, and its sizes through ``tree_``.
+A tree gives its positions and texts through the function that `draw_tree` names, and its sizes through ``tree_``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from sklearn.base import clone
@@ -15,9 +15,10 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_changes
-from bakeoff.pipeline.figures.panels import COLOURS, Picture, check_colours, head, key, sheet
-from bakeoff.pipeline.figures.tree_diagram import Sketch
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
+from bakeoff.pipeline.figures.panels import CLASS_COLOURS, add_legend, add_title, make_panels
+from bakeoff.pipeline.figures.run_figure import RunFigure, check_class_count, check_tree
+from bakeoff.pipeline.figures.tree_diagram import TreeDiagram
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import fit_candidates
@@ -26,31 +27,41 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COST_COMPLEXITY = "cost_complexity"
-WIDTH, TALLEST = 9.0, 11.0
-"""Inches of a figure; trees whose words want more are drawn without them."""
+PESSIMISTIC = "pessimistic"
+
+MAX_WIDTH_INCHES = 9.0
+MAX_HEIGHT_INCHES = 11.0
+"""Trees whose texts need more room than this are drawn as dots."""
+MIN_WIDTH_INCHES = 4.5
+PANEL_GAP_INCHES = 0.25
+TITLE_INCHES = 0.75
+LEGEND_INCHES = 0.4
+DOTS_HEIGHT_INCHES = 2.5
 
 
-def check_tree(name: str, experiment: Experiment) -> None:
-    """Refuse a learner that is no tree of ours."""
-    if not hasattr(experiment.learner, "prune"):
-        raise UserError(f"figures: {name} draws decision trees; add learner=decision_tree, or take the figure out.")
+class PanelLayout(NamedTuple):
+    """The number of panels side by side, the height of each in inches, and whether texts fit into them."""
+
+    columns: int
+    panel_height: float
+    has_texts: bool
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Trees(Picture):
+class Trees(RunFigure):
     """Variants of a tree, side by side.
 
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> what of the run's pipeline is changed.
+        Title -> other parameters of the run's pipeline.
     draw_tree : callable
-        Takes a fitted tree; returns its positions, words and edges.
+        Takes a fitted tree; returns its positions, texts and edges.
     pruning : mapping of str to str
         Title -> a method of the tree's ``prune``, or ``cost_complexity``, whose α is the best on the validation rows.
     columns : int
-        Panels in a row.
+        The largest number of panels in a row.
     """
 
     variants: Mapping[str, Parameters]
@@ -63,77 +74,108 @@ class Trees(Picture):
     task: ClassVar[str | None] = "classification"
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Refuse what is no tree, and pruning that has no rows."""
+        """Check before a run that it is a tree, and that pruning has validation rows; UserError if not."""
         super().check(experiment, splits)
         check_tree("Trees", experiment)
-        check_colours("Trees", experiment)
-        if set(self.pruning.values()) - {"pessimistic"} and not experiment.splitter.validation:
-            raise UserError("figures: Trees shows pruning on a validation part; set evaluation.validation=0.2.")
-        check_changes(experiment, splits, self.variants.values())
+        check_class_count("Trees", experiment)
+        needs_validation = bool(set(self.pruning.values()) - {PESSIMISTIC})
+        if needs_validation and not experiment.splitter.validation:
+            raise UserError(
+                "figures: Trees prunes on validation rows, and there are none; set evaluation.validation=0.2."
+            )
+        check_variants(experiment, splits, self.variants.values())
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""
-        fitted = {title: self._fit(run, title, parameters) for title, parameters in self.variants.items()}
-        sketches = [Sketch.of(tree[-1], self.draw_tree(tree[-1]), self.label) for tree in fitted.values()]
-        columns, words = self._layout(sketches)
-        rows = -(-len(fitted) // columns)
-        height = max(sketch.height() for sketch in sketches) + 0.75 if words else 2.5
-        width = min(WIDTH, max(4.5, WIDTH / 3 + 0.5) * columns)
-        figure, panels = sheet(columns, rows, width=width, height=0.4 + height * rows)
+        pipelines = [self._fit_and_prune(run, title) for title in self.variants]
+        diagrams = [
+            TreeDiagram.from_tree(pipeline[-1], self.draw_tree(pipeline[-1]), self.get_label) for pipeline in pipelines
+        ]
+        layout = self._choose_layout(diagrams)
+        columns = layout.columns
+        rows = _count_rows(len(diagrams), columns)
+        width = min(MAX_WIDTH_INCHES, max(MIN_WIDTH_INCHES, MAX_WIDTH_INCHES / 3 + 0.5) * columns)
+        figure, panels = make_panels(columns, rows, width=width, height=LEGEND_INCHES + layout.panel_height * rows)
         for axes in panels.flat:
             axes.set_axis_off()
-        for axes, sketch, (title, pipeline) in zip(panels.flat, sketches, fitted.items(), strict=False):
-            if words:
-                sketch.write(axes, width / columns - 0.25)
+        # There may be more panels than trees, so the iterables differ in length.
+        for axes, diagram, title, pipeline in zip(panels.flat, diagrams, self.variants, pipelines, strict=False):
+            if layout.has_texts:
+                diagram.draw_texts(axes, width / columns - PANEL_GAP_INCHES)
             else:
-                sketch.dot(axes)
-            head(axes, title, self._sizes(run, pipeline))
-        self._key(figure, run.experiment.dataset, "number: rows in the leaf" if words else "size: rows in the leaf")
+                diagram.draw_dots(axes)
+            add_title(axes, title, _describe_tree(run, pipeline))
+        explanation = "number: rows in the leaf" if layout.has_texts else "size: rows in the leaf"
+        self._add_class_legend(figure, run.experiment.dataset, explanation)
         return figure
 
-    def _layout(self, sketches: Sequence[Sketch]) -> tuple[int, bool]:
-        """Return how many panels stand in a row, and whether words fit: rather fewer panels than no words."""
-        most = min(self.columns, len(sketches))
+    def _choose_layout(self, diagrams: Sequence[TreeDiagram]) -> PanelLayout:
+        """Choose the number of panels in a row: rather fewer panels than no texts."""
+        most = min(self.columns, len(diagrams))
+        panel_height = max(diagram.measure_height() for diagram in diagrams) + TITLE_INCHES
         for columns in range(most, 0, -1):
-            height = (max(sketch.height() for sketch in sketches) + 0.75) * -(-len(sketches) // columns)
-            if height < TALLEST and all(sketch.width() < WIDTH / columns - 0.25 for sketch in sketches):
-                return columns, True
-        return most, False
+            height = panel_height * _count_rows(len(diagrams), columns)
+            panel_width = MAX_WIDTH_INCHES / columns - PANEL_GAP_INCHES
+            if height < MAX_HEIGHT_INCHES and all(diagram.measure_width() < panel_width for diagram in diagrams):
+                return PanelLayout(columns, panel_height, has_texts=True)
+        return PanelLayout(most, DOTS_HEIGHT_INCHES, has_texts=False)
 
-    def _fit(self, run: FinishedRun, title: str, parameters: Parameters) -> Pipeline:
-        """Fit a variant, and prune it on the validation rows."""
-        pipeline = run.fit(parameters, run.split.train)
+    def _fit_and_prune(self, run: FinishedRun, title: str) -> Pipeline:
+        """Fit a variant, and prune it if a method is given for its title."""
+        pipeline = run.fit_variant(self.variants[title], run.split.train)
         method = self.pruning.get(title)
         if method is None:
             return pipeline
-        X, y = run.rows(run.split.validation) if len(run.split.validation) else (None, None)
         if method == COST_COMPLEXITY:
-            return self._smallest_of_the_best(run, pipeline)
-        prepared = None if X is None else pipeline[:-1].transform(X)
-        pipeline[-1].prune(*((None, None) if method == "pessimistic" else (prepared, y)), method=method)
+            return _prune_by_cost_complexity(run, pipeline)
+        if method == PESSIMISTIC:
+            pipeline[-1].prune(None, None, method=method)
+            return pipeline
+        X, y = run.select_rows(run.split.validation)
+        pipeline[-1].prune(pipeline[:-1].transform(X), y, method=method)
         return pipeline
 
-    def _smallest_of_the_best(self, run: FinishedRun, full: Pipeline) -> Pipeline:
-        """Of the subtrees of cost-complexity pruning return the one that is best on the validation rows."""
-        tables = [run.rows(run.split.train), run.rows(run.split.validation)]
-        (X, y), (Q, truth) = ((full[:-1].transform(X) if len(full) > 1 else X, y) for X, y in tables)
-        alphas = clone(full[-1]).cost_complexity_pruning_path(X, y).ccp_alphas.tolist()
-        subtrees = {place: tree for place, tree, _ in fit_candidates(full[-1], [{"ccp_alpha": alphas}], X, y)}
-        scores = [run.score(subtrees[place], Q, truth) for place in range(len(alphas))]
-        return Pipeline([*full.steps[:-1], ("learner", subtrees[len(scores) - 1 - int(np.argmax(scores[::-1]))])])
-
-    def _sizes(self, run: FinishedRun, pipeline: Pipeline) -> str:
-        tree = pipeline[-1].tree_
-        size = f"{tree.n_leaves} leaves, depth {tree.max_depth}"
-        parts = {"validation": run.split.validation, "test": run.split.test}
-        said = [f"{part} {run.score(pipeline, *run.rows(rows)):.3f}" for part, rows in parts.items() if len(rows)]
-        return size + (f"\n{run.experiment.headline}: {', '.join(said)}" if said else "")
-
-    def _key(self, figure: Figure, dataset: Dataset, numbers: str) -> None:
+    def _add_class_legend(self, figure: Figure, dataset: Dataset, explanation: str) -> None:
         from matplotlib.lines import Line2D
 
-        marks = {
-            str(label): Line2D([], [], marker="s", markersize=8, linestyle="", color=COLOURS[code])
-            for code, label in enumerate(dataset.classes)
-        }
-        key(figure, self.label(dataset.target), marks | {f"({numbers})": Line2D([], [], linestyle="")})
+        marks: dict[str, Any] = {}
+        for code, label in enumerate(dataset.classes):
+            marks[str(label)] = Line2D([], [], marker="s", markersize=8, linestyle="", color=CLASS_COLOURS[code])
+        marks[f"({explanation})"] = Line2D([], [], linestyle="")
+        add_legend(figure, self.get_label(dataset.target), marks)
+
+
+def _count_rows(panels: int, columns: int) -> int:
+    """Return the rows of panels, the last of which may not be full."""
+    return -(-panels // columns)
+
+
+def _prune_by_cost_complexity(run: FinishedRun, full: Pipeline) -> Pipeline:
+    """Return the smallest of the subtrees of cost-complexity pruning that are best on the validation rows."""
+    X_train, y_train = run.select_rows(run.split.train)
+    X_validation, y_validation = run.select_rows(run.split.validation)
+    if len(full) > 1:
+        X_train = full[:-1].transform(X_train)
+        X_validation = full[:-1].transform(X_validation)
+    alphas = clone(full[-1]).cost_complexity_pruning_path(X_train, y_train).ccp_alphas.tolist()
+    subtrees = {}
+    for position, tree, _ in fit_candidates(full[-1], [{"ccp_alpha": alphas}], X_train, y_train):
+        subtrees[position] = tree
+    scores = [run.score_model(subtrees[position], X_validation, y_validation) for position in range(len(alphas))]
+    # Penalties ascend, so the last of equally good subtrees is the smallest.
+    best = len(scores) - 1 - int(np.argmax(scores[::-1]))
+    return Pipeline([*full.steps[:-1], ("learner", subtrees[best])])
+
+
+def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
+    """Return the size of a tree and its headline score on the rows that it was not grown from, as a note."""
+    tree = pipeline[-1].tree_
+    size = f"{tree.n_leaves} leaves, depth {tree.max_depth}"
+    scores = []
+    for part, rows in (("validation", run.split.validation), ("test", run.split.test)):
+        if len(rows):
+            score = run.score_model(pipeline, *run.select_rows(rows))
+            scores.append(f"{part} {score:.3f}")
+    if not scores:
+        return size
+    return f"{size}\n{run.experiment.headline}: {', '.join(scores)}"

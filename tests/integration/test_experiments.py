@@ -60,7 +60,7 @@ def test_all_experiments_run_in_one_sweep_and_leave_their_figures_as_pictures(ba
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_each_experiment_says_in_a_sentence_what_it_shows(name: str) -> None:
+def test_each_experiment_is_described_in_a_sentence(name: str) -> None:
     assert len(read_options("experiment")[name].split()) > 5
 
 
@@ -133,7 +133,7 @@ def typed() -> list[str]:
     return re.findall(r"^\$ bakeoff (.*)$", page, re.MULTILINE) + re.findall(r"`bakeoff ([^`\n]*=[^`\n]*)`", page)
 
 
-def test_every_command_of_the_page_passes_what_is_checked_before_a_run(bakeoff: Bakeoff) -> None:
+def test_every_command_of_the_page_passes_the_checks_before_a_run(bakeoff: Bakeoff) -> None:
     plain = {f"experiment={name}" for name in EXPERIMENTS} | {f"-m '{EVERYTHING}'"}  # these run above
     assert plain < set(typed())
     for command in set(typed()) - plain:
@@ -148,5 +148,5 @@ def test_an_experiment_changes_no_key_of_its_dataset_so_that_another_can_be_name
     assert "dataset" not in OmegaConf.load(CONF / "experiment" / f"{name}.yaml")
 
 
-def test_the_page_tells_how_to_run_everything_at_once() -> None:
+def test_the_page_shows_how_to_run_everything_at_once() -> None:
     assert f"$ bakeoff -m '{EVERYTHING}'" in LECTURES.read_text()

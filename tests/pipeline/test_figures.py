@@ -1,4 +1,4 @@
-"""Figures: what they refuse before a run, and that what they draw is what the learners say."""
+"""Figures: experiments that they reject before a run, and agreement of each picture with the learners."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
-from matplotlib.figure import Figure as Paper
+from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import validation_curve
 from sklearn.pipeline import Pipeline as SklearnPipeline
@@ -25,7 +25,8 @@ from bakeoff.pipeline import figures
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import Picture, key, sheet
+from bakeoff.pipeline.figures.panels import add_legend, make_panels
+from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import choose_metrics
@@ -35,7 +36,7 @@ from bakeoff.pipeline.stages.tuning import NoTuning
 HOLDOUT = Holdout()
 
 
-def experiment_on(dataset: Dataset, learner: Any, splitter: Splitter = HOLDOUT) -> Experiment:
+def make_experiment(dataset: Dataset, learner: Any, splitter: Splitter = HOLDOUT) -> Experiment:
     return Experiment(
         dataset=dataset,
         preprocessing=None,
@@ -48,90 +49,129 @@ def experiment_on(dataset: Dataset, learner: Any, splitter: Splitter = HOLDOUT) 
     )
 
 
-def finished(experiment: Experiment) -> FinishedRun:
+def finish_run(experiment: Experiment) -> FinishedRun:
     splits = experiment.make_splits()
     folds = list(evaluate_splits(experiment, splits.folds))
     return FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
 
 
-def words(paper: Paper) -> str:
-    """Return everything that is written on a figure."""
+def read_texts(figure: Figure) -> str:
+    """Return all texts of a figure, one a line."""
     from matplotlib.text import Text
 
-    return "\n".join(text.get_text() for text in paper.findobj(Text))
+    return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 
 COLOURS = load_lecture_table("colours", "colour")
 MORTGAGE = load_lecture_table("mortgage", "decision", positive="Approve")
 READING = load_lecture_table("reading", "action")
+OUTLIER = load_lecture_table("outlier", "side")
 CARS = load_lecture_table("cars", "distance", task="regression")
 IRIS = load_bundled("iris")
 MOONS = make_points("moons", 300, 0.4, 0)
-KNN, TREE, BAYES = learners.KNeighborsClassifier(), learners.DecisionTreeClassifier(), learners.NaiveBayesClassifier()
+KNN = learners.KNeighborsClassifier()
+TREE = learners.DecisionTreeClassifier()
+BAYES = learners.NaiveBayesClassifier()
 
-REFUSED: dict[str, tuple[Picture, Experiment, str]] = {
+REJECTED: dict[str, tuple[RunFigure, Experiment, str]] = {
     "regions of regression": (
-        figures.DecisionRegions(variants={}), experiment_on(CARS, learners.MeanRegressor()), "is regression"
+        figures.DecisionRegions(variants={}),
+        make_experiment(CARS, learners.MeanRegressor()),
+        "is regression",
     ),
-    "regions of four columns": (figures.DecisionRegions(variants={}), experiment_on(IRIS, KNN), "two numeric columns"),
-    "regions of a column that is not there": (
-        figures.DecisionRegions(variants={}, columns=["x1", "y2"]), experiment_on(COLOURS, KNN), "Allowed: x1, x2."
+    "regions of four columns": (
+        figures.DecisionRegions(variants={}),
+        make_experiment(IRIS, KNN),
+        "two numeric columns",
+    ),
+    "regions of an unknown column": (
+        figures.DecisionRegions(variants={}, columns=["x1", "y2"]),
+        make_experiment(COLOURS, KNN),
+        "Allowed: x1, x2.",
     ),
     "regions of nominal columns": (
-        figures.DecisionRegions(variants={}, columns=["job", "family"]), experiment_on(MORTGAGE, BAYES), "nominal"
+        figures.DecisionRegions(variants={}, columns=["job", "family"]),
+        make_experiment(MORTGAGE, BAYES),
+        "nominal",
     ),
     "margins between three classes": (
-        figures.Margins(variants={}), experiment_on(make_points("blobs", 60, 1.0, 0), KNN), "between two classes"
+        figures.Margins(variants={}),
+        make_experiment(make_points("blobs", 60, 1.0, 0), KNN),
+        "between two classes",
     ),
-    "curves over four columns": (figures.RegressionCurves(variants={}), experiment_on(
-        load_bundled("diabetes"), learners.MeanRegressor()), "10 columns"),
-    "a curve of what is no parameter": (
-        figures.ValidationCurve(parameter="n_neighbours", values=[1]), experiment_on(IRIS, KNN), "__n_neighbors'?"
+    "curves over four columns": (
+        figures.RegressionCurves(variants={}),
+        make_experiment(load_bundled("diabetes"), learners.MeanRegressor()),
+        "10 columns",
+    ),
+    "a curve over an unknown parameter": (
+        figures.ValidationCurve(parameter="n_neighbours", values=[1]),
+        make_experiment(IRIS, KNN),
+        "__n_neighbors'?",
     ),
     "more neighbours than rows": (
-        figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]), experiment_on(IRIS, KNN), "has 90 rows"
+        figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]),
+        make_experiment(IRIS, KNN),
+        "has 90 rows",
     ),
-    "a variant of what is no parameter": (
-        figures.DecisionRegions(variants={"k": {"learner__k": 3}}), experiment_on(MOONS, KNN), "learner__k is no param"
+    "a variant with an unknown parameter": (
+        figures.DecisionRegions(variants={"k": {"learner__k": 3}}),
+        make_experiment(MOONS, KNN),
+        "learner__k is not a param",
     ),
-    "a value that the learner does not take": (
-        figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}), experiment_on(MOONS, KNN), "'n_neighbors'"
+    "a value that the learner does not accept": (
+        figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}),
+        make_experiment(MOONS, KNN),
+        "'n_neighbors'",
     ),
     "a query without a column": (
-        figures.ProbabilityTables(variants={}, queries=[{"job": "true"}]), experiment_on(MORTGAGE, BAYES), "'deposit'"
+        figures.ProbabilityTables(variants={}, queries=[{"job": "true"}]),
+        make_experiment(MORTGAGE, BAYES),
+        "'deposit'",
     ),
-    "a tree of what is none": (figures.Trees(variants={}, draw_tree=draw), experiment_on(IRIS, KNN), "decision trees"),
+    "a tree of another learner": (
+        figures.Trees(variants={}, draw_tree=draw),
+        make_experiment(IRIS, KNN),
+        "decision trees",
+    ),
     "a tree of ten classes": (
-        figures.Trees(variants={}, draw_tree=draw), experiment_on(load_bundled("digits"), TREE), "and digits has 10"
+        figures.Trees(variants={}, draw_tree=draw),
+        make_experiment(load_bundled("digits"), TREE),
+        "and digits has 10",
     ),
-    "gains of what is no tree": (figures.InformationGains(), experiment_on(IRIS, KNN), "decision trees"),
+    "gains of another learner": (figures.InformationGains(), make_experiment(IRIS, KNN), "decision trees"),
     "a tree pruned without validation rows": (
         figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}),
-        experiment_on(IRIS, TREE, LeaveOneOut()), "evaluation.validation=0.2",
+        make_experiment(IRIS, TREE, LeaveOneOut()),
+        "evaluation.validation=0.2",
     ),
     "probabilities of numeric columns": (
-        figures.ProbabilityTables(variants={}), experiment_on(IRIS, BAYES), "4 numeric columns"
+        figures.ProbabilityTables(variants={}),
+        make_experiment(IRIS, BAYES),
+        "4 numeric columns",
     ),
-    "probabilities of a tree": (figures.ProbabilityTables(variants={}), experiment_on(MORTGAGE, TREE), "naive_bayes"),
-    "reliability of three classes": (figures.Reliability(), experiment_on(IRIS, BAYES), "has 3"),
-    "reliability without probabilities": (figures.Reliability(), experiment_on(MOONS, learners.SVC()), "SVC"),
+    "probabilities of a tree": (figures.ProbabilityTables(variants={}), make_experiment(MORTGAGE, TREE), "naive_bayes"),
+    "reliability of three classes": (figures.Reliability(), make_experiment(IRIS, BAYES), "has 3"),
+    "reliability without probabilities": (figures.Reliability(), make_experiment(MOONS, learners.SVC()), "SVC"),
     "a confusion matrix of numbers": (
-        figures.ConfusionMatrix(), experiment_on(CARS, learners.MeanRegressor()), "is regression"
+        figures.ConfusionMatrix(),
+        make_experiment(CARS, learners.MeanRegressor()),
+        "is regression",
     ),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_drawn_is_refused_in_a_sentence(name: str) -> None:
-    figure, experiment, reason = REFUSED[name]
+@pytest.mark.parametrize("name", REJECTED)
+def test_an_experiment_that_a_figure_cannot_show_is_rejected(name: str) -> None:
+    figure, experiment, reason = REJECTED[name]
     splitter = replace(experiment.splitter, stratify=False)  # the smallest tables do not hold every class in every part
     splits = replace(experiment, splitter=splitter).make_splits()
-    with pytest.raises(UserError, match=r"^figures: ") as refused:
+    with pytest.raises(UserError, match=r"^figures: ") as rejected:
         figure.check(experiment, splits)
-    assert reason in str(refused.value)
+    assert reason in str(rejected.value)
 
 
-def test_a_figure_that_cannot_be_drawn_is_refused_before_anything_runs(bakeoff: Bakeoff) -> None:
+def test_a_figure_that_cannot_be_drawn_is_rejected_before_anything_runs(bakeoff: Bakeoff) -> None:
     answer = bakeoff("dataset=iris", "learner=knn", "figures=[{_target_: bakeoff.pipeline.figures.Reliability}]")
     assert answer.status == 2
     assert "figures: Reliability" in answer.err
@@ -149,55 +189,56 @@ def test_a_figure_can_be_added_to_any_run_from_the_command_line(bakeoff: Bakeoff
 @pytest.mark.parametrize("name", figures.__all__)
 def test_every_figure_has_a_file_of_its_own_and_is_frozen(name: str) -> None:
     kind = getattr(figures, name)
-    assert issubclass(kind, Picture)
+    assert issubclass(kind, RunFigure)
     files = [getattr(figures, other).file for other in figures.__all__]
     assert kind.file.endswith(".png")
     assert files.count(kind.file) == 1
     assert kind.__dataclass_params__.frozen
 
 
-def saved(picture: Picture, seen: FinishedRun, folder: Path) -> bytes:
-    picture.save(folder, seen.experiment, seen.folds, seen.model)
-    return (folder / picture.file).read_bytes()
+def save_figure(figure: RunFigure, run: FinishedRun, folder: Path) -> bytes:
+    figure.save(folder, run.experiment, run.folds, run.model)
+    return (folder / figure.file).read_bytes()
 
 
 def test_the_same_run_gives_the_same_picture_bit_for_bit(tmp_path: Path) -> None:
-    picture = figures.DecisionRegions(variants={"k = 1": {"learner__n_neighbors": 1}})
-    assert saved(picture, finished(experiment_on(MOONS, KNN)), tmp_path) == saved(
-        picture, finished(experiment_on(MOONS, KNN)), tmp_path
-    )
+    figure = figures.DecisionRegions(variants={"k = 1": {"learner__n_neighbors": 1}})
+    first = save_figure(figure, finish_run(make_experiment(MOONS, KNN)), tmp_path)
+    second = save_figure(figure, finish_run(make_experiment(MOONS, KNN)), tmp_path)
+    assert first == second
 
 
 def test_drawing_leaves_the_runs_own_model_as_it_was() -> None:
-    seen = finished(experiment_on(MOONS, learners.DecisionTreeClassifier()))
-    before = seen.model.pipeline[-1].get_params()
-    leaves = seen.model.pipeline[-1].tree_.n_leaves
-    picture = figures.Trees(
+    run = finish_run(make_experiment(MOONS, learners.DecisionTreeClassifier()))
+    before = run.model.pipeline[-1].get_params()
+    leaves = run.model.pipeline[-1].tree_.n_leaves
+    figure = figures.Trees(
         variants={"a": {"learner__max_depth": 2}, "b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}
     )
-    picture.draw(seen)
-    assert seen.model.pipeline[-1].get_params() == before
-    assert seen.model.pipeline[-1].tree_.n_leaves == leaves
+    figure.draw(run)
+    assert run.model.pipeline[-1].get_params() == before
+    assert run.model.pipeline[-1].tree_.n_leaves == leaves
 
 
 def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
-    seen = finished(experiment_on(COLOURS, learners.KNeighborsClassifier(n_neighbors=1), LeaveOneOut()))
+    run = finish_run(make_experiment(COLOURS, learners.KNeighborsClassifier(n_neighbors=1), LeaveOneOut()))
     variants = {"k = 1": {"learner__n_neighbors": 1}, "k = 3": {"learner__n_neighbors": 3}}
-    paper = figures.DecisionRegions(variants=variants, query=[1, 2], scores=False).draw(seen)
-    assert "(1, 2) is Red" in words(paper)
-    assert "(1, 2) is Blue" in words(paper)
-    for axes, k in zip(paper.axes, (1, 3), strict=True):
+    figure = figures.DecisionRegions(variants=variants, query=[1, 2], scores=False).draw(run)
+    assert "(1, 2) is Red" in read_texts(figure)
+    assert "(1, 2) is Blue" in read_texts(figure)
+    for axes, k in zip(figure.axes, (1, 3), strict=True):
         shades = axes.collections[0].get_array().reshape(300, 300)
         assert set(np.unique(shades)) == {0, 1}
-        corner = seen.fit({"learner__n_neighbors": k}, seen.split.train).predict(COLOURS.X.iloc[:1] * 0 + [-2.2, 0])
-        assert seen.experiment.dataset.classes[int(shades[0, 0])] == corner[0]
+        corner = COLOURS.X.iloc[:1] * 0 + [-2.2, 0]
+        predicted = run.fit_variant({"learner__n_neighbors": k}, run.split.train).predict(corner)
+        assert run.experiment.dataset.classes[int(shades[0, 0])] == predicted[0]
 
 
 def test_three_classes_have_the_colours_of_their_marks() -> None:
     from matplotlib.colors import to_rgba
 
-    seen = finished(experiment_on(make_points("blobs", 90, 1.0, 0), KNN))
-    axes = figures.DecisionRegions(variants={"k": {}}, scores=False).draw(seen).axes[0]
+    run = finish_run(make_experiment(make_points("blobs", 90, 1.0, 0), KNN))
+    axes = figures.DecisionRegions(variants={"k": {}}, scores=False).draw(run).axes[0]
     mesh = axes.collections[0]
     marks = [item for item in axes.collections if item.get_label() in ("A", "B", "C")]
     for code, mark in enumerate(marks):
@@ -205,39 +246,39 @@ def test_three_classes_have_the_colours_of_their_marks() -> None:
 
 
 def test_scores_under_a_title_are_the_means_over_the_runs_folds() -> None:
-    seen = finished(experiment_on(MOONS, KNN))
-    train, test = seen.scores({})
-    assert train == pytest.approx(np.mean([fold.scores["train_accuracy"] for fold in seen.folds]))
-    assert test == pytest.approx(np.mean([fold.scores["test_accuracy"] for fold in seen.folds]))
+    run = finish_run(make_experiment(MOONS, KNN))
+    train, test = run.score_variant({})
+    assert train == pytest.approx(np.mean([fold.scores["train_accuracy"] for fold in run.folds]))
+    assert test == pytest.approx(np.mean([fold.scores["test_accuracy"] for fold in run.folds]))
 
 
 def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wider() -> None:
-    seen = finished(experiment_on(load_lecture_table("outlier", "side"), learners.SVC(kernel="linear"), LeaveOneOut()))
+    run = finish_run(make_experiment(OUTLIER, learners.SVC(kernel="linear"), LeaveOneOut()))
     variants = {"hard": {"learner__C": np.inf}, "soft": {"learner__C": 0.1}}
-    hard, soft = (seen.fit(parameters, seen.split.train) for parameters in variants.values())
-    X, _ = seen.rows(seen.split.train)
+    hard, soft = (run.fit_variant(parameters, run.split.train) for parameters in variants.values())
+    X, _ = run.select_rows(run.split.train)
     on = X.iloc[hard[-1].support_]
     assert np.abs(hard.decision_function(on)) == pytest.approx(1, abs=1e-5)
     assert soft[-1].margin_[0] > 2 * hard[-1].margin_[0]
-    said = words(figures.Margins(variants=variants).draw(seen))
-    assert f"margin {hard[-1].margin_[0]:.2f}, 3 support vectors" in said
-    assert f"margin {soft[-1].margin_[0]:.2f}" in said
+    texts = read_texts(figures.Margins(variants=variants).draw(run))
+    assert f"margin {hard[-1].margin_[0]:.2f}, 3 support vectors" in texts
+    assert f"margin {soft[-1].margin_[0]:.2f}" in texts
 
 
 def test_margins_of_a_learner_without_support_vectors_are_lines_alone() -> None:
-    seen = finished(experiment_on(load_lecture_table("outlier", "side"), learners.SVC(kernel="linear"), LeaveOneOut()))
+    run = finish_run(make_experiment(OUTLIER, learners.SVC(kernel="linear"), LeaveOneOut()))
     orders: Sequence[dict[str, Any]] = [{"learner": learners.Perceptron()}, {"learner": LogisticRegression()}]
-    said = words(figures.Margins(variants={"lines": orders}).draw(seen))
-    assert "nearest row at" in said
-    assert "support vector" not in said
+    texts = read_texts(figures.Margins(variants={"lines": orders}).draw(run))
+    assert "nearest row at" in texts
+    assert "support vector" not in texts
 
 
 def test_the_validation_curve_shows_accuracy_1_for_one_neighbour_on_its_own_rows() -> None:
-    seen = finished(experiment_on(MOONS, KNN))
-    axes = figures.ValidationCurve(parameter="n_neighbors", values=[1, 5, 100], scale="log").draw(seen).axes[0]
+    run = finish_run(make_experiment(MOONS, KNN))
+    axes = figures.ValidationCurve(parameter="n_neighbors", values=[1, 5, 100], scale="log").draw(run).axes[0]
     training, test = (line.get_ydata() for line in axes.lines)
     assert training[0] == 1
-    assert test[1] == pytest.approx(seen.folds[0].scores["test_accuracy"])  # k=5 is the run's own
+    assert test[1] == pytest.approx(run.folds[0].scores["test_accuracy"])  # k=5 is the run's own
     assert [line.get_label() for line in axes.lines] == ["training rows", "test rows"]
 
 
@@ -252,22 +293,26 @@ CURVES: dict[str, tuple[Dataset, Any, str, list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", CURVES)
-def test_a_validation_curve_is_scikit_learns_which_fits_every_value_anew(name: str) -> None:
+def test_a_validation_curve_equals_scikit_learns_with_a_fit_for_every_value(name: str) -> None:
     dataset, model, parameter, values = CURVES[name]
     steps = model if isinstance(model, SklearnPipeline) else make_pipeline("passthrough", model)
-    experiment = replace(experiment_on(dataset, steps[-1], KFold(folds=4)), preprocessing=steps[0])
-    seen = finished(experiment)
-    found = seen.scores_along(parameter, values)
+    experiment = replace(make_experiment(dataset, steps[-1], KFold(folds=4)), preprocessing=steps[0])
+    run = finish_run(experiment)
+    found = run.compute_validation_curve(parameter, values)
     expected = validation_curve(
-        SklearnPipeline([("before", steps[0]), ("learner", steps[-1])]), dataset.X, dataset.y,
-        param_name=f"learner__{parameter}", param_range=values, scoring=experiment.headline,
+        SklearnPipeline([("before", steps[0]), ("learner", steps[-1])]),
+        dataset.X,
+        dataset.y,
+        param_name=f"learner__{parameter}",
+        param_range=values,
+        scoring=experiment.headline,
         cv=[(split.train, split.test) for split in experiment.make_splits().folds],
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 class CountedTree(learners.DecisionTreeClassifier):
-    """Writes down how many rows it grows from, each time."""
+    """Records the number of rows of each fit."""
 
     fits: ClassVar[list[int]] = []
 
@@ -277,7 +322,7 @@ class CountedTree(learners.DecisionTreeClassifier):
 
 
 class CountedNeighbours(learners.KNeighborsClassifier):
-    """Writes down how many rows it learns from, each time."""
+    """Records the number of rows of each fit."""
 
     fits: ClassVar[list[int]] = []
 
@@ -288,64 +333,64 @@ class CountedNeighbours(learners.KNeighborsClassifier):
 
 @pytest.mark.parametrize(("learner", "parameter"), [(CountedTree(), "max_depth"), (CountedNeighbours(), "n_neighbors")])
 def test_a_validation_curve_is_fitted_once_in_each_fold(learner: Any, parameter: str) -> None:
-    seen = finished(experiment_on(MOONS, learner, KFold(folds=3)))
+    run = finish_run(make_experiment(MOONS, learner, KFold(folds=3)))
     learner.fits.clear()
-    figures.ValidationCurve(parameter=parameter, values=[1, 2, 4, 8]).draw(seen)
-    assert learner.fits == [len(fold.split.train) for fold in seen.folds]
+    figures.ValidationCurve(parameter=parameter, values=[1, 2, 4, 8]).draw(run)
+    assert learner.fits == [len(fold.split.train) for fold in run.folds]
 
 
 def test_subtrees_of_cost_complexity_are_cut_from_one_tree() -> None:
-    seen = finished(experiment_on(MOONS, CountedTree()))
+    run = finish_run(make_experiment(MOONS, CountedTree()))
     CountedTree.fits.clear()
-    figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(seen)
+    figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(run)
     assert len(CountedTree.fits) <= 3  # the tree, its sequence of penalties, and the path along them
 
 
-def test_the_regression_tree_steps_at_the_means_of_its_leaves() -> None:
-    seen = finished(experiment_on(CARS, learners.DecisionTreeRegressor(), LeaveOneOut()))
-    axes = figures.RegressionCurves(variants={"depth 1": {"learner__max_depth": 1}}).draw(seen).axes[0]
+def test_the_steps_of_a_regression_tree_are_the_means_of_its_leaves() -> None:
+    run = finish_run(make_experiment(CARS, learners.DecisionTreeRegressor(), LeaveOneOut()))
+    axes = figures.RegressionCurves(variants={"depth 1": {"learner__max_depth": 1}}).draw(run).axes[0]
     speed, distance = CARS.X["speed"].to_numpy(), CARS.y
     steps = np.unique(axes.lines[0].get_ydata())
     assert steps == pytest.approx([distance[speed < 17.5].mean(), distance[speed >= 17.5].mean()])
 
 
-def test_pruned_trees_say_their_sizes_and_cost_complexity_is_best_on_validation_rows() -> None:
-    seen = finished(experiment_on(MOONS, learners.DecisionTreeClassifier()))
+def test_pruned_trees_show_their_sizes_and_cost_complexity_is_best_on_validation_rows() -> None:
+    run = finish_run(make_experiment(MOONS, learners.DecisionTreeClassifier()))
     names = ("bottom_up", "best_first", "cost_complexity", "pessimistic")
-    picture = figures.Trees(
+    figure = figures.Trees(
         variants={name: {} for name in ("before", *names)}, draw_tree=draw, pruning={name: name for name in names}
     )
-    paper = picture.draw(seen)
-    assert sum(axes.axison for axes in paper.axes) == 0
-    X, y = seen.rows(seen.split.train)
+    figure = figure.draw(run)
+    assert sum(axes.axison for axes in figure.axes) == 0
+    X, y = run.select_rows(run.split.train)
     full = learners.DecisionTreeClassifier().fit(X, y)
-    assert f"{full.get_n_leaves()} leaves, depth {full.get_depth()}" in words(paper)
-    held_out = seen.rows(seen.split.validation)
+    assert f"{full.get_n_leaves()} leaves, depth {full.get_depth()}" in read_texts(figure)
+    held_out = run.select_rows(run.split.validation)
     alphas = full.cost_complexity_pruning_path(X, y).ccp_alphas
     subtrees = [learners.DecisionTreeClassifier(ccp_alpha=alpha).fit(X, y) for alpha in alphas]
     best = max(subtrees, key=lambda tree: (tree.score(*held_out), -tree.get_n_leaves()))
     assert (
         f"{best.get_n_leaves()} leaves, depth {best.get_depth()}\naccuracy: validation {best.score(*held_out):.3f}"
-        in (words(paper))
+        in (read_texts(figure))
     )
 
 
 def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
-    seen = finished(experiment_on(MORTGAGE, learners.DecisionTreeClassifier(), LeaveOneOut()))
+    run = finish_run(make_experiment(MORTGAGE, learners.DecisionTreeClassifier(), LeaveOneOut()))
     variants = {"CART": {"learner__nominal_splits": "binary"}}
-    said = words(figures.Trees(variants=variants, draw_tree=draw).draw(seen)).splitlines()
-    assert {"family?", "couple, single", "children", "Approve", "Reject"} <= set(said)
+    texts = read_texts(figures.Trees(variants=variants, draw_tree=draw).draw(run)).splitlines()
+    assert {"family?", "couple, single", "children", "Approve", "Reject"} <= set(texts)
 
 
-def overlaps(paper: Paper) -> list[tuple[str, str]]:
-    """Return the words in panels that lie on one another, boxes included."""
+def find_overlaps(figure: Figure) -> list[tuple[str, str]]:
+    """Return the pairs of texts in panels that overlap, boxes included."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    canvas = FigureCanvasAgg(paper)
+    canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
-    ticks = [tick for axes in paper.axes for tick in (*axes.get_xticklabels(), *axes.get_yticklabels()) if axes.axison]
-    written = [text for axes in paper.axes for text in axes.texts if text.get_text() and text.get_in_layout()] + ticks
+    ticks = [tick for axes in figure.axes for tick in (*axes.get_xticklabels(), *axes.get_yticklabels()) if axes.axison]
+    written = [text for axes in figure.axes for text in axes.texts if text.get_text() and text.get_in_layout()] + ticks
     boxes = [(text.get_text(), (text.get_bbox_patch() or text).get_window_extent(renderer)) for text in written]
     return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
 
@@ -353,109 +398,113 @@ def overlaps(paper: Paper) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("dataset", "depth"), [("mortgage", 9), ("iris", 2), ("iris", 3), ("wine", 2), ("wine", 3), ("breast_cancer", 2)]
 )
-def test_the_words_of_trees_do_not_lie_on_one_another(dataset: str, depth: int) -> None:
+def test_the_texts_of_trees_do_not_overlap(dataset: str, depth: int) -> None:
     data = MORTGAGE if dataset == "mortgage" else load_bundled(dataset)
-    seen = finished(experiment_on(data, TREE))
+    run = finish_run(make_experiment(data, TREE))
     variants = {"CART": {"learner__nominal_splits": "binary"}, "ID3": {"learner__criterion": "entropy"}, "Gini": {}}
     limited = {title: {**given, "learner__max_depth": depth} for title, given in variants.items()}
-    assert not overlaps(figures.Trees(variants=limited, draw_tree=draw).draw(seen))
+    assert not find_overlaps(figures.Trees(variants=limited, draw_tree=draw).draw(run))
 
 
-def test_a_leaf_says_how_many_of_its_rows_are_of_its_class() -> None:
-    seen = finished(experiment_on(IRIS, TREE, KFold(folds=2)))
-    paper = figures.Trees(variants={"two": {"learner__max_depth": 2}}, draw_tree=draw).draw(seen)
-    said = words(paper).splitlines()
-    assert {"50", "49 of 54", "45 of 46", "< 1.75?", "yes", "no"} <= set(said)
+def test_a_leaf_shows_how_many_of_its_rows_are_of_its_class() -> None:
+    run = finish_run(make_experiment(IRIS, TREE, KFold(folds=2)))
+    figure = figures.Trees(variants={"two": {"learner__max_depth": 2}}, draw_tree=draw).draw(run)
+    texts = read_texts(figure).splitlines()
+    assert {"50", "49 of 54", "45 of 46", "< 1.75?", "yes", "no"} <= set(texts)
 
 
 @pytest.mark.parametrize("names", [2, 5, 8])
-def test_the_key_stays_on_the_paper(names: int) -> None:
+def test_the_legend_stays_within_the_figure(names: int) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
-    paper, _ = sheet(1, width=4.5)
-    key(paper, "kind of tree", {f"the kind numbered {k}": Line2D([], []) for k in range(names)})
-    canvas = FigureCanvasAgg(paper)
+    figure, _ = make_panels(1, width=4.5)
+    add_legend(figure, "kind of tree", {f"the kind numbered {k}": Line2D([], []) for k in range(names)})
+    canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    inside = paper.legends[0].get_window_extent(canvas.get_renderer())
+    inside = figure.legends[0].get_window_extent(canvas.get_renderer())
     assert inside.x0 >= 0
-    assert inside.x1 <= paper.bbox.x1
-    assert next(text.get_text() for text in paper.legends[0].texts if text.get_text()) == "kind of tree:"
+    assert inside.x1 <= figure.bbox.x1
+    assert next(text.get_text() for text in figure.legends[0].texts if text.get_text()) == "kind of tree:"
 
 
 def test_information_gains_are_those_of_the_lectures() -> None:
-    reading = figures.InformationGains().gains(finished(experiment_on(READING, TREE, LeaveOneOut())))
+    reading = figures.InformationGains().compute_gains(finish_run(make_experiment(READING, TREE, LeaveOneOut())))
     gains = {name: round(gain, 4) for name, (gain, _) in reading.items()}
     assert gains == {"author": 0.0441, "thread": 0.4591, "length": 0.9183, "where": 0.0}
     points = load_lecture_table("two_splits", "colour")
-    splits = figures.InformationGains().gains(finished(experiment_on(points, TREE, LeaveOneOut())))
+    splits = figures.InformationGains().compute_gains(finish_run(make_experiment(points, TREE, LeaveOneOut())))
     assert splits["first"] == pytest.approx((0.27594, 0.38223), abs=5e-6)
     assert splits["second"] == pytest.approx((0.30137, 0.30356), abs=1e-5)
 
 
 def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the_query() -> None:
-    seen = finished(experiment_on(MORTGAGE, learners.NaiveBayesClassifier(), LeaveOneOut()))
+    run = finish_run(make_experiment(MORTGAGE, learners.NaiveBayesClassifier(), LeaveOneOut()))
     query = {"job": "true", "deposit": "high", "family": "children"}
     variants = {"plain": {"learner__alpha": 0.0}, "Laplace": {"learner__alpha": 1.0}}
-    paper = figures.ProbabilityTables(variants=variants, queries=[query]).draw(seen)
-    plain, laplace = (" ".join(text.get_text() for text in axes.texts if "/" in text.get_text()) for axes in paper.axes)
+    figure = figures.ProbabilityTables(variants=variants, queries=[query]).draw(run)
+    plain, laplace = (
+        " ".join(text.get_text() for text in axes.texts if "/" in text.get_text()) for axes in figure.axes
+    )
     assert plain == "5/10 5/10 1/5 3/5 4/5 2/5 2/5 1/5 3/5 4/5 0/5 2/5 2/5 2/5 3/5 1/5"
     assert laplace == "6/12 6/12 2/7 4/7 5/7 3/7 3/7 2/7 4/7 5/7 1/8 3/8 3/8 3/8 4/8 2/8"
-    assert "Approve 0.0000, Reject 1.0000" in words(paper)
-    assert "Approve 0.4545, Reject 0.5455" in words(paper)
+    assert "Approve 0.0000, Reject 1.0000" in read_texts(figure)
+    assert "Approve 0.4545, Reject 0.5455" in read_texts(figure)
 
 
-def test_tables_of_long_names_and_many_classes_do_not_lie_on_one_another() -> None:
+def test_the_texts_of_tables_with_long_names_and_many_classes_do_not_overlap() -> None:
     place = ["by the river", "under the old bridge", "on the hill"]
     X = pd.DataFrame(
         {"where_it_was_found": pd.Categorical(place * 20), "leaf": pd.Categorical(["small", "broad"] * 30)}
     )
     y = np.array([f"the tree called {name}" for name in ("ash", "elm", "fir", "oak", "yew")] * 12)
-    seen = finished(experiment_on(Dataset("trees", X, y, "classification", "tree"), learners.NaiveBayesClassifier()))
+    run = finish_run(make_experiment(Dataset("trees", X, y, "classification", "tree"), learners.NaiveBayesClassifier()))
     query = {"where_it_was_found": "on the hill", "leaf": "small"}
     tables = figures.ProbabilityTables(variants={"plain": {"learner__alpha": 0.0}, "Laplace": {}}, queries=[query])
-    assert not overlaps(tables.draw(seen))
-    assert not overlaps(figures.ConfusionMatrix().draw(seen))
+    assert not find_overlaps(tables.draw(run))
+    assert not find_overlaps(figures.ConfusionMatrix().draw(run))
 
 
 def test_the_confusion_matrix_counts_the_test_rows_of_all_folds() -> None:
-    seen = finished(experiment_on(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
-    paper = figures.ConfusionMatrix().draw(seen)
-    counts = [text.get_text() for text in paper.axes[0].texts if text.get_text().isdigit()]
+    run = finish_run(make_experiment(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
+    figure = figures.ConfusionMatrix().draw(run)
+    counts = [text.get_text() for text in figure.axes[0].texts if text.get_text().isdigit()]
     assert sum(map(int, counts)) == 6
-    assert "6 test rows" in words(paper)
+    assert "6 test rows" in read_texts(figure)
 
 
 def test_a_cell_of_the_confusion_matrix_is_as_dark_as_its_share_of_the_true_class() -> None:
-    seen = finished(experiment_on(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
-    axes = figures.ConfusionMatrix().draw(seen).axes[0]
+    run = finish_run(make_experiment(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
+    axes = figures.ConfusionMatrix().draw(run).axes[0]
     counts = np.array([int(text.get_text()) for text in axes.texts if text.get_text().isdigit()]).reshape(2, 2)
     np.testing.assert_allclose(axes.images[0].get_array(), counts / counts.sum(axis=1, keepdims=True))
 
 
 def test_rows_that_are_tested_in_every_repeat_are_counted_once() -> None:
-    seen = finished(experiment_on(COLOURS, learners.MajorityClassifier(), KFold(folds=3, repeats=2)))
-    assert "6 test rows, 2 times each" in words(figures.ConfusionMatrix().draw(seen))
+    run = finish_run(make_experiment(COLOURS, learners.MajorityClassifier(), KFold(folds=3, repeats=2)))
+    assert "6 test rows, 2 times each" in read_texts(figures.ConfusionMatrix().draw(run))
 
 
 def test_reliability_is_about_the_positive_class() -> None:
-    seen = finished(experiment_on(load_bundled("breast_cancer", positive="malignant"), learners.NaiveBayesClassifier()))
-    assert "probability given to malignant" in words(figures.Reliability().draw(seen))
+    run = finish_run(
+        make_experiment(load_bundled("breast_cancer", positive="malignant"), learners.NaiveBayesClassifier())
+    )
+    assert "probability given to malignant" in read_texts(figures.Reliability().draw(run))
 
 
 @pytest.mark.parametrize("name", ["moons", "circles", "blobs"])
-def test_made_rows_are_the_same_for_the_same_seed_and_as_many_as_asked(name: str) -> None:
+def test_generated_rows_are_as_many_as_asked_and_depend_on_the_seed(name: str) -> None:
     dataset = make_points(name, 90, 0.1, 3)
     assert dataset.X.shape == (90, 2)
     assert dataset.digest() == make_points(name, 90, 0.1, 3).digest() != make_points(name, 90, 0.1, 4).digest()
     assert dataset.classes.tolist() == (["A", "B", "C"] if name == "blobs" else ["A", "B"])
 
 
-def test_a_shape_that_is_not_made_is_refused_with_the_nearest() -> None:
+def test_an_unknown_shape_is_rejected_with_the_nearest_name() -> None:
     with pytest.raises(UserError, match="Did you mean 'moons'"):
         make_points("moon", 10, 0.1, 0)
 
 
-def test_the_parameters_of_made_rows_are_kept_with_the_run(bakeoff: Bakeoff) -> None:
+def test_the_parameters_of_generated_rows_are_recorded(bakeoff: Bakeoff) -> None:
     assert bakeoff("dataset=moons", "dataset.noise=0.2", "learner=majority").status == 0
     assert bakeoff.runs()[0].data.params["dataset.noise"] == "0.2"
