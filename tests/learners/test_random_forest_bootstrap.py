@@ -1,0 +1,146 @@
+"""Bootstrap samples: a weight is the number of times that a row counts, and the order of rows does not matter."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from bakeoff.learners.random_forest.bootstrap import TrainingRows
+from tests.support.random_forests import (
+    FOREST_CLASSES,
+    choose_target,
+    list_fitted_bytes,
+    make_forest,
+    make_mixed_table,
+)
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"oob_score": True},
+    {"max_samples": 0.4},
+    {"max_samples": 50, "feature_subset": "tree"},
+    {"bootstrap": False, "max_samples": 0.5, "max_features": 2},
+    {"max_leaf_nodes": 8, "min_samples_leaf": 0.02, "min_weight_fraction_leaf": 0.02},
+    {"ccp_alpha": 0.01, "class_weight": "balanced"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("forest_class", FOREST_CLASSES)
+def test_a_row_of_weight_w_is_the_row_w_times_to_the_last_bit(forest_class: Any, options: dict[str, Any]) -> None:
+    X, y, weight = make_mixed_table()
+    y = choose_target(forest_class, y)
+    weighted = make_forest(forest_class, options).fit(X, y, sample_weight=weight)
+    repeated = make_forest(forest_class, options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert list_fitted_bytes(weighted) == list_fitted_bytes(repeated)
+
+
+@pytest.mark.parametrize("options", [*OPTIONS, {"bootstrap": False}])
+@pytest.mark.parametrize("forest_class", FOREST_CLASSES)
+def test_rows_in_another_order_give_the_same_forest_to_the_last_bit(forest_class: Any, options: dict[str, Any]) -> None:
+    X, y, weight = make_mixed_table()
+    y = choose_target(forest_class, y)
+    needs_whole_weights = "max_samples" in options and options.get("bootstrap") is False
+    if not needs_whole_weights:
+        weight = weight * 0.37
+    order = np.random.default_rng(1).permutation(len(y))
+    forest = make_forest(forest_class, options).fit(X, y, sample_weight=weight)
+    reordered = make_forest(forest_class, options).fit(X[order], y[order], sample_weight=weight[order])
+    assert list_fitted_bytes(forest) == list_fitted_bytes(reordered)
+    if forest.oob_score:
+        name = "oob_prediction_" if forest_class is RandomForestRegressor else "oob_decision_function_"
+        np.testing.assert_array_equal(getattr(forest, name)[order], getattr(reordered, name))
+
+
+@pytest.mark.parametrize("options", [{}, {"max_samples": 0.3}, {"bootstrap": False}])
+def test_weights_of_one_are_no_weights(options: dict[str, Any]) -> None:
+    X, y, _ = make_mixed_table()
+    unweighted = make_forest(RandomForestRegressor, options).fit(X, y)
+    weighted = make_forest(RandomForestRegressor, options).fit(X, y, sample_weight=np.ones(len(y)))
+    assert list_fitted_bytes(unweighted) == list_fitted_bytes(weighted)
+
+
+def test_rows_are_drawn_in_proportion_to_their_weights() -> None:
+    X = np.arange(5.0)[:, None]
+    y = X[:, 0]
+    weight = np.array([0.5, 1.25, 0.0, 3.0, 0.25])
+    forest = RandomForestRegressor(400, max_samples=100, random_state=0).fit(X, y, sample_weight=weight)
+    counts = np.zeros(5)
+    for tree in forest.trees_:
+        leaves = np.flatnonzero(tree.is_leaf)
+        np.add.at(counts, tree.value[leaves, 0].astype(int), tree.n_node_samples[leaves])
+    np.testing.assert_allclose(counts / counts.sum(), weight / weight.sum(), atol=0.01)
+
+
+def test_without_draws_every_tree_has_the_weights_as_they_are() -> None:
+    X, y = load_wine(return_X_y=True)
+    weight = np.random.default_rng(0).random(len(y))
+    forest = RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=0).fit(X, y, weight)
+    tree = DecisionTreeClassifier().fit(X, y, weight)
+    np.testing.assert_array_equal(forest.trees_[0].threshold, tree.tree_.threshold)
+    np.testing.assert_allclose(forest.predict_proba(X), tree.predict_proba(X))
+
+
+def test_class_weights_count_in_the_criterion_and_not_in_the_draw() -> None:
+    X, y = load_wine(return_X_y=True)
+    options: dict[str, Any] = {"n_estimators": 5, "max_depth": 1, "max_features": None, "random_state": 0}
+    plain = RandomForestClassifier(**options).fit(X, y)
+    weighted = RandomForestClassifier(**options, class_weight={2: 1000}).fit(X, y)
+    for plain_tree, weighted_tree in zip(plain.trees_, weighted.trees_, strict=True):
+        assert plain_tree.n_node_samples[0] == weighted_tree.n_node_samples[0] == len(y)
+        expected = plain_tree.value[0] * [1, 1, 1000]
+        np.testing.assert_allclose(weighted_tree.value[0], expected / expected.sum())
+
+
+def test_the_out_of_bag_score_is_weighted_and_rows_of_weight_zero_have_no_prediction() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    weight = np.where(y == 0, 3.0, 1.0)
+    weight[:20] = 0
+    forest = RandomForestClassifier(30, max_depth=2, oob_score=True, random_state=0).fit(X, y, sample_weight=weight)
+    predictions = forest.oob_decision_function_
+    assert predictions.shape == (len(y), 2)
+    assert np.isnan(predictions[:20]).all()
+    has_prediction = ~np.isnan(predictions[:, 0])
+    is_correct = predictions[has_prediction].argmax(axis=1) == y[has_prediction]
+    assert forest.oob_score_ == pytest.approx(np.average(is_correct, weights=weight[has_prediction]))
+    assert forest.oob_score_ != pytest.approx(is_correct.mean())
+
+
+def test_weights_that_sum_to_one_give_a_warning_that_names_the_remedy() -> None:
+    X, y = load_wine(return_X_y=True)
+    weight = np.full(len(y), 1 / len(y))
+    with pytest.warns(UserWarning, match=r"sums to 1, .* draws 1 of 178 rows. Multiply the weights by 178"):
+        RandomForestClassifier(2).fit(X, y, sample_weight=weight)
+    forest = RandomForestClassifier(20, max_samples=len(y), random_state=0).fit(X, y, sample_weight=weight)
+    assert forest.score(X, y) > 0.95
+
+
+def test_drawing_a_part_without_replacement_rejects_fractional_weights() -> None:
+    X, y = load_wine(return_X_y=True)
+    forest = RandomForestClassifier(2, bootstrap=False, max_samples=0.5)
+    with pytest.raises(
+        ValueError, match=r"holds 0\.5, but bootstrap=False with max_samples=0\.5 .* give whole numbers"
+    ):
+        forest.fit(X, y, sample_weight=np.full(len(y), 0.5))
+
+
+@pytest.mark.parametrize("options", [{}, {"bootstrap": False, "max_samples": 0.5}])
+def test_large_weights_cost_no_more_than_small_ones_and_are_drawn_in_proportion(options: dict[str, Any]) -> None:
+    X = np.arange(40.0)[:, None]
+    y = np.arange(40) % 2
+    weight = np.full(40, 1e6)
+    replacement = not options
+    rows = TrainingRows.from_table(X, y, weight, merge_equal=True)
+    counts = rows.draw_counts(np.random.default_rng(0), 20_000_000, replacement=replacement)
+    assert counts.sum() == 20_000_000
+    np.testing.assert_allclose(counts, 500_000, rtol=0.02)
+    forest = RandomForestClassifier(3, random_state=0, **options).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(forest.predict(X), y)
+    largest_weight = np.full(40, 1e150)
+    if replacement:
+        np.testing.assert_array_equal(forest.fit(X, y, sample_weight=largest_weight).predict(X), y)
+    else:
+        with pytest.raises(ValueError, match="divide the weights"):
+            forest.fit(X, y, sample_weight=largest_weight)
