@@ -8,7 +8,7 @@ import pytest
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.learners.trees.rows import binning
 from bakeoff.learners.trees.splitting.histogram import HistogramBlock
-from bakeoff.learners.trees.splitting.splits import BranchLimits
+from bakeoff.learners.trees.splitting.splits import SplitRules
 from bakeoff.learners.trees.tree import Tree
 
 LIMITS: list[dict[str, Any]] = [{}, {"min_samples_leaf": 7}, {"min_weight_fraction_leaf": 0.02}, {"max_leaf_nodes": 9}]
@@ -56,9 +56,9 @@ def test_histograms_serve_columns_of_few_known_values(missing: bool, monkeypatch
     n_nodes: list[int] = []
     list_cuts = HistogramBlock.list_cuts
 
-    def list_and_count(block: HistogramBlock, limits: BranchLimits) -> tuple[np.ndarray, np.ndarray]:
+    def list_and_count(block: HistogramBlock, rules: SplitRules) -> tuple[np.ndarray, np.ndarray]:
         n_nodes.append(block.m)
-        return list_cuts(block, limits)
+        return list_cuts(block, rules)
 
     monkeypatch.setattr(HistogramBlock, "list_cuts", list_and_count)
     X, y, _ = _make_table(2)

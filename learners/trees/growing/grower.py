@@ -29,7 +29,7 @@ from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
 from bakeoff.learners.trees.rows.frontier import Frontier, group_by_branch
 from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.splitting.partition import Partition, partition_rows
-from bakeoff.learners.trees.splitting.splits import BranchLimits, Splits
+from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
 from bakeoff.learners.trees.splitting.splitter import find_best_splits
 from bakeoff.learners.trees.tree import Tree
 
@@ -168,15 +168,15 @@ def _choose_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Sp
     else:
         d = frontier.table.columns.shape[0]
         features = np.arange(d)[:, None]  # (d, 1)
-    branch_limits = _derive_branch_limits(frontier, limits)
-    return find_best_splits(frontier, features, limits.criterion, branch_limits, multiway=limits.multiway)
+    rules = _derive_split_rules(frontier, limits)
+    return find_best_splits(frontier, features, rules)
 
 
 def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
     """Find the best split of every node over features drawn for it; where none of them splits a node, draw more."""
     d = frontier.table.columns.shape[0]
     m = level.number.size
-    branch_limits = _derive_branch_limits(frontier, limits)
+    rules = _derive_split_rules(frontier, limits)
     draws = _draw_numbers(level, limits, d)
     splits = Splits.none(m)
     pending = np.arange(m)
@@ -184,7 +184,7 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
     for n_tried in range(0, d, limits.max_features):
         part = frontier if pending.size == m else frontier.select_nodes(pending)
         features = draw_features(draws[pending], n_tried, limits.max_features)
-        found = find_best_splits(part, features, limits.criterion, branch_limits, multiway=limits.multiway)
+        found = find_best_splits(part, features, rules)
         splits.put(pending, found)
         pending = np.flatnonzero(splits.feature < 0)
         if pending.size == 0:
@@ -246,15 +246,16 @@ def _drop_weak_splits(
     return splits.with_gain(gain, is_kept)
 
 
-def _derive_branch_limits(frontier: Frontier, limits: GrowthLimits) -> BranchLimits:
-    """Return what each branch of a split must hold, in the unit of the frontier's sums."""
+def _derive_split_rules(frontier: Frontier, limits: GrowthLimits) -> SplitRules:
+    """Return the rules of the search for splits, in the unit of the frontier's sums."""
     min_rows = limits.min_samples_leaf
     min_weight = limits.min_weight_leaf * frontier.target.fixed_point_scale
-    if not frontier.target.weights_are_counts:
-        return BranchLimits(min_rows, min_weight)
-    # A weight is a number of rows, so that one limit of weight serves both.
-    least_count = min_rows if min_rows > 1 else 0
-    return BranchLimits(1, max(min_weight, least_count))
+    if frontier.target.weights_are_counts:
+        # A weight is a number of rows, so that one limit of weight serves both.
+        least_count = min_rows if min_rows > 1 else 0
+        min_weight = max(min_weight, least_count)
+        min_rows = 1
+    return SplitRules(limits.criterion, min_rows, min_weight, limits.multiway)
 
 
 def _group_rows_by_child(frontier: Frontier, partition: Partition) -> np.ndarray:

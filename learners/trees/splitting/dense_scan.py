@@ -21,7 +21,7 @@ from bakeoff.learners.trees.splitting.gini_prefix_sums import (
     scan_square_sums,
     supports_square_sums,
 )
-from bakeoff.learners.trees.splitting.splits import BranchLimits
+from bakeoff.learners.trees.splitting.splits import SplitRules
 
 MAX_CELLS_SCANNED = 1 << 13
 """Up to this many cells listing the possible cuts takes longer than evaluating all positions."""
@@ -47,41 +47,43 @@ class BestCuts(NamedTuple):
     gain: np.ndarray
 
 
-def find_dense_cuts(block: FeatureBlock, criterion: SquaredDistance, limits: BranchLimits) -> BestCuts:
+def find_dense_cuts(block: FeatureBlock, rules: SplitRules) -> BestCuts:
     """Return the first best cut of each node that has one."""
+    criterion = rules.criterion
+    assert isinstance(criterion, SquaredDistance)
     # After the last row of a node nothing is left on the right, and the merit there is 0 / 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         if supports_square_sums(block, criterion):
             squares = scan_square_sums(block)
             node_weight = block.total[0].take(block.node)  # (n,)
             merit = squares.compute_merit(node_weight)  # (b, n)
-            is_cut = _mark_cuts(block, squares.weight, limits)
+            is_cut = _mark_cuts(block, squares.weight, rules)
             position, node = _find_first_best(merit, is_cut, block)
             best_squares = squares.take(position)
             return BestCuts(position, node, compute_gini_gain(block, best_squares, node))
         left = block.sum_left_densely()
         total = block.total.take(block.node, axis=1)  # (p, n)
         gain = criterion.cut_gain(left, total)  # (b, n)
-        is_cut = _mark_cuts(block, left[0], limits)
+        is_cut = _mark_cuts(block, left[0], rules)
         position, node = _find_first_best(gain, is_cut, block)
         return BestCuts(position, node, gain.take(position))
 
 
-def _mark_cuts(block: FeatureBlock, left_weight: np.ndarray, limits: BranchLimits) -> np.ndarray:
+def _mark_cuts(block: FeatureBlock, left_weight: np.ndarray, rules: SplitRules) -> np.ndarray:
     """Mark the positions (b, n) where the value changes and both sides hold enough, given the weight on the left."""
     n_rows = block.frontier.n_positions  # (m,)
-    if limits.min_rows > 1:
+    if rules.min_rows > 1:
         left_rows = block.rows_up_to
         right_rows = n_rows.take(block.node) - left_rows
-        is_allowed = (left_rows >= limits.min_rows) & (right_rows >= limits.min_rows)  # (n,)
+        is_allowed = (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)  # (n,)
         is_cut = block.changes & is_allowed
     else:
         is_cut = block.changes.copy()
         last = block.start + n_rows - 1
         is_cut[:, last] = False
-    if limits.min_weight > 0:
+    if rules.min_weight > 0:
         right_weight = block.total[0].take(block.node) - left_weight
-        is_cut &= (left_weight >= limits.min_weight) & (right_weight >= limits.min_weight)
+        is_cut &= (left_weight >= rules.min_weight) & (right_weight >= rules.min_weight)
     return is_cut
 
 

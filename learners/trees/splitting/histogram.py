@@ -20,7 +20,7 @@ from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.rows.frontier import Frontier
 from bakeoff.learners.trees.splitting.best_candidates import mark_first_of_runs
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
-from bakeoff.learners.trees.splitting.splits import BranchLimits
+from bakeoff.learners.trees.splitting.splits import SplitRules
 
 
 class HistogramBlock(FeatureBlock):
@@ -82,20 +82,20 @@ class HistogramBlock(FeatureBlock):
         code = np.stack([position, following]) % self._n_bins  # (2, q)
         return self._bins.values[feature, code]
 
-    def list_cuts(self, limits: BranchLimits) -> tuple[np.ndarray, np.ndarray]:
+    def list_cuts(self, rules: SplitRules) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions (q,) after which a cut leaves enough rows on each side, and the left sums (c, q)."""
         pair = self._occupied // self._n_bins
         is_first = mark_first_of_runs(pair)
         # Nothing follows the last occupied bin of a pair.
         is_cut = np.append(~is_first[1:], False)
         left_classes = _sum_within_runs(self._counts, is_first)  # (c, q)
-        if limits.min_rows > 1:
-            # Limits count rows, whatever their weight.
+        if rules.min_rows > 1:
+            # A row counts once here, whatever its weight.
             counts = self._count_rows(None).take(self._occupied, axis=1)
             left_rows = _sum_within_runs(counts, is_first).sum(axis=0)
             node = pair // self.b
             right_rows = self.frontier.n_positions.take(node) - left_rows
-            is_cut &= (left_rows >= limits.min_rows) & (right_rows >= limits.min_rows)
+            is_cut &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
         chosen = np.flatnonzero(is_cut)
         sums = left_classes.take(chosen, axis=1).astype(np.float64)
         # Sums begin with the weight, which takes the row of the first class.

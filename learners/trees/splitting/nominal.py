@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import Criterion, add_first_class
+from bakeoff.learners.trees.criteria import add_first_class
 from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.splitting.best_candidates import (
     choose_pairs,
@@ -20,7 +20,7 @@ from bakeoff.learners.trees.splitting.best_candidates import (
     find_first_of_pairs,
 )
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
-from bakeoff.learners.trees.splitting.splits import BranchLimits, Routes, Splits
+from bakeoff.learners.trees.splitting.splits import Routes, SplitRules, Splits
 from bakeoff.learners.trees.splitting.value_groups import ValueGroups
 
 
@@ -41,19 +41,12 @@ class NominalCandidates(NamedTuple):
     branch: np.ndarray
 
 
-def find_nominal_splits(
-    block: FeatureBlock,
-    wanted: np.ndarray,
-    criterion: Criterion,
-    limits: BranchLimits,
-    *,
-    multiway: bool,
-) -> Splits:
+def find_nominal_splits(block: FeatureBlock, wanted: np.ndarray, rules: SplitRules) -> Splits:
     """Return the best split of each node on the wanted (feature, node) pairs (b, m), with its routes."""
     # First the best split of each pair, then the best pair of each node.
     groups = ValueGroups.collect(block, wanted)
-    split_groups = _split_by_value if multiway else _split_in_two
-    candidates = split_groups(groups, criterion, limits)
+    split_groups = _split_by_value if rules.multiway else _split_in_two
+    candidates = split_groups(groups, rules)
     chosen = choose_pairs(candidates.merit, candidates.pair, block.b, block.m)
     pair = candidates.pair[chosen]
     slot, node = np.divmod(pair, block.m)
@@ -82,19 +75,19 @@ def _list_routes(groups: ValueGroups, chosen_pair: np.ndarray, branch: np.ndarra
     )
 
 
-def _split_by_value(groups: ValueGroups, criterion: Criterion, limits: BranchLimits) -> NominalCandidates:
+def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates:
     """Give every group of a pair a branch of its own."""
     weight = groups.sums[0]
-    gain_of_group = criterion.branch_gain(groups.sums, groups.total)
+    gain_of_group = rules.criterion.branch_gain(groups.sums, groups.total)
     gain = np.add.reduceat(gain_of_group, groups.begin)
 
     # One branch that is too small forbids the split, and a single branch is none.
-    is_large = (groups.n_rows >= limits.min_rows) & (weight >= limits.min_weight)
+    is_large = (groups.n_rows >= rules.min_rows) & (weight >= rules.min_weight)
     is_allowed = np.logical_and.reduceat(is_large, groups.begin)
     is_allowed &= groups.length > 1
     gain[~is_allowed] = -np.inf
     merit = gain.copy()
-    if criterion.by_ratio:
+    if rules.criterion.by_ratio:
         # Gain ratio: the split information is the entropy of the branch sizes.
         share = weight / groups.total[0]
         information = np.add.reduceat(-share * np.log2(share), groups.begin)
@@ -107,15 +100,15 @@ def _split_by_value(groups: ValueGroups, criterion: Criterion, limits: BranchLim
     return NominalCandidates(groups.pair[groups.begin], merit, gain, branch)
 
 
-def _split_in_two(groups: ValueGroups, criterion: Criterion, limits: BranchLimits) -> NominalCandidates:
+def _split_in_two(groups: ValueGroups, rules: SplitRules) -> NominalCandidates:
     """Cut the groups of each pair, in the order of their mean target, where the gain is largest."""
     # Ordered by their mean target, the groups of a pair have their best split at one of the cuts between them.
     mean = _compute_mean_target(groups)
     by_mean = np.lexsort((mean, groups.pair))
-    gain, left_weight = _compute_gains_of_cuts(groups, by_mean, criterion, limits)
+    gain, left_weight = _compute_gains_of_cuts(groups, by_mean, rules)
     cut = find_first_of_pairs(gain, groups.pair)
     merit = gain[cut]
-    if criterion.by_ratio:
+    if rules.criterion.by_ratio:
         share = left_weight[cut] / groups.total[0, cut]
         merit = merit / compute_split_information(share)
 
@@ -132,8 +125,7 @@ def _split_in_two(groups: ValueGroups, criterion: Criterion, limits: BranchLimit
 def _compute_gains_of_cuts(
     groups: ValueGroups,
     by_mean: np.ndarray,
-    criterion: Criterion,
-    limits: BranchLimits,
+    rules: SplitRules,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gain of a cut after each group, and the weight left of it: both (q,), in the order ``by_mean``."""
     # In whole numbers, subtracting the sums before a pair is exact even if sums along all pairs overflow.
@@ -146,11 +138,11 @@ def _compute_gains_of_cuts(
     right_rows = rows_of_pair.repeat(groups.length) - left_rows
 
     # After the last group of a pair nothing is left on the right, which is never allowed.
-    is_allowed = (left_rows >= limits.min_rows) & (right_rows >= max(limits.min_rows, 1))
-    is_allowed &= (left_weight >= limits.min_weight) & (right_weight >= limits.min_weight)
+    is_allowed = (left_rows >= rules.min_rows) & (right_rows >= max(rules.min_rows, 1))
+    is_allowed &= (left_weight >= rules.min_weight) & (right_weight >= rules.min_weight)
     allowed_left = left[:, is_allowed].astype(np.float64)
     gain = np.full(groups.pair.size, -np.inf)
-    gain[is_allowed] = criterion.cut_gain(allowed_left, groups.total[:, is_allowed])
+    gain[is_allowed] = rules.criterion.cut_gain(allowed_left, groups.total[:, is_allowed])
     return gain, left_weight
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import Criterion, SquaredDistance
+from bakeoff.learners.trees.criteria import SquaredDistance
 from bakeoff.learners.trees.splitting.best_candidates import (
     choose_pairs,
     compute_split_information,
@@ -34,7 +34,7 @@ from bakeoff.learners.trees.splitting.gini_prefix_sums import (
     supports_square_sums,
 )
 from bakeoff.learners.trees.splitting.histogram import HistogramBlock
-from bakeoff.learners.trees.splitting.splits import BranchLimits, Splits
+from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
 
 
 class Cuts(NamedTuple):
@@ -58,21 +58,20 @@ class Cuts(NamedTuple):
 def find_numeric_splits(
     block: FeatureBlock,
     wanted: np.ndarray | None,
-    criterion: Criterion,
-    limits: BranchLimits,
+    rules: SplitRules,
     *,
     missing_left: bool,
 ) -> Splits:
     """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
     # A dense scan evaluates all pairs, and treats missing cells as the largest values.
-    may_scan_densely = wanted is None and not missing_left and isinstance(criterion, SquaredDistance)
+    may_scan_densely = wanted is None and not missing_left and isinstance(rules.criterion, SquaredDistance)
     n_cells = block.changes.size
     if may_scan_densely and n_cells <= MAX_CELLS_SCANNED:
-        return _scan_densely(block, criterion, limits)
-    is_candidate = _mark_candidates(block, wanted, limits, missing_left)  # (b, n)
+        return _scan_densely(block, rules)
+    is_candidate = _mark_candidates(block, wanted, rules, missing_left)  # (b, n)
     n_candidates = np.count_nonzero(is_candidate)
     if may_scan_densely and n_cells < MAX_POSITIONS_PER_CUT * n_candidates:
-        return _scan_densely(block, criterion, limits)
+        return _scan_densely(block, rules)
 
     # List the candidates, with what lies left of each.
     position = np.flatnonzero(is_candidate)
@@ -83,42 +82,40 @@ def find_numeric_splits(
     if missing_left:
         left += _sum_missing(block).take(pair, axis=1)
     cuts = Cuts(position, node, pair, left)
-    return _choose_cuts(block, cuts, criterion, limits, missing_left=missing_left)
+    return _choose_cuts(block, cuts, rules, missing_left=missing_left)
 
 
-def find_histogram_splits(block: HistogramBlock, criterion: Criterion, limits: BranchLimits) -> Splits:
+def find_histogram_splits(block: HistogramBlock, rules: SplitRules) -> Splits:
     """Return the best cuts of all features, from histograms of their values."""
-    position, left = block.list_cuts(limits)
+    position, left = block.list_cuts(rules)
     if position.size == 0:
         return Splits.none(block.m)
     node, pair = block.find_pairs(position)
     cuts = Cuts(position, node, pair, left)
-    return _choose_cuts(block, cuts, criterion, limits, missing_left=False)
+    return _choose_cuts(block, cuts, rules, missing_left=False)
 
 
-def _scan_densely(block: FeatureBlock, criterion: Criterion, limits: BranchLimits) -> Splits:
-    assert isinstance(criterion, SquaredDistance)
-    best = find_dense_cuts(block, criterion, limits)
+def _scan_densely(block: FeatureBlock, rules: SplitRules) -> Splits:
+    best = find_dense_cuts(block, rules)
     return _make_splits(block, best, merit=best.gain, missing_left=False)
 
 
 def _choose_cuts(
     block: FeatureBlock,
     cuts: Cuts,
-    criterion: Criterion,
-    limits: BranchLimits,
+    rules: SplitRules,
     *,
     missing_left: bool,
 ) -> Splits:
     """Return the best of the cuts in each node."""
-    if supports_square_sums(block, criterion):
-        best, gain = _choose_by_square_sums(block, cuts, limits)
+    if supports_square_sums(block, rules.criterion):
+        best, gain = _choose_by_square_sums(block, cuts, rules)
         merit = gain
     else:
         total = block.total.take(cuts.node, axis=1)  # (p, q)
-        gains = criterion.cut_gain(cuts.left, total)  # (q,)
-        _exclude_light_branches(gains, block, cuts, limits)
-        if criterion.by_ratio:
+        gains = rules.criterion.cut_gain(cuts.left, total)  # (q,)
+        _exclude_light_branches(gains, block, cuts, rules)
+        if rules.criterion.by_ratio:
             best, merit = _choose_by_ratio(block, cuts, gains, total[0])
         else:
             best = find_first_of_nodes(gains, cuts.node, block.m)
@@ -133,13 +130,13 @@ def _choose_cuts(
 def _choose_by_square_sums(
     block: FeatureBlock,
     cuts: Cuts,
-    limits: BranchLimits,
+    rules: SplitRules,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of the best cut of each node, and its gain, for Gini impurity of several classes."""
     squares = sum_squares_at_cuts(cuts.left, block.total, cuts.node)
     node_weight = block.total[0].take(cuts.node)  # (q,)
     merit = squares.compute_merit(node_weight)
-    _exclude_light_branches(merit, block, cuts, limits)
+    _exclude_light_branches(merit, block, cuts, rules)
     best = find_first_of_nodes(merit, cuts.node, block.m)
     # The merit is cheap but rounded: only the gain of the best cut is computed in whole numbers.
     gain = compute_gini_gain(block, squares.take(best), cuts.node.take(best))
@@ -162,18 +159,13 @@ def _choose_by_ratio(
     return best_of_pair[chosen], ratio[chosen]
 
 
-def _exclude_light_branches(
-    merit: np.ndarray,
-    block: FeatureBlock,
-    cuts: Cuts,
-    limits: BranchLimits,
-) -> None:
+def _exclude_light_branches(merit: np.ndarray, block: FeatureBlock, cuts: Cuts, rules: SplitRules) -> None:
     """Write a merit (q,) of -inf for cuts with too little weight on a side."""
-    if limits.min_weight == 0:
+    if rules.min_weight == 0:
         return
     left = cuts.left[0]
     right = block.total[0].take(cuts.node) - left
-    is_light = (left < limits.min_weight) | (right < limits.min_weight)
+    is_light = (left < rules.min_weight) | (right < rules.min_weight)
     merit[is_light] = -np.inf
 
 
@@ -217,12 +209,12 @@ def _sum_missing(block: FeatureBlock) -> np.ndarray:
 def _mark_candidates(
     block: FeatureBlock,
     wanted: np.ndarray | None,
-    limits: BranchLimits,
+    rules: SplitRules,
     missing_left: bool,
 ) -> np.ndarray:
     """Mark every allowed cut (b, n): where the value changes, with enough rows on each side."""
     is_candidate = block.changes.copy()  # (b, n)
-    if limits.min_rows == 1 and not missing_left:
+    if rules.min_rows == 1 and not missing_left:
         # Only after the last row of a node a side is empty.
         last = block.start + block.frontier.n_positions - 1
         is_candidate[:, last] = False
@@ -231,10 +223,10 @@ def _mark_candidates(
         if missing_left:
             left_rows = left_rows + block.n_missing.take(block.node, axis=1)
         right_rows = block.frontier.n_positions.take(block.node) - left_rows
-        is_candidate &= (left_rows >= limits.min_rows) & (right_rows >= limits.min_rows)
+        is_candidate &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
     if wanted is not None:
         is_candidate &= block.spread_over_positions(wanted)
-    if limits.min_rows == 1 and limits.min_weight == 0 and not missing_left:
+    if rules.min_rows == 1 and rules.min_weight == 0 and not missing_left:
         _skip_cuts_within_class(block, is_candidate)
     return is_candidate
 
@@ -242,7 +234,7 @@ def _mark_candidates(
 def _skip_cuts_within_class(block: FeatureBlock, is_candidate: np.ndarray) -> None:
     """Unmark cuts (b, n) between two single rows of one class.
 
-    No such cut is best (Fayyad and Irani 1992), unless limits forbid the better ones.
+    No such cut is best (Fayyad and Irani 1992), unless the rules forbid the better ones.
     """
     within_class = block.frontier.target.mark_same_class(block.order)  # (b, n - 1)
     if within_class is None:

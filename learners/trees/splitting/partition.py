@@ -119,12 +119,7 @@ def _split_off_missing(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return code.astype(np.intp), is_missing
 
 
-def _follow_routes(
-    routes: Routes,
-    cells: np.ndarray,
-    node: np.ndarray,
-    branch: np.ndarray,
-) -> np.ndarray:
+def _follow_routes(routes: Routes, cells: np.ndarray, node: np.ndarray, branch: np.ndarray) -> np.ndarray:
     """Return the branches (n,) with those of nominal splits by the value of each row."""
     m = int(node[-1]) + 1
     table = RouteTable(routes, m)

@@ -7,20 +7,28 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bakeoff.learners.trees.criteria import Criterion
+
 
 @dataclass
-class BranchLimits:
-    """The least that every branch of a split must hold.
+class SplitRules:
+    """How good a split is, and which splits are allowed.
 
     Attributes
     ----------
+    criterion : Criterion
     min_rows : int
+        The least number of rows in a branch.
     min_weight : float
-        In units of the fixed-point sums.
+        The least weight of a branch, in units of the fixed-point sums.
+    multiway : bool
+        Whether a nominal split has a branch for every value, or splits the values into two groups.
     """
 
+    criterion: Criterion
     min_rows: int
     min_weight: float
+    multiway: bool
 
 
 class Routes(NamedTuple):

@@ -12,27 +12,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.rows.frontier import Frontier
 from bakeoff.learners.trees.rows.presort import MAX_CELLS_PER_BLOCK
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.histogram import HistogramBlock
 from bakeoff.learners.trees.splitting.nominal import find_nominal_splits
 from bakeoff.learners.trees.splitting.numeric import find_histogram_splits, find_numeric_splits
-from bakeoff.learners.trees.splitting.splits import BranchLimits, Splits
+from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
 
 MAX_CELLS_PER_HISTOGRAM_BLOCK = 4 * MAX_CELLS_PER_BLOCK
 """Counting a cell takes a quarter of the cache that sorting it takes."""
 
 
-def find_best_splits(
-    frontier: Frontier,
-    features: np.ndarray,
-    criterion: Criterion,
-    limits: BranchLimits,
-    *,
-    multiway: bool,
-) -> Splits:
+def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules) -> Splits:
     """Return the best split of every node.
 
     Parameters
@@ -41,10 +33,7 @@ def find_best_splits(
         n rows in m nodes.
     features : ndarray of shape (b, 1) or (b, m)
         The features to try, ascending: for all nodes, or for each node.
-    criterion : Criterion
-    limits : BranchLimits
-    multiway : bool
-        Whether a nominal feature gives a branch to every value, or splits its values into two groups.
+    rules : SplitRules
 
     Returns
     -------
@@ -55,10 +44,10 @@ def find_best_splits(
     for some_features in _divide_features(frontier, features):
         if frontier.bins is not None:
             histogram = HistogramBlock(frontier, some_features, frontier.bins)
-            found = [find_histogram_splits(histogram, criterion, limits)]
+            found = [find_histogram_splits(histogram, rules)]
         else:
             block = FeatureBlock(frontier, some_features)
-            found = list(_search_block(block, criterion, limits, multiway=multiway))
+            found = list(_search_block(block, rules))
         for splits in found:
             if best is None:
                 best = splits
@@ -79,22 +68,16 @@ def _divide_features(frontier: Frontier, features: np.ndarray) -> Iterator[np.nd
         yield features[first : first + step]
 
 
-def _search_block(
-    block: FeatureBlock,
-    criterion: Criterion,
-    limits: BranchLimits,
-    *,
-    multiway: bool,
-) -> Iterator[Splits]:
+def _search_block(block: FeatureBlock, rules: SplitRules) -> Iterator[Splits]:
     """Yield the best numeric splits, those with missing cells on the left, and the best nominal splits."""
     table = block.frontier.table
     nominal = table.nominal[block.feature] if table.has_nominal else None  # (b, m) or (b, 1)
     if nominal is None or not nominal.all():
         numeric = None if nominal is None else ~nominal
-        yield find_numeric_splits(block, numeric, criterion, limits, missing_left=False)
+        yield find_numeric_splits(block, numeric, rules, missing_left=False)
         if table.has_missing and block.n_missing.any():
             has_missing = block.n_missing > 0  # (b, m)
             wanted = has_missing if numeric is None else numeric & has_missing
-            yield find_numeric_splits(block, wanted, criterion, limits, missing_left=True)
+            yield find_numeric_splits(block, wanted, rules, missing_left=True)
     if nominal is not None and nominal.any():
-        yield find_nominal_splits(block, nominal, criterion, limits, multiway=multiway)
+        yield find_nominal_splits(block, nominal, rules)
