@@ -56,11 +56,11 @@ class HydraTask:
             invocation = read_invocation()
             settled = settle_config(spec, invocation.choices)
             outcome = run_single_job(settled, invocation, self.tracebacks)
-        except UserError:
-            # A refused command leaves nothing behind, and Hydra has created a folder already.
-            discard_output_folder()
-            raise
+        except UserError as error:
+            # If it were raised from here, Hydra would print a message of its own before it.
+            outcome = JobOutcome(number=0, name="", kind=REFUSED, reason=str(error))
         if outcome.kind == REFUSED:
+            # A refused command leaves nothing behind, and Hydra has created a folder already.
             discard_output_folder()
         self.outcomes.append(outcome)
         return outcome.score

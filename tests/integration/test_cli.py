@@ -97,6 +97,7 @@ def test_refused_with_a_sentence_and_nothing_kept(bakeoff: Bakeoff, words: list[
     assert sentence in answer.err
     assert "Traceback" not in answer.err
     assert len(answer.err.strip().splitlines()) <= 2
+    assert "Error executing job" not in answer.err
     assert not list(bakeoff.folder.glob("outputs/mlflow.db"))
     assert not list(bakeoff.folder.glob("outputs/runs/*"))
 
