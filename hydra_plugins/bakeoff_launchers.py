@@ -1,4 +1,7 @@
-"""Hydra looks for its plugins in this folder alone; what the launchers do is in `bakeoff.pipeline.launcher`."""
+"""The launchers, which run the jobs of a sweep on other machines.
+
+Hydra looks for its plugins in this folder only; the work is done in `bakeoff.pipeline.launcher`.
+"""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -10,31 +13,34 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 
-class ElsewhereLauncher(Launcher):
-    """Runs jobs in processes that another program starts; a lost process costs its own job alone."""
+class PayloadLauncher(Launcher):
+    """Runs jobs in processes that another program starts; a process that is lost affects its own job only."""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Take what Hydra gives."""
-        self._given = hydra_context, task_function, config
-        self.require()
+        """Keep what Hydra gives, and check that the engine can be used."""
+        self._context = hydra_context
+        self._task = task_function
+        self._config = config
+        self.require_engine()
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        """Hand over all jobs; each is waited for when its value is asked for."""
-        from bakeoff.pipeline.launcher.payload import pack
+        """Submit all jobs; the result of each is waited for when it is asked for."""
+        from bakeoff.pipeline.launcher.payload import make_payloads
 
-        return self.submit(pack(*self._given, job_overrides, initial_job_idx))
-
-    @abstractmethod
-    def require(self) -> None:
-        """Refuse if the engine is not there."""
+        payloads = make_payloads(self._context, self._task, self._config, job_overrides, initial_job_idx)
+        return self.submit_jobs(payloads)
 
     @abstractmethod
-    def submit(self, parcels: Sequence[Any]) -> Sequence[JobReturn]:
-        """Hand over packed jobs."""
+    def require_engine(self) -> None:
+        """Check that the engine can be used."""
+
+    @abstractmethod
+    def submit_jobs(self, payloads: Sequence[Any]) -> Sequence[JobReturn]:
+        """Submit jobs to the engine."""
 
 
-class RayLauncher(ElsewhereLauncher):
-    """On a Ray cluster.
+class RayLauncher(PayloadLauncher):
+    """Runs jobs on a Ray cluster.
 
     Parameters
     ----------
@@ -45,21 +51,21 @@ class RayLauncher(ElsewhereLauncher):
     def __init__(self, ray: DictConfig) -> None:
         self._ray: Any = OmegaConf.to_container(ray, resolve=True)
 
-    def require(self) -> None:
-        """Refuse if Ray is not installed."""
+    def require_engine(self) -> None:
+        """Check that Ray is installed."""
         from bakeoff.pipeline.launcher.ray_cluster import require_ray
 
         require_ray()
 
-    def submit(self, parcels: Sequence[Any]) -> Sequence[JobReturn]:
-        """Hand the jobs to Ray."""
-        from bakeoff.pipeline.launcher.ray_cluster import submit
+    def submit_jobs(self, payloads: Sequence[Any]) -> Sequence[JobReturn]:
+        """Submit jobs to Ray."""
+        from bakeoff.pipeline.launcher.ray_cluster import submit_jobs
 
-        return submit(parcels, self._ray["init"], self._ray["remote"])
+        return submit_jobs(payloads, self._ray["init"], self._ray["remote"])
 
 
-class SubmititLauncher(ElsewhereLauncher):
-    """By submitit.
+class SubmititLauncher(PayloadLauncher):
+    """Runs jobs by submitit.
 
     Parameters
     ----------
@@ -70,31 +76,31 @@ class SubmititLauncher(ElsewhereLauncher):
     cluster: str
 
     def __init__(self, **parameters: Any) -> None:
-        self._parameters = {
-            key: OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
-            for key, value in parameters.items()
-        }
+        self._parameters: dict[str, Any] = {}
+        for key, value in parameters.items():
+            is_config = OmegaConf.is_config(value)
+            self._parameters[key] = OmegaConf.to_container(value, resolve=True) if is_config else value
 
-    def require(self) -> None:
-        """Refuse if submitit is not installed, or there is no Slurm."""
+    def require_engine(self) -> None:
+        """Check that submitit is installed, and that this machine can submit jobs."""
         from bakeoff.pipeline.launcher.slurm import require_submitit
 
         require_submitit(self.cluster)
 
-    def submit(self, parcels: Sequence[Any]) -> Sequence[JobReturn]:
+    def submit_jobs(self, payloads: Sequence[Any]) -> Sequence[JobReturn]:
         """Submit one array of jobs."""
-        from bakeoff.pipeline.launcher.slurm import submit
+        from bakeoff.pipeline.launcher.slurm import submit_jobs
 
-        return submit(parcels, self.cluster, self._parameters)
+        return submit_jobs(payloads, self.cluster, self._parameters)
 
 
 class SlurmLauncher(SubmititLauncher):
-    """On a Slurm cluster."""
+    """Runs jobs on a Slurm cluster."""
 
     cluster = "slurm"
 
 
 class LocalLauncher(SubmititLauncher):
-    """In processes of this machine."""
+    """Runs jobs in processes of this machine, as submitit starts them."""
 
     cluster = "local"

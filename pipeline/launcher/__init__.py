@@ -1,1 +1,1 @@
-"""Launchers: the jobs of a sweep on other machines, on an engine that exists; one file per engine."""
+"""Launchers: the jobs of a sweep on other machines, with an existing engine; one module for each engine."""

@@ -1,4 +1,4 @@
-"""A parcel: one composed job with all that it needs on another machine, where it goes by pickle."""
+"""The payload of a launcher: one composed job with all that another machine needs to run it, sent there by pickle."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, store_uri
 
-JOB_ID = "SLURM_JOB_ID"
-"""Variable in which an engine tells a job its number."""
+JOB_ID_VARIABLE = "SLURM_JOB_ID"
+"""The environment variable in which Slurm gives a job its number."""
+STORE_VARIABLE = "MLFLOW_TRACKING_URI"
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a sweep was started.
+class SweepOrigin:
+    """The machine, folder and store of the process that started a sweep.
 
     Attributes
     ----------
@@ -32,7 +33,7 @@ class Place:
     folder : str
         Paths on the command line are relative to it.
     store : str or None
-        ``MLFLOW_TRACKING_URI`` there; an engine does not hand on variables to machines that it had started before.
+        The value of ``MLFLOW_TRACKING_URI``. Processes that a cluster started earlier do not inherit it.
     """
 
     host: str
@@ -40,109 +41,131 @@ class Place:
     store: str | None
 
     @classmethod
-    def here(cls) -> Place:
-        """Return this machine and folder."""
-        return cls(socket.gethostname(), os.getcwd(), os.environ.get("MLFLOW_TRACKING_URI"))
+    def capture(cls) -> SweepOrigin:
+        """Return the origin of a sweep that this process starts."""
+        return cls(socket.gethostname(), os.getcwd(), os.environ.get(STORE_VARIABLE))
 
-    def enter(self) -> None:
-        """Make this process as the one that started the sweep: folder, store, and where one's own learners are."""
+    def restore(self) -> None:
+        """Give this process the folder, the import path and the store of the origin."""
         if Path(self.folder).is_dir():
             os.chdir(self.folder)
+        # Learners of the user are modules in that folder.
         if self.folder not in sys.path:
             sys.path.append(self.folder)
         if self.store is not None:
-            os.environ["MLFLOW_TRACKING_URI"] = self.store
+            os.environ[STORE_VARIABLE] = self.store
 
-    def require_reach(self, uri: str) -> None:
-        """Refuse a store that lies on the machine of the start, if this is another.
+    def require_reachable_store(self, uri: str) -> None:
+        """Check that this machine can reach a store: a SQLite file is reached on its own machine only.
+
+        Parameters
+        ----------
+        uri : str
 
         Raises
         ------
         UserError
+            The store is a file, and this machine is not the origin.
 
         Examples
         --------
-        >>> Place("far away", "/tmp", None).require_reach("http://10.0.0.1:5000")
+        >>> SweepOrigin("far away", "/tmp", None).require_reachable_store("http://10.0.0.1:5000")
         """
-        if uri.startswith(SQLITE_PREFIX) and socket.gethostname() != self.host:
+        here = socket.gethostname()
+        if uri.startswith(SQLITE_PREFIX) and here != self.host:
             raise UserError(
-                f"tracking.uri={uri!r} is a file of {self.host}, and this job came to {socket.gethostname()}; "
+                f"tracking.uri={uri!r} is a file on {self.host}, but this job runs on {here}; "
                 "start a server that both reach, and give tracking.uri=http://HOST:PORT."
             )
 
 
 @dataclass(frozen=True)
-class Parcel:
+class JobPayload:
     """One composed job.
 
     Attributes
     ----------
     config : DictConfig
-        With Hydra's own part.
+        The configuration of the job, with Hydra's own part.
     task : callable
+        Runs the job.
     callbacks : object
-        Hydra's.
-    place : Place
+        Hydra's callbacks.
+    origin : SweepOrigin
     """
 
     config: DictConfig
     task: TaskFunction
     callbacks: Any
-    place: Place
+    origin: SweepOrigin
 
-    def __call__(self) -> JobReturn:
-        """Run the job here; whatever it raises comes back as its value, with the status FAILED."""
+    def run(self) -> JobReturn:
+        """Run the job in this process; return an error as the value of a job with the status FAILED."""
         from bakeoff.pipeline.config.schema import register_schema
 
-        self.place.enter()
+        self.origin.restore()
         setup_globals()
         register_schema()
         with open_dict(self.config):
-            self.config.hydra.job.id = os.environ.get(JOB_ID, str(self.config.hydra.job.num))
+            number = str(self.config.hydra.job.num)
+            self.config.hydra.job.id = os.environ.get(JOB_ID_VARIABLE, number)
         try:
-            self._require_store()
+            self._require_reachable_store()
             context = HydraContext(config_loader=None, callbacks=self.callbacks)  # type: ignore[arg-type]
             return run_job(self.task, self.config, "hydra.sweep.dir", "hydra.sweep.subdir", context)
         except Exception as error:
-            return lost(error)
+            return make_failed_return(error)
 
-    def _require_store(self) -> None:
-        HydraConfig.instance().set_config(self.config)  # values of the configuration may refer to Hydra's part
+    def _require_reachable_store(self) -> None:
+        # Values of the configuration may refer to Hydra's own part.
+        HydraConfig.instance().set_config(self.config)
         tracking = OmegaConf.select(self.config, "tracking")
         if tracking is not None and "uri" in tracking:
-            self.place.require_reach(store_uri(tracking.uri))
+            self.origin.require_reachable_store(store_uri(tracking.uri))
 
 
-def pack(
-    context: HydraContext, task: TaskFunction, master: DictConfig, jobs: Sequence[Sequence[str]], first: int
-) -> list[Parcel]:
-    """Compose each job here, so that another machine needs the code and no files of configuration.
+def make_payloads(
+    context: HydraContext,
+    task: TaskFunction,
+    master: DictConfig,
+    job_overrides: Sequence[Sequence[str]],
+    first_number: int,
+) -> list[JobPayload]:
+    """Compose the jobs of a sweep, so that another machine needs the code but no configuration files.
 
     Parameters
     ----------
     context : HydraContext
     task : callable
-        Can be pickled.
+        Runs a job; can be pickled.
     master : DictConfig
-        The sweep's configuration.
-    jobs : sequence of sequence of str
-        Overrides.
-    first : int
-        Number of the first job.
+        The configuration of the sweep itself.
+    job_overrides : sequence of sequence of str
+        The overrides of each job.
+    first_number : int
+        The number of the first job.
     """
     folder = str(master.hydra.sweep.dir)
-    parcels = []
-    for number, overrides in enumerate(jobs, start=first):
-        composed = context.config_loader.load_sweep_config(master, list(overrides))
-        with open_dict(composed):
-            composed.hydra.job.num = number
-            composed.hydra.sweep.dir = folder  # made of the time and a token: the others must not make their own
-        parcels.append(Parcel(composed, task, context.callbacks, Place.here()))
-    return parcels
+    origin = SweepOrigin.capture()
+    payloads = []
+    for number, overrides in enumerate(job_overrides, start=first_number):
+        config = context.config_loader.load_sweep_config(master, list(overrides))
+        with open_dict(config):
+            config.hydra.job.num = number
+            # The pattern of the folder holds the time and a random token: each machine would make a folder of its own.
+            config.hydra.sweep.dir = folder
+        payloads.append(JobPayload(config, task, context.callbacks, origin))
+    return payloads
 
 
-def lost(error: BaseException) -> JobReturn:
-    """Return what is known of a job that did not come back."""
+def run_payload(payload: JobPayload) -> JobReturn:
+    """Run the job of a payload; a function of a module, which engines can pickle by name."""
+    return payload.run()
+
+
+def make_failed_return(error: BaseException) -> JobReturn:
+    """Return the result of a job that failed, or that did not come back."""
     returned = JobReturn()
-    returned.return_value, returned.status = error, JobStatus.FAILED
+    returned.return_value = error
+    returned.status = JobStatus.FAILED
     return returned

@@ -1,4 +1,4 @@
-"""Jobs on a Ray cluster: Ray's workers import once and stay warm."""
+"""Jobs on a Ray cluster, whose workers import the code once and stay alive."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from typing import Any
 from hydra.core.utils import JobReturn
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.launcher.payload import Parcel
-from bakeoff.pipeline.launcher.returns import Returns
+from bakeoff.pipeline.launcher.job_returns import JobReturns
+from bakeoff.pipeline.launcher.payload import JobPayload, run_payload
 
-CONNECT_SECONDS = 10.0
+CONNECT_TIMEOUT_SECONDS = 10.0
 
 
 def require_ray() -> None:
-    """Refuse where Ray is not installed."""
+    """Check that Ray is installed.
+
+    Raises
+    ------
+    UserError
+        It is not.
+    """
     try:
         import ray  # noqa: F401
     except ImportError as error:
@@ -27,16 +33,16 @@ def require_ray() -> None:
         ) from error
 
 
-def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[str, Any]) -> Returns:
-    """Hand the jobs to Ray, which runs as many at once as the cluster has room for.
+def submit_jobs(payloads: Sequence[JobPayload], init: Mapping[str, Any], remote: Mapping[str, Any]) -> JobReturns:
+    """Submit jobs to Ray, which runs as many at a time as the cluster has room for.
 
     Parameters
     ----------
-    parcels : sequence of Parcel
+    payloads : sequence of JobPayload
     init : mapping
-        Arguments of ``ray.init``; a Ray that runs in this process already is used as it is.
+        Arguments of ``ray.init``; ignored where Ray runs in this process already.
     remote : mapping
-        Options of ``ray.remote``: what one job takes.
+        Options of ``ray.remote``: what one job needs.
 
     Raises
     ------
@@ -47,43 +53,48 @@ def submit(parcels: Sequence[Parcel], init: Mapping[str, Any], remote: Mapping[s
     import ray
 
     if not ray.is_initialized():
-        _require_head(str(init.get("address") or os.environ.get("RAY_ADDRESS", "")))
-        try:
-            ray.init(**init)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise UserError(f"hydra.launcher.ray.init: {' '.join(str(error).split())}") from error
-    run = ray.remote(_run)
-    references = [run.options(**remote).remote(parcel) for parcel in parcels]
-    return Returns([partial(_get, each) for each in references], partial(_cancel, references))
+        _connect(init)
+    run_remotely = ray.remote(run_payload).options(**remote)
+    references = [run_remotely.remote(payload) for payload in payloads]
+    waits = [partial(_wait_for, reference) for reference in references]
+    return JobReturns(waits, partial(_cancel_all, references))
 
 
-def _require_head(address: str) -> None:
-    """Refuse at once an address where nobody listens; Ray would try it for minutes."""
+def _connect(init: Mapping[str, Any]) -> None:
+    import ray
+
+    address = init.get("address") or os.environ.get("RAY_ADDRESS", "")
+    _require_listener(str(address))
+    try:
+        ray.init(**init)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise UserError(f"hydra.launcher.ray.init: {' '.join(str(error).split())}") from error
+
+
+def _require_listener(address: str) -> None:
+    """Reject an address where no process listens at once; Ray would try it for minutes."""
     host, _, port = address.rpartition(":")
     if not port.isdigit():
         return
     try:
-        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+        socket.create_connection((host, int(port)), CONNECT_TIMEOUT_SECONDS).close()
     except OSError as error:
         raise UserError(f"hydra.launcher.ray.init.address={address!r}: no Ray answers there ({error}).") from error
 
 
-def _run(parcel: Parcel) -> JobReturn:
-    return parcel()
-
-
-def _get(reference: Any) -> JobReturn:
+def _wait_for(reference: Any) -> JobReturn:
     import ray
 
     try:
         returned = ray.get(reference)
     except ray.exceptions.RayError as error:
-        raise ChildProcessError(f"its worker ended ({type(error).__name__}): {str(error).splitlines()[0]}") from error
+        first_line = str(error).splitlines()[0]
+        raise ChildProcessError(f"its worker ended ({type(error).__name__}): {first_line}") from error
     assert isinstance(returned, JobReturn)
     return returned
 
 
-def _cancel(references: Sequence[Any]) -> None:
+def _cancel_all(references: Sequence[Any]) -> None:
     import ray
 
     for reference in references:

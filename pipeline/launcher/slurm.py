@@ -1,4 +1,4 @@
-"""Jobs on a Slurm cluster, as one array by submitit; or as processes of this machine, to try it out."""
+"""Jobs on a Slurm cluster, as one array that submitit submits; or in processes of this machine, for a trial run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any
 from hydra.core.utils import JobReturn
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.launcher.payload import Parcel
-from bakeoff.pipeline.launcher.returns import Returns
+from bakeoff.pipeline.launcher.job_returns import JobReturns
+from bakeoff.pipeline.launcher.payload import JobPayload, run_payload
 
-PLAIN = (
+SUBMITIT_PARAMETERS = (
     "timeout_min",
     "cpus_per_task",
     "gpus_per_node",
@@ -28,17 +28,18 @@ PLAIN = (
     "name",
     "stderr_to_stdout",
 )
-"""Parameters that submitit knows for every executor; the others are Slurm's own."""
-LOOK_SECONDS = 0.5
-"""Between two looks for a result."""
-ASK_SECONDS = 15.0
-"""Between two questions to Slurm, which answers many users."""
-GRACE_SECONDS = 10.0
-"""How long a result may take to appear, on a shared disk, after Slurm has forgotten its job."""
+"""The parameters that submitit has for every cluster; the others are Slurm's own."""
+LIVE_STATES = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING")
+"""The states of a job in Slurm that has not ended."""
+RESULT_POLL_SECONDS = 0.5
+SLURM_POLL_SECONDS = 15.0
+"""The time between two queries to Slurm, which serves many users."""
+RESULT_GRACE_SECONDS = 10.0
+"""How long a result on a shared disk may be delayed after Slurm has forgotten its job."""
 
 
 def require_submitit(cluster: str) -> None:
-    """Refuse where submitit is not installed, or this machine is none that can submit.
+    """Check that submitit is installed, and that this machine can submit jobs.
 
     Parameters
     ----------
@@ -47,6 +48,7 @@ def require_submitit(cluster: str) -> None:
     Raises
     ------
     UserError
+        It is not, or cannot.
     """
     try:
         import submitit  # noqa: F401
@@ -62,78 +64,94 @@ def require_submitit(cluster: str) -> None:
         )
 
 
-def submit(parcels: Sequence[Parcel], cluster: str, parameters: Mapping[str, Any]) -> Returns:
-    """Submit the jobs.
+def submit_jobs(payloads: Sequence[JobPayload], cluster: str, parameters: Mapping[str, Any]) -> JobReturns:
+    """Submit jobs as one array.
 
     Parameters
     ----------
-    parcels : sequence of Parcel
+    payloads : sequence of JobPayload
     cluster : {"slurm", "local"}
     parameters : mapping
-        ``submitit_folder``, and submitit's parameters of the jobs.
+        ``submitit_folder``, and submitit's parameters of a job.
 
     Raises
     ------
     UserError
-        Slurm does not take them.
+        Slurm rejects the jobs.
     """
+    import submitit
+
+    executor = _make_executor(cluster, parameters)
+    try:
+        jobs = executor.map_array(_run_payload, payloads)
+    except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
+        raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
+    has_ended = _has_ended_in_slurm if cluster == "slurm" else _has_ended_locally
+    waits = [partial(_wait_for, job, has_ended) for job in jobs]
+    return JobReturns(waits, partial(_cancel_all, jobs))
+
+
+def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
     import submitit
 
     given = {key: value for key, value in parameters.items() if value is not None}
     folder = Path(given.pop("submitit_folder")).absolute()
-    retries = {f"{cluster}_max_num_timeout": given.pop("max_num_timeout")} if "max_num_timeout" in given else {}
-    executor = submitit.AutoExecutor(folder, cluster=cluster, **retries)
-    executor.update_parameters(**{key if key in PLAIN else f"{cluster}_{key}": value for key, value in given.items()})
-    try:
-        jobs = executor.map_array(_run, parcels)
-    except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
-        raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
-    is_gone = _forgotten_by_slurm if cluster == "slurm" else _ended_here
-    return Returns([partial(_wait, each, is_gone) for each in jobs], partial(_cancel, jobs))
+    options = {}
+    if "max_num_timeout" in given:
+        options[f"{cluster}_max_num_timeout"] = given.pop("max_num_timeout")
+    executor = submitit.AutoExecutor(folder, cluster=cluster, **options)
+    job_parameters = {}
+    for key, value in given.items():
+        name = key if key in SUBMITIT_PARAMETERS else f"{cluster}_{key}"
+        job_parameters[name] = value
+    executor.update_parameters(**job_parameters)
+    return executor
 
 
-def _run(parcel: Parcel) -> JobReturn:
-    """Run a job in a process of Slurm's; its SIGTERM is raised like Ctrl-C, so that the run ends KILLED."""
-    signal.signal(signal.SIGTERM, _terminate)
-    return parcel()
+def _run_payload(payload: JobPayload) -> JobReturn:
+    """Run a job in a process of Slurm, where SIGTERM has the effect of Ctrl-C: the run ends as KILLED."""
+    signal.signal(signal.SIGTERM, _raise_interrupt)
+    return run_payload(payload)
 
 
-def _terminate(number: int, frame: Any) -> None:
+def _raise_interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _wait(job: Any, is_gone: Callable[[Any], bool]) -> JobReturn:
-    """Wait for a result, or for the end of a job that leaves none.
+def _wait_for(job: Any, has_ended: Callable[[Any], bool]) -> JobReturn:
+    """Wait for the result of a job, or for the end of a job that leaves no result.
 
-    submitit asks sacct for that, which not every cluster has, and then would wait for ever.
+    Submitit alone would ask sacct whether a job has ended, and wait forever on a cluster without it.
     """
-    ask, end = time.monotonic() + ASK_SECONDS, math.inf
+    next_query = time.monotonic() + SLURM_POLL_SECONDS
+    deadline = math.inf
     while not job.paths.result_pickle.exists():
         now = time.monotonic()
-        if now > end:
+        if now > deadline:
             raise ChildProcessError(f"its process ended and left no result; see {job.paths.stderr}")
-        if now > ask and end == math.inf:
-            ask = now + ASK_SECONDS
-            end = now + GRACE_SECONDS if is_gone(job) else math.inf
-        time.sleep(LOOK_SECONDS)
+        if now > next_query and deadline == math.inf:
+            next_query = now + SLURM_POLL_SECONDS
+            if has_ended(job):
+                deadline = now + RESULT_GRACE_SECONDS
+        time.sleep(RESULT_POLL_SECONDS)
     returned = job.result()
     assert isinstance(returned, JobReturn)
     return returned
 
 
-def _forgotten_by_slurm(job: Any) -> bool:
-    asked = ["squeue", "--noheader", "--jobs", str(job.job_id), "--states", "all", "--format", "%T"]
-    answer = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if answer.returncode != 0:  # the number is not known any more; or the controller rests, which is no answer
+def _has_ended_in_slurm(job: Any) -> bool:
+    command = ["squeue", "--noheader", "--jobs", str(job.job_id), "--states", "all", "--format", "%T"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Slurm forgets ended jobs after a while. Any other error, such as a controller that restarts, tells nothing.
+    if answer.returncode != 0:
         return "Invalid job id" in answer.stderr
-    waiting = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING")
-    return not any(state in waiting for state in answer.stdout.split())
+    return not any(state in LIVE_STATES for state in answer.stdout.split())
 
 
-def _ended_here(job: Any) -> bool:
+def _has_ended_locally(job: Any) -> bool:
     return bool(job.done(force_check=True))
 
 
-def _cancel(jobs: Sequence[Any]) -> None:
+def _cancel_all(jobs: Sequence[Any]) -> None:
     for job in jobs:
         job.cancel(check=False)

@@ -1,4 +1,4 @@
-"""What launchers share, and what they refuse; no engine is needed here."""
+"""What all launchers share, and what they reject; no engine is needed here."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from command import Bakeoff
 from hydra.core.utils import JobReturn, JobStatus
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.launcher.payload import Place
-from bakeoff.pipeline.launcher.returns import Returns
+from bakeoff.pipeline.launcher.job_returns import JobReturns
+from bakeoff.pipeline.launcher.payload import SweepOrigin
 from bakeoff.pipeline.sweep.plugin import RemoteTask
 from bakeoff.pipeline.tracking.store import create_sqlite
 
@@ -60,7 +60,7 @@ def test_a_machine_that_cannot_submit_is_refused(bakeoff: Bakeoff, monkeypatch: 
 
 
 def test_a_job_that_does_not_come_back_costs_itself_alone() -> None:
-    returned = Returns([done, dies, done], cancel=lambda: None)
+    returned = JobReturns([done, dies, done], cancel=lambda: None)
     assert [each.status.name for each in returned] == ["COMPLETED", "FAILED", "COMPLETED"]
     with pytest.raises(ChildProcessError, match="killed"):
         _ = returned[1].return_value
@@ -72,7 +72,7 @@ def test_each_job_is_waited_for_once_and_when_asked() -> None:
     def waiting(number: int) -> Callable[[], JobReturn]:
         return lambda: (asked.append(number), done())[1]
 
-    returned = Returns([waiting(0), waiting(1), waiting(2)], cancel=lambda: None)
+    returned = JobReturns([waiting(0), waiting(1), waiting(2)], cancel=lambda: None)
     assert (len(returned), asked) == (3, [])
     assert returned[-1].return_value == 0.5
     assert [each.return_value for each in returned[1:]] == [0.5, 0.5]
@@ -84,14 +84,14 @@ def test_each_job_is_waited_for_once_and_when_asked() -> None:
 def test_whoever_stops_waiting_ends_the_jobs() -> None:
     ended: list[bool] = []
     with pytest.raises(KeyboardInterrupt):
-        list(Returns([done, interrupts, done], cancel=lambda: ended.append(True)))
+        list(JobReturns([done, interrupts, done], cancel=lambda: ended.append(True)))
     assert ended == [True]
 
 
 def test_a_file_of_another_machine_is_no_store_here() -> None:
-    Place.here().require_reach("sqlite:////tmp/mlflow.db")
+    SweepOrigin.capture().require_reachable_store("sqlite:////tmp/mlflow.db")
     with pytest.raises(UserError, match="start a server that both reach"):
-        Place("far-away", "/tmp", None).require_reach("sqlite:////tmp/mlflow.db")
+        SweepOrigin("far-away", "/tmp", None).require_reachable_store("sqlite:////tmp/mlflow.db")
 
 
 def test_looking_at_a_store_again_takes_no_lock_from_whoever_writes_to_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sweeps on a real Slurm of one node, on loopback, and by submitit's own processes where there is no Slurm."""
+"""Sweeps on a real Slurm of one node, on loopback, and in processes of submitit where there is no Slurm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.mi
 QUICK = """
 from bakeoff.pipeline.cli import main as cli
 from bakeoff.pipeline.launcher import slurm
-slurm.ASK_SECONDS, slurm.GRACE_SECONDS = 2, 3
+slurm.SLURM_POLL_SECONDS = 2
+slurm.RESULT_GRACE_SECONDS = 3
 cli.main()
 """
 
@@ -68,6 +69,6 @@ def test_processes_of_submitit_on_this_machine(tmp_path: Path) -> None:
 
 
 def quickly(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command with less patience for lost jobs."""
+    """Run the command with shorter waits for lost jobs."""
     command = [sys.executable, "-c", QUICK, *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
