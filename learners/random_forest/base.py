@@ -177,15 +177,16 @@ class ForestLearner(Learner):
         """Grow ``trees_``; yield each of the sizes when the learner is fitted as a forest of that number of trees."""
         X, y, weight = self._check_training_data(X, y, sample_weight)
         n_draws = count_draws(self.max_samples, weight, replacement=self.bootstrap)
-        # Drawing a row twice and drawing each of two equal rows must be the same; without draws nothing depends on it.
+        # Equal rows are merged, so that draws do not depend on how the table lists them; without draws nothing does.
         rows = TrainingRows.from_table(X, y, weight, merge_equal=n_draws is not None)
         target = self._make_target(rows, n_draws)
         grower = self._make_grower(rows, target, n_draws)
         generators = self._make_generators()
         out_of_bag = OutOfBag(rows.weight.size, self._prediction_width)
         self.trees_: list[Tree] = []
-        for tree, in_bag in grower.grow_trees(generators, self.n_jobs):
-            self.trees_.append(prune_to_cost(tree, self.ccp_alpha))
+        for unpruned, in_bag in grower.grow_trees(generators, self.n_jobs):
+            tree = prune_to_cost(unpruned, self.ccp_alpha)
+            self.trees_.append(tree)
             if self.oob_score:
                 predictions = self._predict_with_tree(tree, rows.X[~in_bag])
                 out_of_bag.add_predictions(~in_bag, predictions)
