@@ -1,34 +1,52 @@
-"""Run every experiment of the lectures and copy its figures into ``docs/figures/``: ``make figures``."""
+"""Run every experiment of the lectures and copy its figures into ``docs/figures/``: ``make figures``.
+
+With arguments, only the experiments that they select are run: ``python docs/figures.py experiment=kernels``.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mlflow import MlflowClient
+from mlflow.entities import Run
 from PIL import Image
 
 FIGURES = Path(__file__).parent / "figures"
-COLOURS = 128
-"""More colours than a figure needs; a palette makes the files a third as large."""
+ALL_EXPERIMENTS = "experiment=glob(*,exclude=none)"
+PALETTE_COLOURS = 128
+"""More colours than a figure needs; an image with a palette takes a third of the bytes."""
 
 
 def main() -> None:
-    """Run the experiments in a store of their own; the words of the command line go to bakeoff."""
+    """Run the experiments in a store of their own, and copy their figures."""
+    overrides = sys.argv[1:] or [ALL_EXPERIMENTS]
+    FIGURES.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder:
-        words = sys.argv[1:] or ["experiment=glob(*,exclude=none)"]
-        command = [sys.executable, "-m", "bakeoff", "-m", *words, "tracking.models=false"]
-        subprocess.run(command, cwd=folder, check=True)
+        run_sweep(overrides, folder)
         client = MlflowClient(f"sqlite:///{folder}/outputs/mlflow.db")
-        FIGURES.mkdir(exist_ok=True)
-        for run in client.search_runs([client.get_experiment_by_name("bakeoff").experiment_id]):
-            for artifact in client.list_artifacts(run.info.run_id):
-                if artifact.path.endswith(".png"):
-                    source = Path(client.download_artifacts(run.info.run_id, artifact.path))
-                    name = f"{run.data.params['experiment']}-{artifact.path}"
-                    Image.open(source).convert("RGB").quantize(COLOURS).save(FIGURES / name, optimize=True)
+        experiment = client.get_experiment_by_name("bakeoff")
+        for run in client.search_runs([experiment.experiment_id]):
+            copy_figures(client, run)
+
+
+def run_sweep(overrides: Sequence[str], folder: str) -> None:
+    """Run bakeoff's sweep in a folder; models are not stored."""
+    command = [sys.executable, "-m", "bakeoff", "-m", *overrides, "tracking.models=false"]
+    subprocess.run(command, cwd=folder, check=True)
+
+
+def copy_figures(client: MlflowClient, run: Run) -> None:
+    """Copy the pictures of a run, each under the name of its experiment."""
+    experiment = run.data.params["experiment"]
+    for artifact in client.list_artifacts(run.info.run_id):
+        if artifact.path.endswith(".png"):
+            source = client.download_artifacts(run.info.run_id, artifact.path)
+            picture = Image.open(source).convert("RGB").quantize(PALETTE_COLOURS)
+            picture.save(FIGURES / f"{experiment}-{artifact.path}", optimize=True)
 
 
 if __name__ == "__main__":

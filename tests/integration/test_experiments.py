@@ -1,4 +1,4 @@
-"""The lectures' experiments: each runs by its name, keeps its figures, and shows the numbers that the lecture shows."""
+"""The lectures' experiments: each runs by its name, stores its figures, and reproduces the numbers of the lecture."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ EVERYTHING = "experiment=glob(*,exclude=none)"
 LECTURES = Path(__file__).parents[2] / "docs" / "lectures.md"
 
 
-def store(bakeoff: Bakeoff) -> str:
+def name_store(bakeoff: Bakeoff) -> str:
     return f"sqlite:///{bakeoff.folder}/outputs/mlflow.db"
 
 
-def run_of(bakeoff: Bakeoff, *words: str) -> Any:
-    """Run an experiment and return its run's model."""
+def run_and_load(bakeoff: Bakeoff, *words: str) -> Any:
+    """Run an experiment and return the model of the run."""
     answer = bakeoff(*words)
     assert answer.status == 0, answer.err
-    return load_model("latest", store(bakeoff), "bakeoff")[0]
+    return load_model("latest", name_store(bakeoff), "bakeoff")[0]
 
 
-def rows(dataset: Dataset, *cells: list[str]) -> pd.DataFrame:
+def make_query_rows(dataset: Dataset, *cells: list[str]) -> pd.DataFrame:
     """Return query rows with the columns and domains of a dataset."""
     table = pd.DataFrame(cells, columns=dataset.X.columns)
     return table.astype(dataset.X.dtypes.to_dict())
@@ -55,7 +55,7 @@ def test_all_experiments_run_in_one_sweep_and_leave_their_figures_as_pictures(ba
             assert file.read_bytes().startswith(b"\x89PNG"), name
             assert file.stat().st_size > 3000, name
             assert (LECTURES.parent / "figures" / f"{name}-{picture}").exists(), "run make figures"
-    # What decides a run differs, so that a sweep which skips what is finished runs each of them.
+    # The hashes differ, so a sweep that skips finished runs still runs each experiment.
     assert len({run.data.tags["config_hash"] for run in runs.values()}) == len(EXPERIMENTS)
 
 
@@ -76,12 +76,12 @@ def test_each_experiment_has_its_place_in_the_lectures_page(name: str) -> None:
 
 @pytest.mark.parametrize(("k", "colour"), [(1, "Red"), (3, "Blue")])
 def test_the_colours_query_is_red_at_1_and_blue_at_3(bakeoff: Bakeoff, k: int, colour: str) -> None:
-    model = run_of(bakeoff, "experiment=knn_colours", "figures=[]", f"learner.n_neighbors={k}")
+    model = run_and_load(bakeoff, "experiment=knn_colours", "figures=[]", f"learner.n_neighbors={k}")
     assert model.predict(pd.DataFrame({"x1": [1.0], "x2": [2.0]})).tolist() == [colour]
 
 
 def test_the_mortgage_model_has_the_tables_of_the_lecture_and_its_posterior(bakeoff: Bakeoff) -> None:
-    model = run_of(bakeoff, "experiment=mortgage", "figures=[]")
+    model = run_and_load(bakeoff, "experiment=mortgage", "figures=[]")
     table = [np.exp(log_prob) for log_prob in model[-1].feature_log_prob_]
     approve, reject = 0, 1
     assert table[0][:, 1] == pytest.approx([5 / 7, 3 / 7])  # job = true
@@ -89,17 +89,17 @@ def test_the_mortgage_model_has_the_tables_of_the_lecture_and_its_posterior(bake
     assert table[2][approve] == pytest.approx([1 / 8, 3 / 8, 4 / 8])  # children, couple, single
     assert table[2][reject] == pytest.approx([3 / 8, 3 / 8, 2 / 8])
     assert model[-1].class_prior_ == pytest.approx([6 / 12, 6 / 12])
-    client = rows(load_lecture_table("mortgage", "decision"), ["true", "high", "children"])
+    client = make_query_rows(load_lecture_table("mortgage", "decision"), ["true", "high", "children"])
     assert np.exp(model[-1].predict_joint_log_proba(client)) == pytest.approx(np.array([[15 / 784, 18 / 784]]))
     assert model.predict_proba(client) == pytest.approx(np.array([[5 / 11, 6 / 11]]))
 
 
 def test_without_smoothing_the_mortgage_model_has_plain_fractions_and_an_impossible_approval(bakeoff: Bakeoff) -> None:
-    model = run_of(bakeoff, "experiment=mortgage", "learner.alpha=0", "figures=[]")
+    model = run_and_load(bakeoff, "experiment=mortgage", "learner.alpha=0", "figures=[]")
     table = [np.exp(log_prob) for log_prob in model[-1].feature_log_prob_]
     assert table[0][:, 1] == pytest.approx([4 / 5, 2 / 5])
     assert table[2] == pytest.approx(np.array([[0, 2 / 5, 3 / 5], [2 / 5, 2 / 5, 1 / 5]]))
-    client = rows(load_lecture_table("mortgage", "decision"), ["true", "high", "children"])
+    client = make_query_rows(load_lecture_table("mortgage", "decision"), ["true", "high", "children"])
     assert np.exp(model[-1].predict_joint_log_proba(client)) == pytest.approx(np.array([[0, 0.016]]))
 
 
@@ -107,36 +107,39 @@ NEW_ARTICLES = (["known", "new", "short", "work"], ["unknown", "new", "short", "
 
 
 def test_the_reading_tree_asks_for_length_alone_and_reads_both_new_articles(bakeoff: Bakeoff) -> None:
-    model = run_of(bakeoff, "experiment=reading_tree", "figures=[]")
+    model = run_and_load(bakeoff, "experiment=reading_tree", "figures=[]")
     assert model[-1].tree_.n_leaves == 2
     assert model[-1].feature_names_in_[model[-1].tree_.feature[0]] == "length"
-    assert model.predict(rows(load_lecture_table("reading", "action"), *NEW_ARTICLES)).tolist() == ["reads", "reads"]
+    assert model.predict(make_query_rows(load_lecture_table("reading", "action"), *NEW_ARTICLES)).tolist() == [
+        "reads",
+        "reads",
+    ]
 
 
 @pytest.mark.parametrize(("smooth_prior", "expected"), [("true", [0.8200, 0.9011]), ("false", [0.7915, 0.8836])])
 def test_the_reading_probabilities_are_those_of_the_lecture(
     bakeoff: Bakeoff, smooth_prior: str, expected: list[float]
 ) -> None:
-    model = run_of(bakeoff, "experiment=reading_bayes", f"learner.smooth_prior={smooth_prior}", "figures=[]")
-    reads = model.predict_proba(rows(load_lecture_table("reading", "action"), *NEW_ARTICLES))[:, 0]
+    model = run_and_load(bakeoff, "experiment=reading_bayes", f"learner.smooth_prior={smooth_prior}", "figures=[]")
+    reads = model.predict_proba(make_query_rows(load_lecture_table("reading", "action"), *NEW_ARTICLES))[:, 0]
     assert reads == pytest.approx(expected, abs=5e-5)
 
 
 def test_gain_ratio_asks_first_what_information_gain_asks_second(bakeoff: Bakeoff) -> None:
-    learner = run_of(bakeoff, "experiment=gain_ratio", "figures=[]")[-1]
+    learner = run_and_load(bakeoff, "experiment=gain_ratio", "figures=[]")[-1]
     assert learner.feature_names_in_[learner.tree_.feature[0]] == "first"
 
 
-def typed() -> list[str]:
-    """Return every command of the page that runs something, in blocks and within sentences."""
+def read_commands() -> list[str]:
+    """Return the arguments of every command of the page that starts a run, in code blocks and within sentences."""
     page = LECTURES.read_text()
     return re.findall(r"^\$ bakeoff (.*)$", page, re.MULTILINE) + re.findall(r"`bakeoff ([^`\n]*=[^`\n]*)`", page)
 
 
 def test_every_command_of_the_page_passes_the_checks_before_a_run(bakeoff: Bakeoff) -> None:
-    plain = {f"experiment={name}" for name in EXPERIMENTS} | {f"-m '{EVERYTHING}'"}  # these run above
-    assert plain < set(typed())
-    for command in set(typed()) - plain:
+    plain = {f"experiment={name}" for name in EXPERIMENTS} | {f"-m '{EVERYTHING}'"}  # the sweep above runs them
+    assert plain < set(read_commands())
+    for command in set(read_commands()) - plain:
         words = [word for word in shlex.split(command) if word != "-m"]
         answer = bakeoff("plan", "-m", *words)
         assert answer.status == 0, f"{command}\n{answer.err}"
