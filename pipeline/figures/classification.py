@@ -147,8 +147,8 @@ class Reliability(RunFigure):
             name="model",
             ref_line=False,
         )
-        axes.plot([0, 1], [0, 1], color=MUTED_COLOUR, linestyle=":", label="perfectly reliable")
-        axes.set(xlabel=f"probability given to {dataset.positive}", ylabel="how often it was")
+        axes.plot([0, 1], [0, 1], color=MUTED_COLOUR, linestyle=":", label="perfectly calibrated")
+        axes.set(xlabel=f"probability given to {dataset.positive}", ylabel="observed frequency")
         axes.legend(loc="upper left")
         learner = type(run.experiment.learner).__name__
         add_title(axes, dataset.name, f"{learner}, {describe_test_rows(run, len(truth))}")
