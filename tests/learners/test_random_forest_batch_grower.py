@@ -4,6 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_forests import (
+    FOREST_CLASSES,
+    NOMINAL_FEATURE,
+    choose_target,
+    list_fitted_bytes,
+    make_forest,
+    make_mixed_table,
+)
 from sklearn.datasets import load_wine
 
 from bakeoff.learners import RandomForestClassifier, RandomForestRegressor
@@ -16,14 +24,6 @@ from bakeoff.learners.trees import (
     NumericTarget,
     Tree,
     grow_frontier,
-)
-from tests.support.random_forests import (
-    FOREST_CLASSES,
-    NOMINAL_FEATURE,
-    choose_target,
-    list_fitted_bytes,
-    make_forest,
-    make_mixed_table,
 )
 
 

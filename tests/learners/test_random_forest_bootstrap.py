@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_wine
-
-from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-from bakeoff.learners.random_forest.bootstrap import TrainingRows
-from tests.support.random_forests import (
+from random_forests import (
     FOREST_CLASSES,
     choose_target,
     list_fitted_bytes,
     make_forest,
     make_mixed_table,
 )
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from bakeoff.learners.random_forest.bootstrap import TrainingRows
 
 OPTIONS: list[dict[str, Any]] = [
     {},

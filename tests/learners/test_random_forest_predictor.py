@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_forests import make_mixed_table
 
 from bakeoff.learners import RandomForestRegressor
-from tests.support.random_forests import make_mixed_table
 
 
 @pytest.mark.parametrize("nominal", [None, [3], [0, 1, 2, 3]])
