@@ -65,9 +65,11 @@ def _measure_split(tree: Any) -> tuple[float, float]:
     share = (tree.weighted_n_node_samples / tree.weighted_n_node_samples[0])[1:]  # (branches,)
     if share.size == 0:
         return 0.0, 0.0
+    # The entropy of the root, less the mean entropy of its branches weighted by their rows.
     gain = float(tree.impurity[0] - tree.impurity[1:] @ share)
     if gain <= 0:
         return gain, 0.0
+    # A split into many branches has a high entropy of its own, by which the ratio discounts its gain.
     split_information = float(-share @ np.log2(share))
     return gain, gain / split_information
 

@@ -74,10 +74,7 @@ class Margins(RunFigure):
         figure, panels = make_panels(len(self.variants), height=self._choose_height(X), sharex=True, sharey=True)
         for axes, (title, given) in zip(panels[0], self.variants.items(), strict=True):
             pipelines = [run.fit_variant(parameters, run.split.train) for parameters in _list_parameters(given)]
-            shade_regions(axes, pipelines[0], X, dataset.classes)
-            scatter_classes(axes, X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy(), y, dataset.classes, MARKER_AREA)
-            for pipeline in pipelines:
-                _draw_boundary(axes, pipeline, X)
+            _draw_panel(axes, pipelines, X, y, dataset.classes)
             add_title(axes, title, _describe_margins(pipelines, X, y))
             axes.set(xlabel=self.get_label(X.columns[0]), ylabel="", aspect="equal")
         panels[0, 0].set_ylabel(self.get_label(X.columns[1]))
@@ -99,6 +96,14 @@ def _list_parameters(given: Parameters | Sequence[Parameters]) -> list[Parameter
     if isinstance(given, Mapping):
         return [given]
     return list(given)
+
+
+def _draw_panel(axes: Axes, pipelines: Sequence[Pipeline], X: pd.DataFrame, y: np.ndarray, classes: np.ndarray) -> None:
+    shade_regions(axes, pipelines[0], X, classes)
+    scatter_classes(axes, X.iloc[:, 0].to_numpy(), X.iloc[:, 1].to_numpy(), y, classes, MARKER_AREA)
+    # Boundaries come last: their grid covers the axes, which have their limits from the regions and the rows.
+    for pipeline in pipelines:
+        _draw_boundary(axes, pipeline, X)
 
 
 def _draw_boundary(axes: Axes, pipeline: Pipeline, X: pd.DataFrame) -> None:

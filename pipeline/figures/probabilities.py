@@ -81,6 +81,7 @@ class ProbabilityTables(RunFigure):
         super().check(experiment, splits)
         dataset = experiment.dataset
         n_numeric = dataset.X.shape[1] - len(dataset.nominal)
+        # The figure knows learners by what they offer, not by class: only naive Bayes can smooth its prior.
         if "smooth_prior" not in experiment.learner.get_params() or n_numeric:
             raise UserError(
                 "figures: ProbabilityTables are for learner=naive_bayes on nominal columns, without preprocessing; "

@@ -101,6 +101,7 @@ def shade_regions(axes: Axes, pipeline: Pipeline, X: pd.DataFrame, classes: np.n
     # The display numbers the classes that the pipeline has seen; each keeps its colour among all classes.
     colours = [CLASS_COLOURS[code] for code, label in enumerate(classes) if label in pipeline.classes_]
     display.surface_.set(cmap=ListedColormap(colours), clim=(-0.5, len(colours) - 0.5))
+    # The display has colours, but no lines; each contour separates the classes up to a code from those above it.
     for code in range(len(colours) - 1):
         above = display.response > code  # (GRID_POINTS, GRID_POINTS)
         axes.contour(display.xx0, display.xx1, above, levels=[0.5], colors=TEXT_COLOUR, linewidths=0.5, alpha=0.7)

@@ -86,5 +86,6 @@ def check_class_count(name: str, experiment: Experiment) -> None:
 
 def check_tree(name: str, experiment: Experiment) -> None:
     """Raise UserError if the learner is not one of bakeoff's decision trees; `name` is the figure's."""
+    # Trees of scikit-learn have no such method, and other attributes than the figure needs.
     if not hasattr(experiment.learner, "prune"):
         raise UserError(f"figures: {name} draws decision trees; add learner=decision_tree, or remove the figure.")

@@ -128,9 +128,11 @@ class Trees(RunFigure):
             return pipeline
         if method == COST_COMPLEXITY:
             return _prune_by_cost_complexity(run, pipeline)
+        # Pessimistic pruning estimates errors from the training rows that the tree has counted.
         if method == PESSIMISTIC:
             pipeline[-1].prune(None, None, method=method)
             return pipeline
+        # The learner alone prunes, so the rows must first pass the steps before it.
         X, y = run.select_rows(run.split.validation)
         pipeline[-1].prune(pipeline[:-1].transform(X), y, method=method)
         return pipeline

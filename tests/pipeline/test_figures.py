@@ -349,18 +349,17 @@ def test_subtrees_of_cost_complexity_are_cut_from_one_tree() -> None:
 def test_the_steps_of_a_regression_tree_are_the_means_of_its_leaves() -> None:
     run = finish_run(make_experiment(CARS, learners.DecisionTreeRegressor(), LeaveOneOut()))
     axes = figures.RegressionCurves(variants={"depth 1": {"learner__max_depth": 1}}).draw(run).axes[0]
-    speed, distance = CARS.X["speed"].to_numpy(), CARS.y
+    slow = CARS.X["speed"].to_numpy() < 17.5
     steps = np.unique(axes.lines[0].get_ydata())
-    assert steps == pytest.approx([distance[speed < 17.5].mean(), distance[speed >= 17.5].mean()])
+    assert steps == pytest.approx([CARS.y[slow].mean(), CARS.y[~slow].mean()])
 
 
 def test_pruned_trees_show_their_sizes_and_cost_complexity_is_best_on_validation_rows() -> None:
     run = finish_run(make_experiment(MOONS, learners.DecisionTreeClassifier()))
     names = ("bottom_up", "best_first", "cost_complexity", "pessimistic")
-    figure = figures.Trees(
-        variants={name: {} for name in ("before", *names)}, draw_tree=draw, pruning={name: name for name in names}
-    )
-    figure = figure.draw(run)
+    variants: dict[str, dict[str, Any]] = {name: {} for name in ("before", *names)}
+    trees = figures.Trees(variants=variants, draw_tree=draw, pruning={name: name for name in names})
+    figure = trees.draw(run)
     assert sum(axes.axison for axes in figure.axes) == 0
     X, y = run.select_rows(run.split.train)
     full = learners.DecisionTreeClassifier().fit(X, y)
@@ -369,10 +368,9 @@ def test_pruned_trees_show_their_sizes_and_cost_complexity_is_best_on_validation
     alphas = full.cost_complexity_pruning_path(X, y).ccp_alphas
     subtrees = [learners.DecisionTreeClassifier(ccp_alpha=alpha).fit(X, y) for alpha in alphas]
     best = max(subtrees, key=lambda tree: (tree.score(*held_out), -tree.get_n_leaves()))
-    assert (
-        f"{best.get_n_leaves()} leaves, depth {best.get_depth()}\naccuracy: validation {best.score(*held_out):.3f}"
-        in (read_texts(figure))
-    )
+    size = f"{best.get_n_leaves()} leaves, depth {best.get_depth()}"
+    score = f"accuracy: validation {best.score(*held_out):.3f}"
+    assert f"{size}\n{score}" in read_texts(figure)
 
 
 def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
@@ -389,9 +387,12 @@ def find_overlaps(figure: Figure) -> list[tuple[str, str]]:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
-    ticks = [tick for axes in figure.axes for tick in (*axes.get_xticklabels(), *axes.get_yticklabels()) if axes.axison]
-    written = [text for axes in figure.axes for text in axes.texts if text.get_text() and text.get_in_layout()] + ticks
-    boxes = [(text.get_text(), (text.get_bbox_patch() or text).get_window_extent(renderer)) for text in written]
+    texts: list[Any] = []
+    for axes in figure.axes:
+        texts += [text for text in axes.texts if text.get_text() and text.get_in_layout()]
+        if axes.axison:
+            texts += [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    boxes = [(text.get_text(), (text.get_bbox_patch() or text).get_window_extent(renderer)) for text in texts]
     return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
 
 
@@ -429,13 +430,22 @@ def test_the_legend_stays_within_the_figure(names: int) -> None:
 
 
 def test_information_gains_are_those_of_the_lectures() -> None:
-    reading = figures.InformationGains().compute_gains(finish_run(make_experiment(READING, TREE, LeaveOneOut())))
-    gains = {name: round(gain, 4) for name, (gain, _) in reading.items()}
-    assert gains == {"author": 0.0441, "thread": 0.4591, "length": 0.9183, "where": 0.0}
+    figure = figures.InformationGains()
+    reading = figure.compute_gains(finish_run(make_experiment(READING, TREE, LeaveOneOut())))
+    assert {name: round(gain, 4) for name, (gain, _) in reading.items()} == {
+        "author": 0.0441,
+        "thread": 0.4591,
+        "length": 0.9183,
+        "where": 0.0,
+    }
     points = load_lecture_table("two_splits", "colour")
-    splits = figures.InformationGains().compute_gains(finish_run(make_experiment(points, TREE, LeaveOneOut())))
+    splits = figure.compute_gains(finish_run(make_experiment(points, TREE, LeaveOneOut())))
     assert splits["first"] == pytest.approx((0.27594, 0.38223), abs=5e-6)
     assert splits["second"] == pytest.approx((0.30137, 0.30356), abs=1e-5)
+
+
+def read_fractions(axes: Any) -> str:
+    return " ".join(text.get_text() for text in axes.texts if "/" in text.get_text())
 
 
 def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the_query() -> None:
@@ -443,9 +453,7 @@ def test_probability_tables_show_the_lectures_fractions_and_the_posterior_of_the
     query = {"job": "true", "deposit": "high", "family": "children"}
     variants = {"plain": {"learner__alpha": 0.0}, "Laplace": {"learner__alpha": 1.0}}
     figure = figures.ProbabilityTables(variants=variants, queries=[query]).draw(run)
-    plain, laplace = (
-        " ".join(text.get_text() for text in axes.texts if "/" in text.get_text()) for axes in figure.axes
-    )
+    plain, laplace = (read_fractions(axes) for axes in figure.axes)
     assert plain == "5/10 5/10 1/5 3/5 4/5 2/5 2/5 1/5 3/5 4/5 0/5 2/5 2/5 2/5 3/5 1/5"
     assert laplace == "6/12 6/12 2/7 4/7 5/7 3/7 3/7 2/7 4/7 5/7 1/8 3/8 3/8 3/8 4/8 2/8"
     assert "Approve 0.0000, Reject 1.0000" in read_texts(figure)
