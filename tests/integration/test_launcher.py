@@ -40,7 +40,7 @@ def interrupts() -> JobReturn:
 @pytest.mark.parametrize(
     ("engine", "package", "extra"), [("ray", "ray", "ray"), ("submitit_slurm", "submitit", "slurm")]
 )
-def test_an_engine_that_is_not_installed_is_refused_with_the_cure(
+def test_a_missing_engine_is_rejected_with_the_cure(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, engine: str, package: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -51,7 +51,7 @@ def test_an_engine_that_is_not_installed_is_refused_with_the_cure(
     assert len(answer.err.splitlines()) == 1
 
 
-def test_a_machine_that_cannot_submit_is_refused(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_cannot_submit_is_rejected(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("submitit", reason='no submitit: pip install ".[slurm]"')
     monkeypatch.setenv("PATH", "")
     answer = bakeoff(*SWEEP, "hydra/launcher=submitit_slurm")
@@ -59,14 +59,14 @@ def test_a_machine_that_cannot_submit_is_refused(bakeoff: Bakeoff, monkeypatch: 
     assert "there is no sbatch on this machine" in answer.err
 
 
-def test_a_job_that_does_not_come_back_costs_itself_alone() -> None:
+def test_a_job_that_does_not_come_back_affects_no_other() -> None:
     returned = JobReturns([done, dies, done], cancel=lambda: None)
     assert [each.status.name for each in returned] == ["COMPLETED", "FAILED", "COMPLETED"]
     with pytest.raises(ChildProcessError, match="killed"):
         _ = returned[1].return_value
 
 
-def test_each_job_is_waited_for_once_and_when_asked() -> None:
+def test_each_job_is_waited_for_once_when_it_is_asked_for() -> None:
     asked: list[int] = []
 
     def waiting(number: int) -> Callable[[], JobReturn]:
@@ -81,20 +81,20 @@ def test_each_job_is_waited_for_once_and_when_asked() -> None:
         _ = returned[3]
 
 
-def test_whoever_stops_waiting_ends_the_jobs() -> None:
+def test_an_interrupt_while_waiting_cancels_the_jobs() -> None:
     ended: list[bool] = []
     with pytest.raises(KeyboardInterrupt):
         list(JobReturns([done, interrupts, done], cancel=lambda: ended.append(True)))
     assert ended == [True]
 
 
-def test_a_file_of_another_machine_is_no_store_here() -> None:
+def test_a_file_on_another_machine_is_rejected_as_store() -> None:
     SweepOrigin.capture().require_reachable_store("sqlite:////tmp/mlflow.db")
     with pytest.raises(UserError, match="start a server that both reach"):
         SweepOrigin("far-away", "/tmp", None).require_reachable_store("sqlite:////tmp/mlflow.db")
 
 
-def test_looking_at_a_store_again_takes_no_lock_from_whoever_writes_to_it(tmp_path: Path) -> None:
+def test_opening_a_store_again_takes_no_lock_from_its_writer(tmp_path: Path) -> None:
     path = tmp_path / "mlflow.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode=WAL")
@@ -105,6 +105,6 @@ def test_looking_at_a_store_again_takes_no_lock_from_whoever_writes_to_it(tmp_pa
         assert (tmp_path / "mlflow.db-wal").exists()
 
 
-def test_the_task_goes_by_pickle() -> None:
+def test_the_task_can_be_pickled() -> None:
     work = RemoteTask(resume=True, timeout=60.0, varying=("learner",))
     assert pickle.loads(pickle.dumps(work)) == work

@@ -74,7 +74,7 @@ def search(bakeoff: Bakeoff, *words: str, n_trials: int = 2) -> Answer:
     return bakeoff(*STUDY, f"hydra.sweeper.n_trials={n_trials}", *words)
 
 
-# What is found
+# Results
 
 
 def test_the_better_of_two_learners_is_found_printed_and_written(bakeoff: Bakeoff) -> None:
@@ -113,7 +113,7 @@ def test_the_same_seed_makes_the_same_study(bakeoff: Bakeoff) -> None:
     assert [t.params for t in study(bakeoff, "a").trials] == [t.params for t in study(bakeoff, "b").trials]
 
 
-def test_two_objectives_give_every_trial_that_no_other_beats(bakeoff: Bakeoff) -> None:
+def test_two_objectives_give_the_pareto_front(bakeoff: Bakeoff) -> None:
     answer = search(
         bakeoff, "learner=majority,knn", GRID, "hydra.sweeper.objectives=[validation_accuracy,time/predict]"
     )
@@ -134,7 +134,7 @@ def test_each_learner_is_searched_in_its_own_space(bakeoff: Bakeoff) -> None:
     assert all(key.startswith("learner") for key in results(bakeoff)["best_params"])
 
 
-def test_what_is_given_is_no_longer_part_of_the_learners_own_space(bakeoff: Bakeoff) -> None:
+def test_a_given_key_is_no_longer_part_of_the_learners_own_space(bakeoff: Bakeoff) -> None:
     words = ["learner=knn", "search=grid", "learner.metric=euclidean", "learner.n_neighbors=range(1,3)"]
     assert search(bakeoff, *words, n_trials=1).status == 0
     assert set(study(bakeoff).trials[0].params) == {"learner.n_neighbors", "knn.weights"}
@@ -152,7 +152,7 @@ def test_names_of_runs_begin_with_what_the_study_chose(bakeoff: Bakeoff) -> None
     assert "n_neighbors=7 knn iris" in search(bakeoff, "learner=knn", params, n_trials=1).out
 
 
-# What goes on
+# Continuing and sharing
 
 
 def test_the_same_command_continues_up_to_n_trials(bakeoff: Bakeoff) -> None:
@@ -187,7 +187,7 @@ def test_a_named_study_is_not_mixed_with_something_else(bakeoff: Bakeoff, words:
     assert "give another study_name" in answer.err.lower()
 
 
-def test_trials_of_a_process_that_died_are_told_failed_and_made_up_for(bakeoff: Bakeoff) -> None:
+def test_trials_of_a_process_that_died_fail_and_are_replaced(bakeoff: Bakeoff) -> None:
     search(bakeoff, *NEIGHBOURS, n_trials=1)
     here, now, dead = socket.gethostname(), time.time(), 2**22 + 1
     shared = study(bakeoff)
@@ -207,7 +207,7 @@ def test_trials_of_a_process_that_died_are_told_failed_and_made_up_for(bakeoff: 
     assert Counter(states(bakeoff)) == {"COMPLETE": 3, "FAIL": 5}
 
 
-def test_an_interrupted_trial_is_told_failed_and_finished_ones_are_kept(bakeoff: Bakeoff) -> None:
+def test_an_interrupted_trial_fails_and_finished_ones_are_kept(bakeoff: Bakeoff) -> None:
     assert search(bakeoff, *either("failing.Interrupting")).status == 130
     assert states(bakeoff) in (["COMPLETE", "FAIL"], ["FAIL"])
     assert study(bakeoff).trials[-1].user_attrs["error"] == "interrupted"
@@ -215,7 +215,7 @@ def test_an_interrupted_trial_is_told_failed_and_finished_ones_are_kept(bakeoff:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_study_that_is_killed_goes_on_where_it_was(bakeoff: Bakeoff, start: Start, workers: int) -> None:
+def test_a_killed_study_continues(bakeoff: Bakeoff, start: Start, workers: int) -> None:
     slow = ("learner=majority", "trust=[failing]", "learner._target_=failing.Slow", "seed=range(0,999)")
     words = [*KEPT, *slow, "hydra.sweeper.n_trials=14", f"workers={workers}"]
     killed = start(bakeoff.folder, words)
@@ -263,7 +263,7 @@ def test_what_a_sweep_has_finished_is_not_run_again(bakeoff: Bakeoff) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_share_a_study_and_make_no_trial_too_many(bakeoff: Bakeoff, start: Start) -> None:
+def test_two_processes_that_share_a_study_do_not_exceed_n_trials(bakeoff: Bakeoff, start: Start) -> None:
     in_two_processes(bakeoff, start, "hydra.sweeper.n_trials=8")
     assert states(bakeoff).count("COMPLETE") == 8
     assert not {"RUNNING", "WAITING"} & {*states(bakeoff)}
@@ -300,7 +300,7 @@ def in_two_processes(bakeoff: Bakeoff, start: Start, *words: str, storage: str =
     assert [process.wait(120) for process in both] == [0, 0], (bakeoff.folder / OUTPUT).read_text()
 
 
-# Side by side
+# Several trials at a time
 
 
 @pytest.mark.slow
@@ -322,7 +322,7 @@ def test_a_worker_that_is_killed_costs_its_one_trial(bakeoff: Bakeoff) -> None:
     assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 1, "KILLED": 1, "FAILED": 1}
 
 
-def test_another_launcher_gets_the_jobs_and_gives_back_their_scores(bakeoff: Bakeoff) -> None:
+def test_another_launcher_runs_the_jobs_of_a_study_and_returns_their_scores(bakeoff: Bakeoff) -> None:
     import launching
 
     launching.register()
@@ -334,11 +334,11 @@ def test_another_launcher_gets_the_jobs_and_gives_back_their_scores(bakeoff: Bak
     assert "stops jobs of this machine only" in refused.err
 
 
-# What goes wrong, and what is stopped
+# Failures, and stopped trials
 
 
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_failing_trial_is_told_failed_and_the_study_goes_on(bakeoff: Bakeoff, n_jobs: int) -> None:
+def test_a_trial_whose_job_fails_has_failed_and_the_study_continues(bakeoff: Bakeoff, n_jobs: int) -> None:
     answer = search(bakeoff, *either("failing.Failing"), f"hydra.sweeper.n_jobs={n_jobs}")
     assert answer.status == 1
     assert "RuntimeError: the cure is unknown" in answer.err
@@ -349,14 +349,14 @@ def test_a_failing_trial_is_told_failed_and_the_study_goes_on(bakeoff: Bakeoff, 
 
 
 @pytest.mark.slow
-def test_a_trial_that_takes_too_long_is_told_failed(bakeoff: Bakeoff) -> None:
+def test_a_trial_that_exceeds_the_time_limit_fails(bakeoff: Bakeoff) -> None:
     assert search(bakeoff, *either("failing.Sleeping"), "timeout=3").status == 1
     (failed,) = study(bakeoff).get_trials(states=[optuna.trial.TrialState.FAIL])
     assert failed.user_attrs["error"] == "TimedOut: the job took longer than timeout=3 seconds"
 
 
 @pytest.mark.parametrize("word", ["on_error=stop", "hydra.sweeper.max_failure_rate=0.5"])
-def test_a_study_ends_when_too_much_fails(bakeoff: Bakeoff, word: str) -> None:
+def test_a_study_ends_after_too_many_failures(bakeoff: Bakeoff, word: str) -> None:
     words = ("learner=majority", "trust=[failing]", "learner._target_=failing.Failing", "seed=range(0,99)")
     assert search(bakeoff, *words, word, n_trials=5).status == 1
     assert states(bakeoff) == ["FAIL"]
@@ -391,7 +391,7 @@ PRUNED = (*KEPT[:-1], "learner=majority,knn", GRID, *FOLDS, THRESHOLD, "+hydra.s
     "word",
     ["workers=1", *(pytest.param(word, marks=pytest.mark.slow) for word in ("workers=2", "timeout=60"))],
 )
-def test_a_trial_is_pruned_after_the_first_fold_and_its_run_is_stopped(bakeoff: Bakeoff, word: str) -> None:
+def test_a_trial_and_its_run_are_stopped_after_the_first_fold(bakeoff: Bakeoff, word: str) -> None:
     answer = bakeoff(*PRUNED, word)
     assert (answer.status, answer.err) == (0, "")
     assert re.search(r"majority iris +stopped +after 1 of 5 folds", answer.out)
@@ -411,7 +411,7 @@ def test_a_stopped_run_is_neither_finished_nor_failed(bakeoff: Bakeoff) -> None:
     assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 2, "KILLED": 1}
 
 
-def test_a_job_that_was_pruned_in_the_study_is_not_run_again_by_it(bakeoff: Bakeoff) -> None:
+def test_a_job_that_the_study_stopped_is_not_run_again_by_it(bakeoff: Bakeoff) -> None:
     again = [word for word in PRUNED if word != GRID] + ["hydra/sweeper/sampler=random", "hydra.sweeper.n_trials=12"]
     assert bakeoff(*again).status == 0
     counts = Counter(states(bakeoff))
@@ -422,7 +422,7 @@ def test_a_job_that_was_pruned_in_the_study_is_not_run_again_by_it(bakeoff: Bake
     assert all(values == reported[0] for values in reported)
 
 
-def test_folds_are_reported_and_a_trial_that_ends_well_is_not_pruned_at_its_last_fold(bakeoff: Bakeoff) -> None:
+def test_folds_are_reported_and_a_trial_with_all_its_folds_is_not_stopped(bakeoff: Bakeoff) -> None:
     pruner = [THRESHOLD, "+hydra.sweeper.pruner.lower=2", "+hydra.sweeper.pruner.n_warmup_steps=3"]
     words = [*FOLDS, "evaluation.folds=3", "learner=knn", "learner.n_neighbors=1,2"]
     search(bakeoff, *words, *pruner, n_trials=1)
@@ -482,7 +482,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize(("words", "sentence"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_refused_with_a_sentence_before_anything_ran(bakeoff: Bakeoff, words: list[str], sentence: str) -> None:
+def test_invalid_input_is_rejected_with_a_sentence_before_anything_runs(
+    bakeoff: Bakeoff, words: list[str], sentence: str
+) -> None:
     Path(bakeoff.folder / "no.db").write_text("this is not a database" * 100)
     answer = search(bakeoff, *words)
     assert (answer.status, answer.out) == (2, "")
@@ -507,7 +509,7 @@ def test_each_sampler_draws(bakeoff: Bakeoff, sampler: str) -> None:
     assert states(bakeoff) == ["COMPLETE"] * 4
 
 
-def test_a_grid_ends_when_there_is_nothing_left(bakeoff: Bakeoff) -> None:
+def test_a_grid_ends_after_every_combination(bakeoff: Bakeoff) -> None:
     words = ("learner=knn", "learner.n_neighbors=range(1,3)", "learner.weights=uniform,distance", GRID)
     search(bakeoff, *words, n_trials=4)
     assert search(bakeoff, *words, n_trials=20).status == 0
@@ -515,7 +517,7 @@ def test_a_grid_ends_when_there_is_nothing_left(bakeoff: Bakeoff) -> None:
     assert len(states(bakeoff)) <= 7
 
 
-def test_a_function_of_ones_own_chooses_further_keys(bakeoff: Bakeoff) -> None:
+def test_a_function_of_the_user_suggests_further_keys(bakeoff: Bakeoff) -> None:
     text = "def more(config, trial):\n    if config.learner._target_.endswith('SVC'):\n"
     (bakeoff.folder / "studied.py").write_text(text + "        trial.suggest_float('learner.C', 0.5, 0.75)\n")
     bakeoff.patch.syspath_prepend(str(bakeoff.folder))
@@ -545,7 +547,7 @@ def test_a_function_of_ones_own_chooses_further_keys(bakeoff: Bakeoff) -> None:
         ("x=[20],[50,50]", optuna.distributions.CategoricalDistribution(("[20]", "[50,50]"))),
     ],
 )
-def test_overrides_are_read_as_the_plugin_of_hydra_reads_them(override: str, distribution: Any) -> None:
+def test_overrides_are_parsed_as_in_hydra_optuna_sweeper(override: str, distribution: Any) -> None:
     dimension = dimension_module.parse_dimension(OverridesParser.create().parse_override(override))
     assert dimension.distribution == distribution
 
@@ -557,7 +559,7 @@ def test_a_value_of_a_space_comes_back_from_its_override(value: Any) -> None:
     assert OverridesParser.create().parse_override(override).value() == value
 
 
-def test_a_space_may_be_written_in_the_grammar_of_overrides() -> None:
+def test_a_space_can_be_written_in_the_grammar_of_overrides() -> None:
     parse = OverridesParser.create().parse_override
     ((dimension,),) = parse_space.parse_learner_space("svm", {"C": "tag(log,interval(0.1,10))"}, [], parse).grids
     assert (dimension.key, dimension.name) == ("learner.C", "svm.C")
@@ -566,7 +568,7 @@ def test_a_space_may_be_written_in_the_grammar_of_overrides() -> None:
         parse_space.parse_learner_space("svm", {"C": 3}, [], parse)
 
 
-def test_a_space_of_several_grids_is_one_choice_more() -> None:
+def test_a_space_of_several_grids_has_one_more_choice() -> None:
     parse = OverridesParser.create().parse_override
     learner_space = parse_space.parse_learner_space(
         "svm", [{"kernel": ["linear"]}, {"C": [1, 2], "gamma": [3]}], ["learner.gamma"], parse

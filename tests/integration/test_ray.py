@@ -49,7 +49,7 @@ def sweep(folder: Path, cluster: str, *words: str) -> subprocess.CompletedProces
     return subprocess_sweep.bakeoff(folder, *words, *where, **LOOPBACK)
 
 
-def test_two_nodes_measure_what_one_core_does_to_the_last_bit(
+def test_two_nodes_measure_the_same_as_one_core_to_the_last_bit(
     tmp_path: Path, cluster: str, server: Server, serial: Mapping[str, Any]
 ) -> None:
     answer = sweep(tmp_path, cluster, *subprocess_sweep.SWEEP, f"tracking.uri={server.uri}", "tracking.experiment=ray")
@@ -59,7 +59,7 @@ def test_two_nodes_measure_what_one_core_does_to_the_last_bit(
     assert len(processes) == 2  # one a node, which stays warm
 
 
-def test_a_killed_worker_costs_its_job_alone(tmp_path: Path, cluster: str) -> None:
+def test_a_killed_worker_affects_its_own_job_only(tmp_path: Path, cluster: str) -> None:
     answer = sweep(tmp_path, cluster, *subprocess_sweep.write_deadly_learner(tmp_path))
     assert answer.returncode == 1
     assert "deadly" in answer.stderr
@@ -67,7 +67,7 @@ def test_a_killed_worker_costs_its_job_alone(tmp_path: Path, cluster: str) -> No
     assert set(subprocess_sweep.scores(f"sqlite:///{tmp_path}/outputs/mlflow.db")) == {"majority iris", "knn iris"}
 
 
-def test_a_cluster_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_answer_is_rejected(tmp_path: Path) -> None:
     answer = sweep(tmp_path, "127.0.0.1:1", *subprocess_sweep.SWEEP)
     assert answer.returncode == 2
     assert "hydra.launcher.ray.init.address='127.0.0.1:1': no Ray answers there" in answer.stderr

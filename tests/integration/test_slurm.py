@@ -33,7 +33,7 @@ def conf(open_folder: Path) -> Iterator[str]:
 
 @pytest.mark.external
 @real
-def test_an_array_of_slurm_measures_what_one_core_does_to_the_last_bit(
+def test_an_array_of_slurm_measures_the_same_as_one_core_to_the_last_bit(
     tmp_path: Path, conf: str, server: Server, serial: Mapping[str, Any]
 ) -> None:
     words = (
@@ -50,7 +50,7 @@ def test_an_array_of_slurm_measures_what_one_core_does_to_the_last_bit(
 
 @pytest.mark.external
 @real
-def test_a_job_that_slurm_loses_costs_itself_alone(tmp_path: Path, conf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_slurm_loses_affects_no_other(tmp_path: Path, conf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_CONF", conf)
     words = (*subprocess_sweep.write_deadly_learner(tmp_path), "hydra/launcher=submitit_slurm")
     answer = quickly(tmp_path, *words)
