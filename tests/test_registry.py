@@ -110,7 +110,7 @@ def test_a_learner_opens_with_a_sentence_an_equation_its_cost_and_the_reference(
     assert re.search(r"^    .*[=≤←]", text, flags=re.MULTILINE), "no equation"
     assert re.search(r"Cost.*O\(", text, flags=re.DOTALL)
     assert re.search(r"O\([^)]*\bm", text), "no cost of m query rows"
-    assert re.search(r"References?: .*\b(19|20)\d\d\b", text, flags=re.DOTALL)
+    assert re.search(r"References?(: |\n-+\n).*\b(19|20)\d\d\b", text, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("name", REGISTRY)

@@ -1,8 +1,16 @@
 """k nearest neighbours for regression: the mean target of the nearest training rows, or a plane through them.
 
-The mean is the locally weighted average Σ v_i y_i / Σ v_i over the k nearest rows, with the votes v of
-`bakeoff.learners.knn.voting`; the plane is that of `bakeoff.learners.knn.local_linear`. The neighbours are found as by
-`bakeoff.learners.knn.classifier`, which also refers to the definition and states the cost.
+    ŷ(q) = Σ_{i ∈ N(q)} v_i y_i / Σ_{i ∈ N(q)} v_i,      N(q) = the k rows with the smallest d(q, x_i)
+
+The votes v are those of `bakeoff.learners.knn.voting`, and the plane is that of `bakeoff.learners.knn.local_linear`.
+`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm; the neighbours are found as by
+`bakeoff.learners.knn.classifier`.
+
+Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions.
+
+References
+----------
+T. M. Cover, "Estimation by the nearest neighbor rule", IEEE Transactions on Information Theory 14, 1968.
 """
 
 from __future__ import annotations

@@ -160,9 +160,9 @@ class MultilayerPerceptron(Learner):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit for several values of ``max_iter`` with one training: fewer epochs are the first epochs of more.
+        """Fit for several values of ``max_iter`` with one training (see `bakeoff.learners.base.paths`).
 
-        See `bakeoff.learners.base.paths`.
+        Few epochs are the first of many.
         """
         values = check_path_values(self, parameter, values)
         if sample_weight is not None:

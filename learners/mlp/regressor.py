@@ -1,6 +1,12 @@
-"""Multilayer perceptron for values: like `classifier`, with the identity as output function and squared error as loss.
+"""Multilayer perceptron for regression: the output is a weighted sum, and the loss is the squared error.
 
-`bakeoff.learners.definitions.mlp` states the algorithm; `classifier` describes how this one is faster.
+    h_1 = f(x W_1 + b_1),  …,  prediction = h_{l-1} W_l + b_l
+    minimize  mean ½ (prediction - y)² + α/2n Σ W²
+
+`bakeoff.learners.definitions.mlp` states the algorithm; `bakeoff.learners.mlp.classifier` describes how this one is
+faster.
+
+Cost: O(n·w) an epoch to fit, with w weights in all; O(m·w) to predict.
 
 References
 ----------
