@@ -28,8 +28,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         run_sweep(overrides, folder)
         client = MlflowClient(f"sqlite:///{folder}/outputs/mlflow.db")
-        experiment = client.get_experiment_by_name("bakeoff")
-        for run in client.search_runs([experiment.experiment_id]):
+        experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+        for run in client.search_runs(experiments):
             copy_figures(client, run)
 
 

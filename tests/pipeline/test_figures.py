@@ -227,7 +227,8 @@ def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
     assert "(1, 2) is Red" in read_texts(figure)
     assert "(1, 2) is Blue" in read_texts(figure)
     for axes, k in zip(figure.axes, (1, 3), strict=True):
-        shades = axes.collections[0].get_array().reshape(300, 300)
+        mesh: Any = axes.collections[0]
+        shades = mesh.get_array().reshape(300, 300)
         assert set(np.unique(shades)) == {0, 1}
         corner = COLOURS.X.iloc[:1] * 0 + [-2.2, 0]
         predicted = run.fit_variant({"learner__n_neighbors": k}, run.split.train).predict(corner)
@@ -238,7 +239,7 @@ def test_three_classes_have_the_colours_of_their_marks() -> None:
     from matplotlib.colors import to_rgba
 
     run = finish_run(make_experiment(make_points("blobs", 90, 1.0, 0), KNN))
-    axes = figures.DecisionRegions(variants={"k": {}}, scores=False).draw(run).axes[0]
+    axes: Any = figures.DecisionRegions(variants={"k": {}}, scores=False).draw(run).axes[0]
     mesh = axes.collections[0]
     marks = [item for item in axes.collections if item.get_label() in ("A", "B", "C")]
     for code, mark in enumerate(marks):
@@ -275,7 +276,8 @@ def test_margins_of_a_learner_without_support_vectors_are_lines_alone() -> None:
 
 def test_the_validation_curve_shows_accuracy_1_for_one_neighbour_on_its_own_rows() -> None:
     run = finish_run(make_experiment(MOONS, KNN))
-    axes = figures.ValidationCurve(parameter="n_neighbors", values=[1, 5, 100], scale="log").draw(run).axes[0]
+    curve = figures.ValidationCurve(parameter="n_neighbors", values=[1, 5, 100], scale="log")
+    axes: Any = curve.draw(run).axes[0]
     training, test = (line.get_ydata() for line in axes.lines)
     assert training[0] == 1
     assert test[1] == pytest.approx(run.folds[0].scores["test_accuracy"])  # k=5 is the run's own
@@ -483,7 +485,7 @@ def test_the_confusion_matrix_counts_the_test_rows_of_all_folds() -> None:
 
 def test_a_cell_of_the_confusion_matrix_is_as_dark_as_its_share_of_the_true_class() -> None:
     run = finish_run(make_experiment(COLOURS, learners.MajorityClassifier(), LeaveOneOut()))
-    axes = figures.ConfusionMatrix().draw(run).axes[0]
+    axes: Any = figures.ConfusionMatrix().draw(run).axes[0]
     counts = np.array([int(text.get_text()) for text in axes.texts if text.get_text().isdigit()]).reshape(2, 2)
     np.testing.assert_allclose(axes.images[0].get_array(), counts / counts.sum(axis=1, keepdims=True))
 
