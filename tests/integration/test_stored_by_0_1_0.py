@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from zipfile import ZipFile
 
 import pandas as pd
@@ -114,7 +116,10 @@ def test_a_failed_run_of_then_is_repeated_though_its_overrides_have_old_names(ba
     assert "pipeline.figures.ConfusionMatrix" in newest.data.tags["overrides"]
 
 
-def test_a_package_of_the_user_keeps_a_name_of_then_where_it_is_trusted(bakeoff: Bakeoff) -> None:
+def test_a_package_of_the_user_keeps_a_name_of_then_where_it_is_trusted(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "learners", ModuleType("learners"))  # the user's, and not the folder of that name
     answer = bakeoff("learner=majority", "learner._target_=learners.SVC", "trust=[learners]", "dataset=iris")
     assert answer.status == 2
     assert "learners.SVC" in answer.err
