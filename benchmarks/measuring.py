@@ -1,4 +1,4 @@
-"""Two estimators side by side: CPU time of fit and predict in turn, quality, and the peak of memory.
+"""Two estimators side by side: CPU time of fit and predict in turn, quality, and peak memory.
 
 Every measurement happens in a process of its own, which may be ended when it takes too long.
 """

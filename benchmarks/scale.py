@@ -3,8 +3,8 @@
     python benchmarks/scale.py --rows 1000 10000 100000 1000000
 
 For each size a table of 20 numeric columns is written as CSV and as Parquet, and the command runs on it in a process of
-its own, with an own store: wall seconds and the peak of memory, all of Python and its packages included.  Nothing is
-asserted.
+its own, with its own store. It reports wall seconds and peak memory, including Python and all packages, and asserts
+nothing.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ QUALITY_TOLERANCE = 0.02
 """Accuracies, or R², that differ by less are taken for equal."""
 
 MAX_MEMORY_RATIO = 4.0
-"""Cells whose peak of memory is a larger multiple of scikit-learn's are listed."""
+"""Cells whose peak memory is a larger multiple of scikit-learn's are listed."""
 
 HEADING = ("learner", "data", "cells", "fit", "worst", "predict", "worst", "above 1", "MB, worst")
 
@@ -42,7 +42,7 @@ def page_summary(cells: Sequence[Cell]) -> str:
     n_skipped = len(cells) - len(timed)
     limit = f"{INPUT_CHECK_SECONDS * 1e3:g} ms"
     counts = (
-        f"Of the {n_ratios} ratios, {n_slow} are above 1 where ours takes more than {limit}. The peak of memory is "
+        f"Of the {n_ratios} ratios, {n_slow} are above 1 where ours takes more than {limit}. The peak memory is "
         f"more than {MAX_MEMORY_RATIO:g} times scikit-learn's in {n_large} cells, and the quality differs by more than "
         f"{QUALITY_TOLERANCE:g} in {n_different}. {n_skipped} further cells exceeded the time limit on one side."
     )
@@ -100,9 +100,7 @@ def _memory(cells: Sequence[Cell]) -> list[str]:
         ordered = sorted(own, key=lambda cell: -cell.memory_ratio)
         told = [f"{c.memory_ratio:.1f} {c.task} ({c.megabytes:.0f} and {c.sklearn_megabytes:.0f} MB)" for c in ordered]
         lines.append(f"- {name}: {'; '.join(told)}")
-    said = (
-        f"The peak of memory is at most {worst.memory_ratio:.1f} times scikit-learn's ({worst.learner}, {worst.task})"
-    )
+    said = f"The peak memory is at most {worst.memory_ratio:.1f} times scikit-learn's ({worst.learner}, {worst.task})"
     return [f"{said}; above {MAX_MEMORY_RATIO:g}:", "", *lines, ""] if lines else [f"{said}.", ""]
 
 

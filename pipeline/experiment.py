@@ -189,7 +189,7 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
 
 
 def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) -> FittedModel:
-    """Return the run's model: under holdout the one that was scored, else the whole procedure once more on all rows."""
+    """Return the run's model: under holdout the scored one, otherwise one fitted on all rows in the same way."""
     if splits.refit is None:
         return last.model
     return fit_model(experiment, splits.refit)

@@ -59,7 +59,7 @@ def check_splits(experiment: Experiment, splits: Splits) -> None:
 def check_seed(experiment: Experiment) -> None:
     """Require a seed that NumPy accepts."""
     if not 0 <= experiment.seed < 2**32:
-        raise UserError(f"seed={experiment.seed} must be a whole number from 0 to 4294967295.")
+        raise UserError(f"seed={experiment.seed} must be an integer from 0 to 4294967295.")
 
 
 def check_target(experiment: Experiment) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 MAX_SMALL_INTEGERS = 1 << 10
-"""Whole numbers from 0 to below this are counted and encoded through a lookup table."""
+"""Integers from 0 to below this are counted and encoded through a lookup table."""
 
 MAX_FLOAT_BYTES = 8
 
@@ -36,7 +36,7 @@ def as_plain_column(y: Any, n: int) -> np.ndarray | None:
 
 
 def as_small_integers(cells: np.ndarray) -> np.ndarray | None:
-    """Return cells of any shape as indices below `MAX_SMALL_INTEGERS` if all are such whole numbers; else None."""
+    """Return cells of any shape as indices below `MAX_SMALL_INTEGERS` if all are such integers; else None."""
     if cells.dtype.kind not in "iuf" or not cells.size:
         return None
     in_range = cells.min() >= 0 and cells.max() < MAX_SMALL_INTEGERS  # False if a cell is NaN

@@ -145,7 +145,7 @@ def _find_values(column: Any) -> np.ndarray:
 
 
 def _find_occurring_integers(integers: np.ndarray) -> np.ndarray:
-    """Return which whole numbers occur in each column of a table (n, d), of shape (d, largest + 1)."""
+    """Return which integers occur in each column of a table (n, d), of shape (d, largest + 1)."""
     n, d = integers.shape
     width = int(integers.max()) + 1
     offset = np.arange(d) * width  # (d,), so that one count serves all columns
@@ -158,7 +158,7 @@ def _find_occurring_integers(integers: np.ndarray) -> np.ndarray:
 
 
 def _encode_integer_table(X: Any, categories: Categories) -> np.ndarray | None:
-    """Return the codes of a table whose cells and values are all small whole numbers; None for any other table."""
+    """Return the codes of a table whose cells and values are all small integers; None for any other table."""
     if not isinstance(X, np.ndarray):
         return None
     domains = []

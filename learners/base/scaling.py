@@ -1,7 +1,7 @@
-"""Columns brought to a common centre and size, so that a solver does not depend on their units.
+"""Centre and scale columns, so that the result of a solver does not depend on their units.
 
-With an intercept the origin is free: centring changes b and nothing else. The size of a column is free as well: its
-weight changes by the inverse, and a penalty on the weight changes with it. Cost: O(n d).
+With an intercept, centring a column changes only b. Scaling a column divides its weight by the same factor, and the
+penalty on the weight is adjusted to match. Cost: O(n d).
 """
 
 from __future__ import annotations

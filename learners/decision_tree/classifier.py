@@ -38,7 +38,7 @@ from bakeoff.learners.trees import (
 class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     """A tree of questions, each about one feature, that ends in classes.
 
-    A numeric question is ``x < s`` (equality goes right), with s half-way between neighbouring values; a nominal one
+    A numeric question is ``x < s`` (equality goes right), with s halfway between neighbouring values; a nominal one
     has a branch for every value, or two groups of values. Of equally good questions the one about the lowest feature
     is asked, and of these the one with the lowest threshold. A missing numeric cell goes to the side that was better
     in training, or to the fuller one if no cell was missing at that node; a missing nominal cell is a value of its

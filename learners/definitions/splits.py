@@ -1,6 +1,6 @@
 """Splits: the questions that a node of a decision tree can ask, and how to pick the best one.
 
-A numeric feature x_j is cut at a threshold s, half-way between two neighbouring values (CART):
+A numeric feature x_j is cut at a threshold s, halfway between two neighbouring values (CART):
 
     R_1(j, s) = {x | x_j < s}        R_2(j, s) = {x | x_j >= s}
 
@@ -65,7 +65,7 @@ def pick_question(
 
 
 def midpoints(column: np.ndarray) -> list[float]:
-    """Return the thresholds half-way between neighbouring values of a column (n,), ascending.
+    """Return the thresholds halfway between neighbouring values of a column (n,), ascending.
 
     >>> midpoints(np.array([3.0, 1.0, 1.0, 8.0]))
     [2.0, 5.5]

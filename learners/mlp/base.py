@@ -1,4 +1,4 @@
-"""What the perceptron for classes and the one for values share: parameters, training, prediction in tiles of rows."""
+"""Base class of the MLP classifier and regressor: parameters, training, and prediction in tiles of rows."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ class MultilayerPerceptron(Learner):
         are_whole = sizes.dtype.kind in "iu" and (sizes >= 1).all()
         if sizes.ndim != 1 or (sizes.size and not are_whole):
             raise ValueError(
-                f"hidden_layer_sizes must be whole numbers ≥ 1, one for each layer; given {self.hidden_layer_sizes!r}."
+                f"hidden_layer_sizes must be integers ≥ 1, one for each layer; given {self.hidden_layer_sizes!r}."
             )
         return [int(size) for size in sizes]
 

@@ -92,7 +92,7 @@ class ForestLearner(Learner):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            The number of times that each row counts: whole numbers give the forest of the table with rows repeated
+            The number of times that each row counts: integers give the forest of the table with rows repeated
             that many times, to the last bit. With ``bootstrap``, rows are drawn in proportion to their weights, and
             the total weight is the number of draws. Without it, every tree has all rows with their weights, or draws
             from that number of copies of each row, which must then be whole.

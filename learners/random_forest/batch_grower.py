@@ -94,7 +94,7 @@ class BatchGrower:
         self._stores_counts = sampling.n_draws is not None and may_repeat and has_unit_weights
 
     def grow_trees(self, generators: Generators, n_jobs: int | None) -> Iterator[GrownTree]:
-        """Grow a tree with each generator.
+        """Grow one tree per generator.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class BatchGrower:
         return [grown for batch in batches for grown in self.grow_batch(batch)]
 
     def grow_batch(self, batch: Generators) -> list[GrownTree]:
-        """Grow a tree with each generator, all of them together."""
+        """Grow one tree per generator, all at the same time."""
         # A generator draws the rows of its tree before any features, so that a tree is the same in every batch.
         counts = np.stack([self._draw_rows(generator) for generator in batch])  # (T, k)
         frontier = self._make_root_frontier(counts)

@@ -90,7 +90,7 @@ class TrainingRows:
         generator : Generator
         n_draws : int
         replacement : bool
-            Without it, each row can be drawn as many times as its weight, a whole number.
+            Without it, each row can be drawn as many times as its weight, an integer.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class TrainingRows:
         total = self._cumulative_weight[-1]
         if replacement:
             points = generator.random(n_draws) * total
-            # A product can be rounded up to the end of the line, which no row holds.
+            # Rounding can raise a product to the total itself, which lies beyond the last row.
             points = np.minimum(points, np.nextafter(total, 0))
         else:
             copies = generator.choice(int(total), n_draws, replace=False, shuffle=False)
@@ -259,7 +259,7 @@ def _require_whole_weights(weight: np.ndarray, max_samples: int | float) -> None
         first_fraction = weight[is_fraction][0]
         raise ValueError(
             f"sample_weight holds {first_fraction:.6g}, but bootstrap=False with max_samples={max_samples} "
-            "draws from as many copies of a row as its weight: give whole numbers, or bootstrap=True, or "
+            "draws from as many copies of a row as its weight: give integers, or bootstrap=True, or "
             "max_samples=None."
         )
 

@@ -82,7 +82,7 @@ def encode_cells(X: np.ndarray, n_values: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (m, d)
-        Whole numbers if all features are nominal.
+        Integers if all features are nominal.
     """
     if not n_values.any():
         return np.ascontiguousarray(X)

@@ -217,7 +217,7 @@ class SVC(KernelClassifier):
     def _set_coefficients(
         self, hyperplanes: list[Hyperplane], problems: list[BinaryProblem], codes: np.ndarray
     ) -> np.ndarray:
-        """Store the coefficients of the support vectors; return the positions of these among the sorted rows."""
+        """Store the coefficients of the support vectors; return their positions among the sorted rows."""
         c = self.classes_.size
         beta = np.zeros((codes.size, len(hyperplanes)))  # (n, p)
         for column, (hyperplane, problem) in enumerate(zip(hyperplanes, problems, strict=True)):

@@ -116,7 +116,10 @@ class _NearestHullPoints:
             solve_dual(self._gram, self._box, point, target, max_iter)
 
     def make_hyperplane(self, tol: float, max_iter: int) -> Hyperplane:
-        """Return the canonical hyperplane half-way between the points, which are scaled for it and then of no use."""
+        """Return the canonical hyperplane halfway between the points.
+
+        The points are scaled in place and must not be used afterwards.
+        """
         point = self.point
         signs = self._signs
         below, above = estimate_multipliers(self._box, point)

@@ -162,7 +162,7 @@ class Tree:
         return stop
 
     def _find_branch(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        """Return the branch that each cell (r,) takes at its inner node (r,), -1 where there is none: (r,)."""
+        """Return the branch that each cell (r,) takes at its inner node (r,), or -1 if there is none, shape (r,)."""
         is_missing = np.isnan(cell)
         branch = np.where(is_missing, self.missing_branch[node], cell >= self.threshold[node])
         nominal = np.flatnonzero(self.route_start[node] >= 0)

@@ -41,5 +41,5 @@ def parse_arguments(
             raise UserError(f"{verb}: {key} is not a key. {did_you_mean(key, keys)}")
     if len(arguments) != len(positions):
         usage = " ".join([*positions, *(f"[{key}=...]" for key in keys)])
-        raise UserError(f"{verb}: {len(arguments)} arguments were given; the form is: bakeoff {verb} {usage}")
+        raise UserError(f"{verb}: {len(arguments)} arguments were given; usage: bakeoff {verb} {usage}")
     return arguments, values

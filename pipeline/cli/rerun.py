@@ -31,7 +31,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
     """
     if FLAG not in words:
         raise UserError(
-            "rerun: say which jobs to run again; the form is: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
+            "rerun: specify which jobs to run again; usage: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
         )
     own_words = [word for word in words if _key_of(word) in OWN_KEYS and "=" in word]
     given = dict(word.split("=", 1) for word in own_words)

@@ -42,11 +42,11 @@ RENAMED_TARGETS: Mapping[str, str] = {
     "pipeline.tracking.MLflowTracker": "bakeoff.pipeline.tracking.MLflowTracker",
     "pipeline.tracking.NoTracker": "bakeoff.pipeline.tracking.NoTracker",
 }
-"""The name then, and the name now."""
+"""Maps each former name to the current one."""
 
 
 def rename_targets(node: Any, trust: Sequence[str]) -> Any:
-    """Return a configuration in which each ``_target_`` of the table has its present name.
+    """Return a configuration in which each ``_target_`` of the table has its current name.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ ZERO_COLOUR = "#b0b0b0"
 DARK_CELL_SHARE = 0.55
 """The share from which a cell is so dark that its number is written in white."""
 VERTICAL_LABELS_LETTERS = 40
-"""Letters of all class labels, each as long as the longest, from which the labels are written vertically."""
+"""Labels are written vertically if the longest, times their number, has at least this many characters."""
 
 
 def describe_test_rows(run: FinishedRun, n_predictions: int) -> str:

@@ -96,7 +96,7 @@ def measure_inches(text: str, points: float) -> float:
 
 
 def add_legend(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
-    """Explain the marks below the panels, in as many lines as they need.
+    """Add a legend below the panels, in as many lines as it needs.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CLASS_LABEL_LETTERS = 12
-"""Letters in a line of a class label; longer labels are wrapped."""
+"""Characters in a line of a class label; longer labels are wrapped."""
 MIN_CELL_INCHES = 1.1
 CELL_PADDING_INCHES = 0.2
 TABLE_GAP_INCHES = 0.3

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TEXT_POINTS = 7.5
 QUESTION_LETTERS = 16
-"""Letters in a line of a question; longer questions are wrapped."""
+"""Characters in a line of a question; longer questions are wrapped."""
 ANSWER_WEIGHTS = np.array([0.36, 0.64])
 """The weights of parent and child in the position of the answer between them."""
 BOX_PADDING_INCHES = 0.09
@@ -203,7 +203,7 @@ def _describe_answer(tree: Any, parent: int, child: int, answer: str, column: st
 
 
 def _format_question(name: str, threshold: float) -> str:
-    r"""Return the question about a column, in lines of about `QUESTION_LETTERS` letters.
+    r"""Return the question about a column, in lines of about `QUESTION_LETTERS` characters.
 
     Parameters
     ----------

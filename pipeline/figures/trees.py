@@ -1,6 +1,6 @@
 """Trees: variants of a tree side by side, such as before and after pruning.
 
-A tree gives its positions and texts through the function that `draw_tree` names, and its sizes through ``tree_``.
+The function named by `draw_tree` returns the positions and texts of a tree; its sizes are read from ``tree_``.
 """
 
 from __future__ import annotations

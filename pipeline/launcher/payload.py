@@ -1,4 +1,4 @@
-"""The payload of a launcher: one composed job with all that another machine needs to run it, sent there by pickle."""
+"""The payload of a launcher: one composed job with everything another machine needs to run it, sent as a pickle."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SweepOrigin:
         if uri.startswith(SQLITE_PREFIX) and here != self.host:
             raise UserError(
                 f"tracking.uri={uri!r} is a file on {self.host}, but this job runs on {here}; "
-                "start a server that both reach, and give tracking.uri=http://HOST:PORT."
+                "start a server that both can reach, and set tracking.uri=http://HOST:PORT."
             )
 
 

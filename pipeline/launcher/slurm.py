@@ -1,4 +1,4 @@
-"""Jobs on a Slurm cluster, as one array that submitit submits; or in processes of this machine, for a trial run."""
+"""Run jobs on a Slurm cluster, as one array submitted by submitit, or in local processes for a trial run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pruning: chooses the rows and the method, and reports; the algorithm is the learner's own.
+"""The pruning stage: it chooses the rows and the method and reports the result; the learner implements the algorithm.
 
 A learner that can be pruned has ``prune(X, y, method=...)``, which prunes it in place, and ``pruning_path_`` with
 ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first.

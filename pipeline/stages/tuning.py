@@ -101,7 +101,7 @@ class GridTuning:
         is_count = isinstance(self.folds, int) and not isinstance(self.folds, bool)
         if not is_count or self.folds == 1 or self.folds < 0:
             raise UserError(
-                f"tuning.folds={self.folds!r} must be 0 (score on the validation part) or a whole number from 2."
+                f"tuning.folds={self.folds!r} must be 0 (score on the validation part) or an integer of at least 2."
             )
         for grid in self.grids:
             for name, values in grid.items():
@@ -109,7 +109,7 @@ class GridTuning:
                     raise UserError(f"space.{name}={values!r} must be a list of values to try.")
         if not any(self.grids):
             raise UserError(
-                "tuning=grid has no space: give +space.PARAMETER=[...], or space=NAME of a file in conf/space."
+                "tuning=grid has no space: set +space.PARAMETER=[...], or space=NAME to use a file in conf/space."
             )
 
     @property
@@ -226,7 +226,7 @@ def _iter_fits(learner: Any, grid: Grid, parameter: str | None, X: Any, y: np.nd
 
 
 def _drop_column_names(learner: Any, table: Any) -> Any:
-    """Return a table of numbers as an array where no name matters: checking names costs time for each candidate."""
+    """Return a numeric table as an array if column names are not needed: checking them costs time per candidate."""
     names_columns = getattr(learner, "categorical_features", "from_dtype") != "from_dtype"
     if not isinstance(learner, PathEstimator) or not isinstance(table, pd.DataFrame) or names_columns:
         return table

@@ -126,7 +126,7 @@ def _score_prefix(name: str) -> str | None:
 
 
 def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, Any]) -> None:
-    """Check that validation scores can be objectives: that there are validation rows, which choose nothing else.
+    """Check that validation scores can be objectives: validation rows exist and are used for no other choice.
 
     Parameters
     ----------

@@ -34,4 +34,4 @@ class StudySettings:
 
 def _require_positive(key: str, value: int) -> None:
     if value < 1:
-        raise UserError(f"hydra.sweeper.{key}={value!r} must be a whole number, at least 1.")
+        raise UserError(f"hydra.sweeper.{key}={value!r} must be an integer of at least 1.")

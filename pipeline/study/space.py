@@ -99,7 +99,7 @@ class SearchSpace:
                         break
 
     def all_dimensions(self) -> dict[str, Dimension]:
-        """Return the dimensions of all jobs and of all learners, by their names in Optuna."""
+        """Return the dimensions of all jobs and of all learners, keyed by their names in Optuna."""
         found = {dimension.name: dimension for dimension in self.dimensions}
         for _, values in _vary_one(self.dimensions):
             for dimension in self._learner_space_at(values).list_dimensions():

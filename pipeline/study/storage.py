@@ -115,7 +115,7 @@ def _create_file(path: Path) -> None:
 
 @contextmanager
 def _hold_creation_lock(url: URL) -> Iterator[None]:
-    """Hold an advisory lock of the server, so that machines that start together do not create the same tables."""
+    """Hold an advisory lock on the server, so that machines that start together do not create the same tables."""
     if not url.drivername.startswith("postgresql"):
         yield
         return

@@ -100,7 +100,7 @@ def _build_sampler(config: Mapping[str, Any], key: StudyKey, n_known: int) -> An
         if seed is None:
             seed = key.seed
         if not isinstance(seed, int):
-            raise UserError(f"hydra.sweeper.sampler.seed={seed!r} must be a whole number, or null.")
+            raise UserError(f"hydra.sweeper.sampler.seed={seed!r} must be an integer, or null.")
         # Another seed lets a study that continues draw other trials. The seed of a grid is the order of its points,
         # which must stay.
         is_grid = config.get("_target_") == GRID_SAMPLER
@@ -122,7 +122,7 @@ def _require_stoppable(objectives: Sequence[Objective], is_local: bool) -> None:
         )
     if not is_local:
         raise UserError(
-            "hydra.sweeper.pruner stops jobs of this machine only; set hydra/sweeper/pruner=none, or give the same "
+            "hydra.sweeper.pruner stops jobs on this machine only; set hydra/sweeper/pruner=none, or run the same "
             "command without hydra/launcher on each machine, with hydra.sweeper.storage=postgresql://..."
         )
 

@@ -161,8 +161,8 @@ class Trials:
         try:
             self.study.tell(trial, values, state)
         except RuntimeError:
-            # A grid sampler that has no further trials stops Optuna's own loop, which raises here, after the trial was
-            # told. Any other error leaves the trial in another state.
+            # A grid sampler with no trials left stops Optuna's own loop. Outside that loop, this raises an error,
+            # but only after the trial was stored. Any other error leaves the trial in another state.
             if self.study.trials[trial.number].state != state:
                 raise
             self._is_exhausted = True

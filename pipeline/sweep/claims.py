@@ -7,7 +7,7 @@ The eight bytes hold a count, as in a sequence lock: it is odd while the job run
 a process takes a claim and finds an even count that has not changed since the store was asked, then no other process
 ran the job in between. With any other count the store must be asked again.
 
-A store that is a server has no file beside it. Its claims are in the folder for temporary files of this machine.
+A store that is a server has no file beside it. Its claims are in the temporary folder of this machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The engine of sweeps: plan all jobs, then run those to do, in this process, in workers, or by another launcher."""
+"""The engine of sweeps: plan all jobs, then run those to do, in this process, in workers, or with another launcher."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def refused_outcomes(plan: Plan) -> list[JobOutcome]:
 def executor(
     runner: JobRunner, options: SweepOptions, launch: LaunchJobs | None = None, batch_size: int | None = None
 ) -> Iterator[RunJobs]:
-    """Yield the function that runs jobs: by another launcher, in workers, or in this process.
+    """Yield the function that runs jobs with another launcher, in workers, or in this process.
 
     Parameters
     ----------

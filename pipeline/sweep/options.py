@@ -43,7 +43,7 @@ class SweepOptions:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise UserError(f"workers={self.workers} must be a whole number from 1.")
+            raise UserError(f"workers={self.workers} must be a positive integer.")
         if self.timeout is not None and not self.timeout > 0:
             raise UserError(f"timeout={self.timeout} must be a positive number of seconds, or null.")
         if self.on_invalid not in ON_INVALID:
@@ -54,7 +54,7 @@ class SweepOptions:
         # A bool is an int in Python, and search.n=true is an error all the same.
         n = self.search.get("n", 1)
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise UserError(f"search.n={n!r} must be a whole number from 1.")
+            raise UserError(f"search.n={n!r} must be a positive integer.")
         _ = self.max_failures  # which checks on_error
 
     @property

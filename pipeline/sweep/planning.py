@@ -118,7 +118,7 @@ class Planner:
         return PlanEntry(composed, TO_DO, job=job)
 
     def _find_done(self, entries: Sequence[PlanEntry]) -> dict[JobKey, str]:
-        """Return the finished runs of the jobs to do, by store and hash, after ending runs whose process died."""
+        """End runs whose process died; return the finished runs of the planned jobs, keyed by store and hash."""
         jobs_by_store: dict[StoreKey, list[Job]] = {}
         for entry in entries:
             if entry.job is not None and entry.state == TO_DO:

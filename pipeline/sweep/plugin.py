@@ -194,7 +194,7 @@ def _read_outcome(job: Job, returned: JobReturn) -> JobOutcome:
 
 @dataclass(frozen=True)
 class RemoteTask:
-    """The function that another launcher calls for each job; it and what it returns are sent by pickle.
+    """The function that another launcher calls for each job; it and its results are pickled.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ def serve_jobs(
 def _ask_to_continue(connection: Connection, progress: JobProgress) -> bool:
     """Ask the process of the sweep whether a job should continue.
 
-    The timer of the job stands still meanwhile: its signal could interrupt a message half-way.
+    The timer of the job stands still meanwhile: its signal could interrupt a message halfway.
     """
     seconds_left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
     asked = time.monotonic()

@@ -73,7 +73,7 @@ def is_running(store: Store, job_hash: str) -> bool:
 def end_orphans(store: Store, reason: str = "its process ended without ending the run") -> list[str]:
     """End as KILLED the runs whose process is gone.
 
-    A process of this machine is looked up by its number; one of another machine is judged by its heartbeat.
+    A process on this machine is looked up by its id; one on another machine is judged by its heartbeat.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _has_lost_process(run: Any) -> bool:
 
 
 def is_process_gone(host: str | None, pid: int, since: float, heartbeat: float) -> bool:
-    """Whether a process has ended: one of this machine by its number, one of another by its last heartbeat.
+    """Whether a process has ended: judged by its id on this machine, by its last heartbeat on another.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def is_process_gone(host: str | None, pid: int, since: float, heartbeat: float) 
 
 
 def is_process_alive(pid: int, since: float) -> bool:
-    """Whether a process of this machine is alive, and is not a later one to which its number was given again.
+    """Whether a process on this machine is alive, and is not a later one that was given the same id.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class UntrustedType(Exception):
 
 
 def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
-    """Return the types in a model that skops does not trust by itself, if all of them are trusted here.
+    """Return the types in a model that skops does not trust by default, if all of them are trusted here.
 
     Parameters
     ----------

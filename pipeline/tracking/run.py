@@ -88,7 +88,7 @@ class MLflowRun:
             self._client.log_inputs(self._id, inputs)
 
     def record_fold(self, fold: FoldResult) -> None:
-        """Keep a fold, and write what has gathered if the last write was long ago."""
+        """Record a fold, and write the pending metrics if the last write was long ago."""
         self._folds.append(fold)
         if time.monotonic() - self._last_flush > FLUSH_SECONDS:
             self._write_batch(self._take_metrics())
@@ -107,7 +107,7 @@ class MLflowRun:
             log_model(self._store, self._id, self._description, self._experiment.dataset, model)
 
     def fail(self, error: BaseException) -> None:
-        """Write the error and what was measured; end the run FAILED, or KILLED if a signal ended it."""
+        """Write the error and the scores so far; end the run as FAILED, or as KILLED if a signal ended it."""
         was_killed = isinstance(error, KeyboardInterrupt)
         error_type = type(error).__name__
         # The status is set even if the store rejects the tags, so that the run does not stay RUNNING.

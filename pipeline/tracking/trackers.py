@@ -78,7 +78,7 @@ class MLflowTracker:
     def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[MLflowRun]:
         """Start a run, yield it, and end it.
 
-        It ends FINISHED; or FAILED, with the traceback; or KILLED, if a signal ended it or a study stopped it.
+        Its final status is FINISHED, FAILED (with the traceback), or KILLED if a signal or a study stopped it.
         """
         self.open_store()
         assert self.store is not None

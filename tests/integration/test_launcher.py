@@ -90,7 +90,7 @@ def test_an_interrupt_while_waiting_cancels_the_jobs() -> None:
 
 def test_a_file_on_another_machine_is_rejected_as_store() -> None:
     SweepOrigin.capture().require_reachable_store("sqlite:////tmp/mlflow.db")
-    with pytest.raises(UserError, match="start a server that both reach"):
+    with pytest.raises(UserError, match="start a server that both can reach"):
         SweepOrigin("far-away", "/tmp", None).require_reachable_store("sqlite:////tmp/mlflow.db")
 
 

@@ -331,7 +331,7 @@ def test_another_launcher_runs_the_jobs_of_a_study_and_returns_their_scores(bake
     assert Counter(states(bakeoff)) == {"COMPLETE": 1, "FAIL": 1}
     assert {run.data.tags["study"] for run in bakeoff.runs()} == {study(bakeoff).study_name}
     refused = search(bakeoff, "learner=knn,svm", "hydra/sweeper/pruner=median", *elsewhere)
-    assert "stops jobs of this machine only" in refused.err
+    assert "stops jobs on this machine only" in refused.err
 
 
 # Failures, and stopped trials
@@ -457,12 +457,12 @@ REFUSALS = {
     "directions that do not fit": (
         ["learner=knn,svm", "hydra.sweeper.direction=[minimize,maximize]"], "give one for each"
     ),
-    "no trials": (["learner=knn,svm", "hydra.sweeper.n_trials=0"], "n_trials=0 must be a whole number, at least 1"),
+    "no trials": (["learner=knn,svm", "hydra.sweeper.n_trials=0"], "n_trials=0 must be an integer of at least 1"),
     "a rate that is none": (["learner=knn,svm", "hydra.sweeper.max_failure_rate=2"], "must lie between 0 and 1"),
     "a sampler that does not exist": (
         ["learner=knn,svm", "hydra.sweeper.sampler._target_=optuna.samplers.TPESampel"], "Did you mean 'TPESampler'?"
     ),
-    "a seed that is none": (["learner=knn,svm", "hydra.sweeper.sampler.seed=x"], "must be a whole number, or null"),
+    "a seed that is none": (["learner=knn,svm", "hydra.sweeper.sampler.seed=x"], "must be an integer, or null"),
     "a grid without an end": (["learner=svm", "learner.C=interval(1,2)", GRID], "has infinitely many values"),
     "a grid for each learner": (["learner=knn,svm", "search=grid", GRID], "leave out hydra/sweeper=optuna"),
     "a pruner for two objectives": (

@@ -259,8 +259,8 @@ def test_tiny_features_leave_the_prediction_to_the_biases(estimator: Any, solver
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden_layer_sizes": (5, 0)}, "hidden_layer_sizes must be whole numbers"),
-        ({"hidden_layer_sizes": (2.5,)}, "hidden_layer_sizes must be whole numbers"),
+        ({"hidden_layer_sizes": (5, 0)}, "hidden_layer_sizes must be integers"),
+        ({"hidden_layer_sizes": (2.5,)}, "hidden_layer_sizes must be integers"),
         ({"hidden_layer_sizes": 0}, "hidden_layer_sizes"),
         ({"activation": "step"}, "activation"),
         ({"solver": "lbfgs"}, "solver"),

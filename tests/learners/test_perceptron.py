@@ -23,7 +23,7 @@ LABELS = np.array([1, 1, -1])
 
 
 def separable(n: int = 300, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return two classes of whole numbers, so that sums are exact, with a gap between them."""
+    """Return two classes of integers, so that sums are exact, with a gap between them."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-9, 10, (n, d)).astype(float)
     score = X @ rng.integers(1, 4, d) - 1.5

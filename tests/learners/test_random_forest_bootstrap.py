@@ -120,9 +120,7 @@ def test_weights_that_sum_to_one_give_a_warning_that_names_the_remedy() -> None:
 def test_drawing_a_part_without_replacement_rejects_fractional_weights() -> None:
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(2, bootstrap=False, max_samples=0.5)
-    with pytest.raises(
-        ValueError, match=r"holds 0\.5, but bootstrap=False with max_samples=0\.5 .* give whole numbers"
-    ):
+    with pytest.raises(ValueError, match=r"holds 0\.5, but bootstrap=False with max_samples=0\.5 .* give integers"):
         forest.fit(X, y, sample_weight=np.full(len(y), 0.5))
 
 

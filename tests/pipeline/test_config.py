@@ -179,7 +179,7 @@ def test_trust_admits_a_package() -> None:
 
 
 def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
-    with pytest.raises(UserError, match=r"^evaluation.folds=1 must be a whole number of at least 2"):
+    with pytest.raises(UserError, match=r"^evaluation.folds=1 must be an integer of at least 2"):
         build_object({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 1}, "evaluation", [])
 
 

@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
         experiment(replace(DIABETES, y=np.where(DIABETES.y > 300, np.inf, DIABETES.y)), Ridge()),
         "dataset.target='target' holds infinite values; remove those rows",
     ),
-    "negative seed": (experiment(seed=-1), "seed=-1 must be a whole number from 0"),
+    "negative seed": (experiment(seed=-1), "seed=-1 must be an integer from 0"),
     "classifier for numbers": (
         experiment(DIABETES, knn()),
         "dataset=diabetes is regression, but learner KNeighborsClassifier is not a regressor; .* learner=.*mean",

@@ -290,7 +290,7 @@ def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
         ({"n_neighbors": 5}, 0, "space.n_neighbors=5 must be a list of values to try"),
         ({"n_neighbors": []}, 0, r"space.n_neighbors=\[\] must be a list"),
         ({"weights": "uniform"}, 0, "space.weights='uniform' must be a list"),
-        (SPACE, 1, "tuning.folds=1 must be 0 .* or a whole number from 2"),
+        (SPACE, 1, "tuning.folds=1 must be 0 .* or an integer of at least 2"),
         (SPACE, -2, "tuning.folds=-2 must be 0"),
         (SPACE, 2.5, "tuning.folds=2.5 must be 0"),
         (SPACE, True, "tuning.folds=True must be 0"),

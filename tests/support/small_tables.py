@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 def grid(seed: int, n: int, d: int) -> np.ndarray:
-    """Return rows (n, d) of small whole numbers, with many equal distances."""
+    """Return rows (n, d) of small integers, with many equal distances."""
     return np.random.default_rng(seed).integers(-2, 3, (n, d)).astype(float)
 
 

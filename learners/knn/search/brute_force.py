@@ -73,7 +73,7 @@ class BruteForce(Search):
         return min(max(MIN_QUERIES_PER_PRODUCT, queries), affordable)
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
+        """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
         m = Q.shape[1]
         missing = self.missing or has_missing(Q)
         candidates = None if missing else self._find_candidates(Q, k)

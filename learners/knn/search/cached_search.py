@@ -46,7 +46,7 @@ class CachedSearch(Search):
         return self.search.choose_block_size(whole_ties=whole_ties)
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
+        """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
         if k > self.max_k:
             return self.search.find_nearest(Q, k, whole_ties=whole_ties)
         # A block is looked up by its first query, and then compared as a whole.

@@ -106,7 +106,7 @@ class Float32Prefilter:
         return self._add_far_rows(query, near, m)
 
     def _add_far_rows(self, query: np.ndarray, near: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return pairs of query and near row as pairs of query and stored row, with all far rows for each query."""
+        """Convert near-row indices to stored-row indices, and pair every query with all far rows as well."""
         if not self.far_rows.size:
             return query, near  # each near row has its own position
         every_query = np.repeat(np.arange(m), self.far_rows.size)

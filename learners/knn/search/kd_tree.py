@@ -91,7 +91,7 @@ class KDTree(Search):
         return max(1, CELLS_PER_BLOCK // self.T.shape[1])
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
+        """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
         # The k-th nearest row of any node is at least as far as the k-th nearest of all.
         every_query = np.arange(Q.shape[1])
         start_leaf = self._find_start_leaves(Q, k)

@@ -70,7 +70,7 @@ class SciPyKDTree(Search):
         return QUERIES_PER_BLOCK
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
+        """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
         if whole_ties:
             return self._find_whole_ties(Q, k)
         if has_missing(Q):
@@ -143,7 +143,7 @@ class SciPyKDTree(Search):
         return rows, distances, clearly_nearer | all_requested
 
     def _search_exhaustively(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m) by brute force, in blocks as small as it needs."""
+        """Return the k nearest rows of each query in Q (e, m) by brute force, in small enough blocks."""
         step = self._brute_force.choose_block_size(whole_ties=False)
         rows = []
         distances = []

@@ -7,7 +7,7 @@ the number e - s of columns that differ, and depends on nothing else. So the nei
     key = (e - s) n + row,
 
 which also orders rows at equal distances. No two keys of a query are equal, so there are no ties at the k-th place.
-Keys are sums of whole numbers below 2²⁴, which float32 represents exactly: the fastest matrix product is exact.
+Keys are sums of integers below 2²⁴, which float32 represents exactly: the fastest matrix product is exact.
 
 Cost: O(mnv) time for v values of all columns together, O(nv) memory.
 
@@ -29,7 +29,7 @@ from bakeoff.learners.knn.search.brute_force import BruteForce
 from bakeoff.learners.knn.search.ranking import rank_pairs, select_candidates, sort_pairs
 
 MAX_EXACT_INTEGER = 2**24
-"""float32 represents all whole numbers up to this one."""
+"""float32 represents all integers up to this one."""
 
 MAX_ONE_HOT_CELLS = 2**24
 """Cells of the training rows' vectors: 64 MiB."""
@@ -80,7 +80,7 @@ class SimpleMatchingSearch(BruteForce):
         return {**super().__getstate__(), "_key_matrix": None}
 
     def find_nearest(self, Q: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest of Q (e, m); see `Search.find_nearest`."""
+        """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
         if has_missing(Q):
             return super().find_nearest(Q, k, whole_ties=whole_ties)
         n = self.T.shape[1]

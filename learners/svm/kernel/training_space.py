@@ -123,8 +123,8 @@ def _choose_length_unit(X: np.ndarray) -> float:
     largest = float(np.abs(X).max())
     if 0.0 < largest < MIN_LENGTH or not largest < MAX_LENGTH:
         raise ValueError(
-            f"X has cells {largest:.1g} from the mean of their column, beyond {MIN_LENGTH:g} to {MAX_LENGTH:g}, and "
-            "kernel values overflow; scale the columns."
+            f"values of X differ from the mean of their column by up to {largest:.1g}, beyond the range from "
+            f"{MIN_LENGTH:g} to {MAX_LENGTH:g}, and kernel values overflow; scale the columns."
         )
     if largest == 0.0:
         return 1.0

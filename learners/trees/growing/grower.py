@@ -239,7 +239,7 @@ def _drop_weak_splits(
     gain *= level.stats.gain_unit
     gain *= level.stats.weight
     if limits.min_impurity_decrease > 0:
-        # A gain that equals the limit but for rounding is enough.
+        # A gain equal to the limit, up to rounding, is enough.
         rounding = np.finfo(np.float64).eps
         decrease = gain / root_weight[level.tree] + rounding
         is_kept &= decrease >= limits.min_impurity_decrease

@@ -56,7 +56,7 @@ def list_alphas(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     alphas = [0.0]
     impurities = [steps[0].loss]
     for step in steps[1:]:
-        # Costs ascend but for rounding; steps of one cost are one change of the tree.
+        # Costs ascend, up to rounding; steps of equal cost are one change of the tree.
         if step.cost > alphas[-1]:
             alphas.append(step.cost)
             impurities.append(step.loss)

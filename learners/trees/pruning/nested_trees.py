@@ -45,7 +45,7 @@ def nest_trees(
     if parameter == "max_leaf_nodes":
         return partial(_limit_leaves, full, *_list_best_first(full))
     steps = collapse_weakest_links(full, max(values))
-    # Costs ascend but for rounding.
+    # Costs ascend, up to rounding.
     costs = np.maximum.accumulate([step.cost for step in steps[1:]])
     return partial(_limit_cost, full, list_collapsed_nodes(steps), costs)
 

@@ -1,9 +1,9 @@
 """Bins: columns of few values, and the code of each cell, its position among the distinct values of its column.
 
 Where n is many times the number v of values, it is cheaper to sort the n cells of a column without their rows, and to
-find each among the v values, than to sort rows. Small whole numbers are their own codes.
+find each among the v values, than to sort rows. Small integers are their own codes.
 
-Cost: O(n d log n) with a small constant; O(n d) for small whole numbers.
+Cost: O(n d log n) with a small constant; O(n d) for small integers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bakeoff.learners.trees.rows.presort import holds_whole_numbers
+from bakeoff.learners.trees.rows.presort import holds_integers
 
 MAX_BINS = 32
 """The most values that a column of a histogram has."""
@@ -31,11 +31,11 @@ class Bins:
     Attributes
     ----------
     values : ndarray of shape (d, v)
-        The distinct values of each column, ascending, then +inf; of whole numbers also those that the column lacks.
+        The distinct values of each column, ascending, then +inf; of integers also those that the column lacks.
     codes : ndarray of shape (d, n), int
         The position of each cell in the values of its column.
     flat_codes : ndarray of shape (d, n), int
-        Feature and code of each cell as one whole number, feature * v + code.
+        Feature and code of each cell as one integer, feature * v + code.
     """
 
     values: np.ndarray
@@ -49,7 +49,7 @@ class Bins:
         max_bins = min(MAX_BINS, n // MIN_ROWS_PER_BIN)
         if max_bins == 0:
             return None
-        if holds_whole_numbers(columns, max_bins):
+        if holds_integers(columns, max_bins):
             numbers = np.arange(columns.max() + 1)
             values = np.tile(numbers, (d, 1))  # (d, v)
             codes = columns.astype(np.uint8)  # (d, n)

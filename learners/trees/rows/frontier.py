@@ -3,7 +3,7 @@
 Where nodes look at all features, rows are presorted once, feature by feature. From one level to the next, the rows of
 each node are selected by branch, which keeps their order, so that nothing is sorted again: O(n d log n) once, then
 O(n d) a level. Where nodes draw a few of many features, rows are kept by node alone, and sorted at each level by the
-features drawn: node and bin code make one whole number, and whole numbers are sorted by their digits, O(n) for each
+features drawn: node and bin code make one integer, and integers are sorted by their digits, O(n) for each
 drawn feature.
 
 Where columns have few values, the first levels need no sorting: histograms count rows by node and bin (see
@@ -158,14 +158,14 @@ class Frontier:
         return order, cells
 
     def _sort_by_codes(self, feature: np.ndarray, bin_codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows sorted by node and bin code, and these as one whole number: both (b, n)."""
+        """Return the rows sorted by node and bin code, and both codes packed into one integer, each of shape (b, n)."""
         b = feature.shape[0]
         n = self.order.shape[1]
         n_codes = int(bin_codes.max()) + 1
         largest = self.n_positions.size * n_codes - 1
         dtype = np.min_scalar_type(max(largest, 1 << 15))
 
-        # Node and bin code as one whole number, whose order is that of nodes and then of values.
+        # Pack node and bin code into one integer, which sorts by node and then by value.
         cell = self.order + self._spread_offset(feature)
         key = bin_codes.ravel().take(cell)  # (b, n)
         key = key.astype(dtype, copy=False)

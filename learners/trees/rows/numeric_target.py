@@ -88,7 +88,7 @@ class NumericTarget(Target):
         y /= spread.take(node)
         mean_square = np.add.reduceat(weights.of_row * (y * y), start) / weights.of_node
 
-        # Fixed point: a whole number of steps for each row, whose sums are exact.
+        # Fixed point: an integer of steps for each row, whose sums are exact.
         steps = self._choose_steps(weights.total if self._has_exact_weights else n_positions)
         y *= steps.take(node)
         addends = self._round_addends(y, rows)
@@ -129,8 +129,8 @@ class NumericTarget(Target):
         return steps
 
     def _round_addends(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return weighted targets in steps as whole numbers (n,); y is overwritten."""
-        # Exact weights multiply whole numbers; others are part of what is rounded.
+        """Return weighted targets in steps as integers (n,); y is overwritten."""
+        # Exact weights multiply integers; others are part of what is rounded.
         if not self._has_exact_weights:
             y *= self.weight.take(rows) / self.max_weight
         addends = np.rint(y, out=y).astype(np.int64)

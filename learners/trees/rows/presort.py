@@ -1,9 +1,9 @@
-"""Presort: the rows in the order of each column, and radix sort of whole numbers.
+"""Presort: the rows in the order of each column, and radix sort of integers.
 
 A table is turned into columns once. The rows in the order of each column take the smallest dtype that holds them, since
-there are as many of them as cells. Whole numbers are sorted by their digits of 16 bits, which NumPy does by counting.
+there are as many of them as cells. Integers are sorted by their digits of 16 bits, which NumPy does by counting.
 
-Cost: O(n log n) for a column of n numbers, O(n) for each digit of whole numbers.
+Cost: O(n log n) for a column of n numbers, O(n) for each digit of integers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_CELLS_PER_BLOCK = 1 << 16
 """Cells that are processed together: few enough to stay in cache, many enough that small tables need one pass."""
 
 DIGIT_BITS = 16
-"""NumPy sorts whole numbers of this many bits by counting, much faster than others."""
+"""NumPy sorts integers of this many bits by counting, much faster than others."""
 
 MIN_LARGEST_ROW = 1 << 8
 """Row numbers take 16 bits at least, however few rows there are."""
@@ -36,7 +36,7 @@ def extract_columns(X: np.ndarray) -> tuple[np.ndarray, bool]:
 def presort_columns(columns: np.ndarray) -> np.ndarray:
     """Return the rows sorted by each of columns (d, n), +inf where missing: (d, n)."""
     d, n = columns.shape
-    if columns.size and holds_whole_numbers(columns, 1 << DIGIT_BITS):
+    if columns.size and holds_integers(columns, 1 << DIGIT_BITS):
         digits = columns.astype(np.uint16)
         order = np.argsort(digits, axis=1, kind="stable")
         return narrow_rows(order, n)
@@ -47,8 +47,8 @@ def presort_columns(columns: np.ndarray) -> np.ndarray:
     return order
 
 
-def holds_whole_numbers(columns: np.ndarray, end: int) -> bool:
-    """Return whether all cells are whole numbers from 0 to ``end`` - 1."""
+def holds_integers(columns: np.ndarray, end: int) -> bool:
+    """Return whether all cells are integers from 0 to ``end`` - 1."""
     # The cheap tests come first: most tables of real numbers fail them.
     if columns.min() < 0 or columns.max() >= end:
         return False
@@ -73,7 +73,7 @@ def narrow_rows(rows: np.ndarray, n: int) -> np.ndarray:
 
 
 def radix_argsort(numbers: np.ndarray, largest: int) -> np.ndarray:
-    """Return the order of whole numbers (b, n) up to ``largest`` along the last axis: (b, n)."""
+    """Return the order of integers (b, n) up to ``largest`` along the last axis: (b, n)."""
     b, n = numbers.shape
     first_of_row = n * np.arange(b)[:, None]  # (b, 1), in the flattened table
     digit = numbers.astype(np.uint16)  # (b, n)

@@ -1,6 +1,6 @@
 """The target of a growing tree: statistics of nodes, and prefix sums along sorted rows.
 
-Sums are taken over whole numbers: weights, and targets relative to their node, in fixed point. They are exact: neither
+Sums are taken over integers: weights, and targets relative to their node, in fixed point. They are exact: neither
 the order of rows nor a neighbouring node changes the last bit of a gain, and equal splits tie exactly.
 """
 
@@ -17,7 +17,7 @@ MIN_LARGEST_WEIGHT = 1e-280
 """Quotients of weights that are all smaller leave the range of floats."""
 
 MAX_TOTAL = 2.0**52
-"""The total weight in fixed point: every whole number up to it is exact as a float."""
+"""The total weight in fixed point: every integer up to it is exact as a float."""
 
 
 class NodeStats(NamedTuple):
@@ -191,7 +191,7 @@ class Target(ABC):
 
 
 def convert_to_fixed_point(weight: np.ndarray, total: float | None = None) -> np.ndarray:
-    """Return positive weights (n,) as whole numbers: unchanged if whole, else scaled so that ``total`` is 2^52.
+    """Return positive weights (n,) as integers: unchanged if whole, else scaled so that ``total`` is 2^52.
 
     By default ``total`` is their sum.
     """

@@ -135,7 +135,7 @@ def compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -
     left_weight = cuts.weight.astype(np.int64, copy=False)
     left = cuts.left.astype(np.int64, copy=False)
     right = cuts.right.astype(np.int64, copy=False)
-    # Products of whole numbers are exact as long as they fit into 64 bits.
+    # Products of integers are exact as long as they fit into 64 bits.
     if weight_of_node.max() > MAX_WEIGHT_FOR_INT64:
         left_weight = left_weight.astype(np.float64)
         node_weight = node_weight.astype(np.float64)

@@ -43,7 +43,7 @@ class HistogramBlock(FeatureBlock):
         self._counts = counts.take(self._occupied, axis=1)  # (c, q)
 
     def _make_keys(self, feature: np.ndarray) -> np.ndarray:
-        """Return class and position of every cell of the block as one whole number: (b n0,)."""
+        """Return class and position of every cell of the block as one integer: (b n0,)."""
         positions_of_node = self.b * self._n_bins
         self._positions_of_class = (self.m + 1) * positions_of_node
         # Rows that are no longer split share a node of their own, the last one.
@@ -104,10 +104,10 @@ class HistogramBlock(FeatureBlock):
 
 
 def _sum_within_runs(counts: np.ndarray, is_first: np.ndarray) -> np.ndarray:
-    """Return prefix sums of whole numbers (c, q) along runs that begin where marked (q,)."""
+    """Return prefix sums of integers (c, q) along runs that begin where marked (q,)."""
     begin = np.flatnonzero(is_first)
     length = np.diff(begin, append=is_first.size)
-    # Sums along all runs may overflow; differences of whole numbers are right nevertheless.
+    # Sums along all runs may overflow; differences of integers are right nevertheless.
     up_to = np.cumsum(counts, axis=1)
     before_run = up_to.take(begin, axis=1) - counts.take(begin, axis=1)
     up_to -= np.repeat(before_run, length, axis=1)

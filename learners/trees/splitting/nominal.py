@@ -128,7 +128,7 @@ def _compute_gains_of_cuts(
     rules: SplitRules,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gain of a cut after each group, and the weight left of it: both (q,), in the order ``by_mean``."""
-    # In whole numbers, subtracting the sums before a pair is exact even if sums along all pairs overflow.
+    # In integers, subtracting the sums before a pair is exact even if sums along all pairs overflow.
     sums = groups.sums.astype(np.int64)[:, by_mean]
     left = _sum_within_pairs(sums, groups)  # (p, q)
     left_weight = left[0]
@@ -147,7 +147,7 @@ def _compute_gains_of_cuts(
 
 
 def _sum_within_pairs(of_group: np.ndarray, groups: ValueGroups) -> np.ndarray:
-    """Return prefix sums of entries of groups (..., q) along the groups of each pair: (..., q)."""
+    """Return the prefix sums of group entries (..., q), restarted at each pair, shape (..., q)."""
     up_to: np.ndarray = np.cumsum(of_group, axis=-1)
     before_pair = (up_to - of_group)[..., groups.begin]
     up_to -= np.repeat(before_pair, groups.length, axis=-1)

@@ -1,7 +1,7 @@
 """Cuts of numeric features: x_j < s goes left, x_j >= s goes right.
 
-A candidate cut of a numeric feature lies halfway between neighbouring distinct values in a node. Along the sorted
-frontier, prefix sums give what lies left of every candidate, and the gains of all candidates are one array expression.
+A candidate cut of a numeric feature lies halfway between neighbouring distinct values in a node. Prefix sums along
+the sorted frontier give the sums to the left of every candidate, and one array expression computes all gains.
 Missing cells stand last; they are tried on the right and on the left.
 Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of squares are prefix sums as well.
 
@@ -73,7 +73,7 @@ def find_numeric_splits(
     if may_scan_densely and n_cells < MAX_POSITIONS_PER_CUT * n_candidates:
         return _scan_densely(block, rules)
 
-    # List the candidates, with what lies left of each.
+    # List the candidates, with the sums to the left of each.
     position = np.flatnonzero(is_candidate)
     if position.size == 0:
         return Splits.none(block.m)
@@ -138,7 +138,7 @@ def _choose_by_square_sums(
     merit = squares.compute_merit(node_weight)
     _exclude_light_branches(merit, block, cuts, rules)
     best = find_first_of_nodes(merit, cuts.node, block.m)
-    # The merit is cheap but rounded: only the gain of the best cut is computed in whole numbers.
+    # The merit is cheap but rounded: only the gain of the best cut is computed in integers.
     gain = compute_gini_gain(block, squares.take(best), cuts.node.take(best))
     return best, gain
 

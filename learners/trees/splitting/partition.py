@@ -113,7 +113,7 @@ class RouteTable:
 
 
 def _split_off_missing(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return value codes as whole numbers, 0 for missing cells, and which cells are missing: both (k,)."""
+    """Return value codes as integers, 0 for missing cells, and which cells are missing: both (k,)."""
     is_missing = np.isinf(cells)
     code = np.where(is_missing, 0, cells)
     return code.astype(np.intp), is_missing

@@ -18,9 +18,9 @@ def require_fraction(key: str, value: float, *, allow_zero: bool) -> None:
 
 
 def require_count(key: str, value: int, *, at_least: int) -> None:
-    """Reject a value that is not a whole number, or is too small."""
+    """Reject a value that is not an integer, or is too small."""
     if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise UserError(f"evaluation.{key}={value!r} must be a whole number of at least {at_least}.")
+        raise UserError(f"evaluation.{key}={value!r} must be an integer of at least {at_least}.")
 
 
 def require_rows_per_fold(data: SplitInput, folds: int, *, stratified: bool) -> None:

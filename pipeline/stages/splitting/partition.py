@@ -57,7 +57,7 @@ def partition_rows(
 def _partition_groups(
     rows: np.ndarray, n_second: int, groups: np.ndarray, *, key: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shuffle groups and move about as many to the second part as hold ``n_second`` rows."""
+    """Shuffle the groups and move some to the second part, so that it holds about ``n_second`` rows."""
     splitter = GroupShuffleSplit(1, test_size=n_second / len(rows), random_state=seed)
     try:
         first, second = next(splitter.split(rows, groups=groups))
