@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -48,8 +49,9 @@ class Cell:
     def of(cls, learner: str, task: Task, measured: tuple[Side, Side] | str) -> Cell:
         """Put two sides together; a string says why there are none."""
         ours, theirs = (NOTHING, NOTHING) if isinstance(measured, str) else measured
+        n, d = task.X.shape
         return cls(
-            learner, task.name, task.family, *task.X.shape, task.c,
+            learner, task.name, task.family, n, d, task.c,
             ours.fit, theirs.fit, ours.fit / theirs.fit,
             ours.predict, theirs.predict, ours.predict / theirs.predict,
             ours.quality, theirs.quality, ours.objective, theirs.objective, ours.megabytes, theirs.megabytes,
@@ -97,7 +99,9 @@ def read_csv(file: Path) -> list[Cell]:
     """Read what was written; nothing where there is no file."""
     if not file.is_file():
         return []
-    return [Cell(**row) for row in pd.read_csv(file, dtype={"note": str}).fillna({"note": ""}).to_dict("records")]
+    table = pd.read_csv(file, dtype={"note": str}).fillna({"note": ""})
+    rows: list[dict[Any, Any]] = table.to_dict("records")
+    return [Cell(**row) for row in rows]
 
 
 def merged(earlier: Sequence[Cell], fresh: Sequence[Cell], order: Sequence[str]) -> list[Cell]:

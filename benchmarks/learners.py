@@ -114,8 +114,9 @@ def build(option: str) -> Any:
 
     from bakeoff.pipeline.config.build import build_object
 
-    node = OmegaConf.to_container(OmegaConf.create({"seed": 0, "learner": OmegaConf.load(_conf(option))}), resolve=True)
-    return build_object(node["learner"], "learner", [])  # type: ignore[index, call-overload]
+    config = OmegaConf.create({"seed": 0, "learner": OmegaConf.load(_conf(option))})
+    node: Any = OmegaConf.to_container(config, resolve=True)
+    return build_object(node["learner"], "learner", [])
 
 
 def counterpart(name: str, task: Task) -> Any:

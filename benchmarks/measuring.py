@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 MOST_RUNS = 15
@@ -86,7 +87,7 @@ def side_by_side(
     limit = 4 * seconds
     peaks = []
     for whose, model in (("ours", ours), ("scikit-learn", theirs)):
-        peak = _in_child(lambda model=model: _peak(model, task), limit)
+        peak = _in_child(partial(_peak, model, task), limit)
         if isinstance(peak, str):
             return f"{whose}: {peak}"
         peaks.append(peak)
@@ -112,8 +113,8 @@ def _measure(
     while len(fits[0]) < 1 or (len(fits[0]) < MOST_RUNS and time.perf_counter() - started < seconds):
         for side, model in enumerate(models):
             fresh = clone(model)
-            fits[side].append(_seconds(lambda fresh=fresh: fresh.fit(task.X, task.y)))
-            predictions[side].append(_seconds(lambda fresh=fresh: fresh.predict(task.Q)))
+            fits[side].append(_seconds(partial(fresh.fit, task.X, task.y)))
+            predictions[side].append(_seconds(partial(fresh.predict, task.Q)))
             fitted[side] = fresh
     return tuple(
         Side(

@@ -163,12 +163,13 @@ def counts(folder: Path) -> tuple[Counter[str], Counter[str]]:
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{folder}/outputs/mlflow.db")
-    experiment = client.get_experiment_by_name("bakeoff").experiment_id
+    experiment = client.get_experiment_by_name("bakeoff")
+    assert experiment is not None
     states: Counter[str] = Counter()
     hashes: Counter[str] = Counter()
     token: str | None = ""
     while token is not None:
-        page = client.search_runs([experiment], max_results=1000, page_token=token or None)
+        page = client.search_runs([experiment.experiment_id], max_results=1000, page_token=token or None)
         states.update(run.info.status for run in page)
         hashes.update(run.data.tags["config_hash"] for run in page if run.info.status == "FINISHED")
         token = page.token or None

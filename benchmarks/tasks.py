@@ -38,7 +38,7 @@ def made(n: int, d: int, c: int) -> Task:
     m = min(n, QUERIES)
     if c == 0:
         X = rng.normal(size=(n + m, d))
-        y = X @ rng.normal(size=d) + np.sin(3 * X[:, 0]) + rng.normal(size=n + m)
+        y: np.ndarray = X @ rng.normal(size=d) + np.sin(3 * X[:, 0]) + rng.normal(size=n + m)
     else:
         y = rng.integers(c, size=n + m)
         centres = rng.normal(size=(2 * c, d)) * (2.0 / d**0.25)  # two blobs a class
@@ -55,7 +55,7 @@ def nominal(n: int, d: int, c: int) -> Task:
     group = rng.integers(max(c, 2), size=n + m)
     shares = rng.dirichlet(np.full(5, 2.0), size=(d, max(c, 2)))  # (d, c, 5)
     codes = (rng.random((d, n + m, 1)) > np.cumsum(shares[:, group], axis=2)).sum(axis=2).clip(0, 4)  # (d, n + m)
-    values = [f"value {v}" for v in range(5)]
+    values = pd.Index([f"value {v}" for v in range(5)])
     X = pd.DataFrame({f"x{j}": pd.Categorical.from_codes(column, values) for j, column in enumerate(codes)})
     y = group if c else group + codes[0] + rng.normal(size=n + m)
     name = f"nominal {n:.0e}×{d}, c={c}".replace("e+0", "e")

@@ -61,7 +61,12 @@ J48 = "trees.J48 -M 2 -O -J -doNotMakeSplitPointActualValue"
 IBK = 'lazy.IBk -K 5 -A "weka.core.neighboursearch.LinearNNSearch -A \\"weka.core.EuclideanDistance -D\\""'
 SMO = 'functions.SMO -C 1 -N 2 -K "weka.classifiers.functions.supportVector.RBFKernel -G {gamma}"'
 FOREST = "trees.RandomForest -I 100 -M 1 -num-slots 1"
-NETWORK = {"hidden_layer_sizes": (20,), "activation": "logistic", "max_iter": 50, "n_iter_no_change": 50}
+NETWORK: dict[str, Any] = {
+    "hidden_layer_sizes": (20,),
+    "activation": "logistic",
+    "max_iter": 50,
+    "n_iter_no_change": 50,
+}
 PAIRS = [
     Pair(learners.MajorityClassifier(), "rules.ZeroR"),
     Pair(learners.DecisionTreeClassifier(criterion="gain_ratio", min_samples_leaf=2), f"{J48} -U"),

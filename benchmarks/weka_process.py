@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,7 +90,7 @@ def told(output: str) -> Told | None:
     return Told(**{name: float(value) for name, value in (word.split("=") for word in line[1].split())})
 
 
-def write_arff(file: Path, X: Any, y: np.ndarray, classes: Sequence[Any] | None) -> None:
+def write_arff(file: Path, X: Any, y: np.ndarray, classes: Iterable[Any] | None) -> None:
     """Write rows X (n, d) and y (n,) as WEKA reads them; classes are None in regression."""
     table = pd.DataFrame(np.asarray(X)) if not isinstance(X, pd.DataFrame) else X.reset_index(drop=True)
     domains = [column.cat.categories if column.dtype == "category" else None for _, column in table.items()]
