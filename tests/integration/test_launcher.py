@@ -70,7 +70,11 @@ def test_each_job_is_waited_for_once_when_it_is_asked_for() -> None:
     asked: list[int] = []
 
     def waiting(number: int) -> Callable[[], JobReturn]:
-        return lambda: (asked.append(number), done())[1]
+        def wait() -> JobReturn:
+            asked.append(number)
+            return done()
+
+        return wait
 
     returned = JobReturns([waiting(0), waiting(1), waiting(2)], cancel=lambda: None)
     assert (len(returned), asked) == (3, [])

@@ -54,7 +54,7 @@ def _compare(ours: Any, theirs: Any, X: np.ndarray, rows: np.ndarray, node: int,
 @pytest.mark.parametrize(("name", "criterion"), CASES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_same_fall_of_impurity_at_every_node_and_same_splits_but_for_ties(
-    name: str, criterion: str, weighted: bool
+    name: str, criterion: Any, weighted: bool
 ) -> None:
     X, y = _load(name)
     weight = np.random.default_rng(0).uniform(0.5, 2, y.size) if weighted else None
@@ -72,7 +72,8 @@ def test_same_fall_of_impurity_at_every_node_and_same_splits_but_for_ties(
 def test_limited_trees_predict_alike(name: str) -> None:
     X, y = _load(name)
     regression = name == "diabetes"
-    for limit in ({"max_depth": 2}, {"min_samples_leaf": 20, "max_depth": 3}, {"max_leaf_nodes": 4}):
+    limits: list[dict[str, Any]] = [{"max_depth": 2}, {"min_samples_leaf": 20, "max_depth": 3}, {"max_leaf_nodes": 4}]
+    for limit in limits:
         ours = (DecisionTreeRegressor if regression else DecisionTreeClassifier)(**limit).fit(X, y)
         theirs = (ScikitLearnRegressor if regression else ScikitLearnClassifier)(**limit, random_state=0).fit(X, y)
         assert ours.score(X, y) == pytest.approx(theirs.score(X, y), abs=0.01)

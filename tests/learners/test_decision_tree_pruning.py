@@ -1,7 +1,7 @@
 """Pruning of trees: the two methods of the lectures against their definition, cost-complexity, pessimism."""
 
 from copy import deepcopy
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -36,10 +36,12 @@ def _by_the_text(learner: Any, X: np.ndarray, y: np.ndarray, method: str) -> Any
 
 @examples(25)
 @given(st.integers(0, 10_000), st.sampled_from(["best_first", "bottom_up"]), st.booleans(), st.booleans())
-def test_pruning_does_what_the_lecture_says(seed: int, method: str, regression: bool, nominal: bool) -> None:
+def test_pruning_does_what_the_lecture_says(
+    seed: int, method: Literal["best_first", "bottom_up"], regression: bool, nominal: bool
+) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 5, (40, 3)).astype(float)
-    y = (X[:, 0] > 2) ^ (rng.random(40) < 0.3)
+    y: np.ndarray = (X[:, 0] > 2) ^ (rng.random(40) < 0.3)
     y = y + rng.normal(size=40) if regression else y.astype(int)
     learner = DecisionTreeRegressor if regression else DecisionTreeClassifier
     full = learner(categorical_features=[0, 1] if nominal else None).fit(X[:20], y[:20])
@@ -142,8 +144,9 @@ def test_pessimistic_pruning_removes_more_at_lower_confidence_and_takes_no_rows(
 
 def test_pruning_refuses_what_it_cannot_do() -> None:
     tree = DecisionTreeClassifier().fit([[0], [1]], [0, 1])
+    unknown: Any = "random"
     with pytest.raises(ValueError, match="method"):
-        tree.prune([[0]], [0], method="random")
+        tree.prune([[0]], [0], method=unknown)
     with pytest.raises(ValueError, match="give X and y"):
         tree.prune()
     with pytest.raises(ValueError, match="confidence"):

@@ -223,7 +223,8 @@ def test_rows_that_share_no_column_are_infinitely_far_apart() -> None:
 
 
 def test_missing_nominal_cells() -> None:
-    table = PEOPLE.astype({"job": object}).assign(job=["smith", None, "smith", "baker"]).astype({"job": "category"})
+    jobs: list[Any] = ["smith", None, "smith", "baker"]
+    table = PEOPLE.astype({"job": object}).assign(job=jobs).astype({"job": "category"})
     np.testing.assert_allclose(
         measure_distances(table, table, "gower")[0], [0, (0.25 + 0) / 2, (0.5 + 0 + 1) / 3, (1 + 1) / 3]
     )

@@ -41,7 +41,9 @@ def rank_by_definition(Q: np.ndarray, T: np.ndarray, p: float, k: int) -> list[t
 
 def find_untied(distance: np.ndarray) -> np.ndarray:
     """Return the mask of queries whose neighbours, and the next row, are all at clearly different distances."""
-    return (np.diff(distance, axis=1) > 1e-12 * distance[:, 1:]).all(axis=1)
+    apart = np.diff(distance, axis=1) > 1e-12 * distance[:, 1:]
+    untied: np.ndarray = np.all(apart, axis=1)
+    return untied
 
 
 @examples(150)

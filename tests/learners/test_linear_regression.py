@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sklearn.linear_model
@@ -14,6 +16,7 @@ from bakeoff.learners import LinearRegression, Ridge
 from bakeoff.learners.linear.least_squares import solve_least_squares
 
 RNG = np.random.default_rng(0)
+NOT_BOOLEAN: Any = "yes"
 LEARNERS = [LinearRegression(), Ridge(alpha=0.7)]
 
 
@@ -189,7 +192,7 @@ def test_the_same_fit_twice_is_the_same_to_the_bit(learner: LinearRegression | R
     ("learner", "message"),
     [
         (Ridge(alpha=-1.0), "'alpha' parameter of Ridge"),
-        (LinearRegression(fit_intercept="yes"), "'fit_intercept' parameter of LinearRegression"),
+        (LinearRegression(fit_intercept=NOT_BOOLEAN), "'fit_intercept' parameter of LinearRegression"),
     ],
 )
 def test_bad_parameters_are_refused(learner: LinearRegression | Ridge, message: str) -> None:

@@ -22,7 +22,7 @@ from bakeoff.learners.linear import log_likelihood
 from bakeoff.learners.linear.log_likelihood import LogLikelihood
 
 INF = float("inf")
-TIGHT = {"tol": 1e-10, "max_iter": 20000}
+TIGHT: dict[str, Any] = {"tol": 1e-10, "max_iter": 20000}
 
 
 def mixed(n: int = 200, d: int = 3, c: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -103,7 +103,7 @@ def test_training_follows_scikit_learn_step_for_step(name: str, activation: str,
 
 def test_training_ends_at_the_same_epoch_as_scikit_learn() -> None:
     X, y = standardized("wine")
-    common = {"learning_rate_init": 0.02, "tol": 1e-3, "random_state": 0}
+    common: dict[str, Any] = {"learning_rate_init": 0.02, "tol": 1e-3, "random_state": 0}
     ours, theirs = MLPClassifier(**common).fit(X, y), reference.MLPClassifier(**common).fit(X, y)
     assert 10 < ours.n_iter_ == theirs.n_iter_ < 200
     assert ours.best_loss_ == pytest.approx(theirs.best_loss_, rel=1e-6)
@@ -152,6 +152,7 @@ def test_early_stopping_keeps_the_best_weights(name: str) -> None:
     estimator = MLPRegressor if name == "diabetes" else MLPClassifier
     model = estimator((30,), learning_rate_init=0.02, early_stopping=True, n_iter_no_change=5, random_state=2).fit(X, y)
     scores = model.validation_scores_
+    assert scores is not None
     assert len(scores) == model.n_iter_ < model.max_iter
     assert model.best_loss_ is None
     best_epoch = int(np.argmax(scores)) + 1
@@ -160,6 +161,7 @@ def test_early_stopping_keeps_the_best_weights(name: str) -> None:
             (30,), learning_rate_init=0.02, early_stopping=True, max_iter=best_epoch, random_state=2
         ).fit(X, y)
     np.testing.assert_array_equal(weights(model), weights(until_then))
+    assert until_then.validation_scores_ is not None
     assert model.best_validation_score_ == max(scores) == until_then.validation_scores_[-1]
 
 

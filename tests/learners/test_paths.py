@@ -181,9 +181,10 @@ def test_a_table_that_was_changed_in_place_is_searched_again(searches: list[int]
 
 def test_pseudo_counts_on_a_path_are_bit_identical_to_refitting() -> None:
     X, labels, _ = table()
+    absent: Any = None
     mixed = pd.DataFrame(X, columns=list("abde")).assign(
         kind=pd.Categorical(np.where(X[:, 0] > 0.3, "a", "b"), categories=["a", "b", "c"]),
-        side=pd.Categorical(np.where(X[:, 1] > 0, "left", None)),
+        side=pd.Categorical(np.where(X[:, 1] > 0, "left", absent)),
     )
     weight = np.random.default_rng(2).integers(0, 3, len(X))
     for learner in (NaiveBayesClassifier(), NaiveBayesClassifier(smooth_prior=False, feature_alpha={"kind": 2})):

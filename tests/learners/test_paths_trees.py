@@ -14,7 +14,7 @@ from bakeoff.learners import (
     RandomForestRegressor,
 )
 
-LIMITS = {
+LIMITS: dict[str, list[Any]] = {
     "max_depth": [3, 1, None, 20, 7, 3],
     "max_leaf_nodes": [5, 2, None, 40, 13],
     "ccp_alpha": [0.002, 0.0, 0.02, 1e-4, 0.5],

@@ -115,8 +115,9 @@ def test_the_same_seed_gives_the_same_forest() -> None:
 
 def test_leaves_are_limited_and_trees_pruned_as_those_of_a_decision_tree() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    options = {"n_estimators": 1, "bootstrap": False, "max_features": None, "random_state": 0}
-    for limit in ({"max_leaf_nodes": 5}, {"ccp_alpha": 0.01}):
+    options: dict[str, Any] = {"n_estimators": 1, "bootstrap": False, "max_features": None, "random_state": 0}
+    limits: list[dict[str, Any]] = [{"max_leaf_nodes": 5}, {"ccp_alpha": 0.01}]
+    for limit in limits:
         forest = RandomForestClassifier(**options, **limit).fit(X, y)
         tree = DecisionTreeClassifier(**limit).fit(X, y)
         np.testing.assert_array_equal(forest.trees_[0].threshold, tree.tree_.threshold)

@@ -166,7 +166,7 @@ def test_the_optimum_is_that_of_scikit_learn(parameters: dict[str, Any]) -> None
     ours = SVC(tol=1e-8, **parameters).fit(X, y)
     theirs = LibSVC(tol=1e-8, **parameters).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
-    beta = alphas(theirs, y.size)  # type: ignore[arg-type]
+    beta = alphas(theirs, y.size)
     f = theirs.decision_function(X) - theirs.intercept_
     dual = signs @ beta - 0.5 * beta @ f
     np.testing.assert_allclose(ours.dual_objective_[0], dual, rtol=1e-6)

@@ -54,7 +54,7 @@ def scores(uri: str, experiment: str = "bakeoff") -> dict[str, Mapping[str, Any]
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=uri)
-    found = {}
+    found: dict[str, Mapping[str, Any]] = {}
     for run in runs(uri, experiment):
         if run.info.status == "FINISHED":
             values = {name: value.hex() for name, value in run.data.metrics.items() if "time/" not in name}
