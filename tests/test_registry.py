@@ -137,9 +137,9 @@ def test_every_learner_that_has_something_to_choose_has_a_space() -> None:
 
 @pytest.mark.parametrize("name", SPACES)
 def test_a_space_names_parameters_that_exist_and_values_that_hold(name: str) -> None:
-    space = OmegaConf.to_container(OmegaConf.load(CONF / "space" / f"{name}.yaml"))
+    space: Any = OmegaConf.to_container(OmegaConf.load(CONF / "space" / f"{name}.yaml"))
     made = learner(name)
-    for grid in GridTuning(space).grids:  # type: ignore[arg-type]
+    for grid in GridTuning(space).grids:
         for candidate in ParameterGrid(dict(grid)):
             check_parameters(clone(made).set_params(**candidate), "space")
 

@@ -1,5 +1,7 @@
 """scikit-learn's own conformance suite over every learner: no expected failures."""
 
+from collections.abc import Callable
+
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -10,5 +12,7 @@ from bakeoff.learners import REGISTRY
 # The checks fit noise, on which an iteration may rightly say that it has not ended.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks([learner() for learner in REGISTRY.values()])
-def test_every_learner_passes_scikit_learns_checks(estimator: BaseEstimator, check: object) -> None:
-    check(estimator)  # type: ignore[operator]
+def test_every_learner_passes_scikit_learns_checks(
+    estimator: BaseEstimator, check: Callable[[BaseEstimator], None]
+) -> None:
+    check(estimator)

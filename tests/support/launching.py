@@ -27,8 +27,8 @@ class PicklingLauncher(BasicLauncher):
 
 def register() -> None:
     """Make it known to Hydra, in the folder where it looks for plugins."""
-    module = types.ModuleType("hydra_plugins.pickling")
-    module.PicklingLauncher = PicklingLauncher  # type: ignore[attr-defined]
+    module: Any = types.ModuleType("hydra_plugins.pickling")
+    module.PicklingLauncher = PicklingLauncher
     PicklingLauncher.__module__ = module.__name__
     sys.modules[module.__name__] = module
     Plugins.instance().register(PicklingLauncher)

@@ -128,7 +128,8 @@ def _run(folder: Path, words: Sequence[str], environment: Mapping[str, str]) -> 
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(folder)
-    multiprocessing.process.ORIGINAL_DIR = str(folder)  # type: ignore[attr-defined]  # where workers begin
+    process: Any = multiprocessing.process
+    process.ORIGINAL_DIR = str(folder)  # where workers begin
     os.environ.clear()
     os.environ.update(environment)
     said = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
