@@ -53,7 +53,7 @@ class Side:
     quality : float
         Accuracy or R² on the rows to predict.
     objective : float
-        What the learner makes small on the rows to learn from; NaN where that is no number.
+        What the learner makes small on the rows to learn from; NaN where that is not a number.
     megabytes : float
         Peak of memory beyond what the data take, of one fit and one predict.
     """

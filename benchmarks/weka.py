@@ -140,7 +140,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md too")
     asked = parser.parse_args()
     if asked.jar is None or not Path(asked.jar).is_file():
-        raise SystemExit(f"weka.py: --jar={asked.jar} is no file; --help says where WEKA's jar comes from.")
+        raise SystemExit(f"weka.py: --jar={asked.jar} is not a file; --help says where to get WEKA's jar.")
     if shutil.which("java") is None:
         raise SystemExit("weka.py: there is no java on the PATH; install a JDK from 11 on.")
     return asked

@@ -71,7 +71,7 @@ def prune_best_first(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = ac
 
 
 def internal_nodes(tree: Node) -> list[Node]:
-    """Return the nodes that are no leaves, level by level from the root."""
+    """Return the nodes that are not leaves, level by level from the root."""
     nodes = [tree]
     for node in nodes:  # grows while it is walked
         nodes.extend(node.branches.values())

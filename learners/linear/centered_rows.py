@@ -4,7 +4,7 @@ With an intercept, least squares on the rows is least squares on the rows less t
 only the d² products XᵀX and the d products Xᵀy, so a few rows at a time are centred, weighted and multiplied while they
 are in the cache, and no second table is kept.
 
-Cost: O(n d²) time, O(d²) memory beside the table.
+Cost: O(n d²) time, O(d²) memory in addition to the table.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ With labels y_i = ±1, from the initial plane (ω0, b0), row after row:
 That is stochastic gradient descent on the loss L(ω, b) = -Σ_{i in M} y_i (ω·x_i + b), where M are the rows that are on
 the wrong side of the plane when their turn comes. If a plane separates the classes, some pass makes no mistake and
 training ends; the result depends on the initial plane and on the order of the rows. If no plane separates them,
-training does not end by itself, and ``max_iter`` stops it. Several classes are trained one against the rest.
+training does not end on its own, and ``max_iter`` stops it. Several classes are trained one against the rest.
 
 Cost: O(n d) per pass and O(d + 256) per mistake; O(m d c) to predict.
 

@@ -8,7 +8,7 @@ g is the identity with squared error for regression, the logistic function or so
 `bakeoff.learners.definitions.mlp` states the algorithm. This one is faster because it computes a whole batch with one
 matrix product for each layer, in arrays that are allocated once, and changes all parameters as one flat vector.
 
-Cost: O(n·w) an epoch to fit, with w weights in all; O(m·w) to predict; memory O(w + batch · units) beside the data.
+Cost: O(n·w) an epoch to fit, with w weights in all; O(m·w) to predict; memory O(w + batch · units) besides the data.
 
 The data should be standardized first: the same learning rate must suit every feature.
 

@@ -273,7 +273,7 @@ class NaiveBayesClassifier(Classifier):
             is_position = isinstance(j, int) and 0 <= j < self.n_features_in_
             values = self.categories_[j] if is_position else None
             if values is None:
-                raise ValueError(f"feature_alpha names {column!r}, which is no nominal column of X.")
+                raise ValueError(f"feature_alpha names {column!r}, which is not a nominal column of X.")
             read[j] = self._check_pseudo_counts(given, column, len(values))
         return read
 

@@ -94,7 +94,7 @@ def add_gaussian_log_likelihood(table: np.ndarray, mean: np.ndarray, var: np.nda
     Raises
     ------
     ValueError
-        A row so many standard deviations away that its density is no float.
+        A row is so many standard deviations away that its density underflows.
     """
     log_norm = -0.5 * np.log(2.0 * np.pi * var)  # (c, q)
     scale = np.sqrt(0.5) / np.sqrt(var)  # (c, q)
@@ -106,7 +106,7 @@ def add_gaussian_log_likelihood(table: np.ndarray, mean: np.ndarray, var: np.nda
             missing = np.isnan(tile) if any_missing else None
             distance = _sum_squared_deviations(tile, mean, scale, log_norm, missing)  # (c, tile)
             if distance.max() == np.inf:
-                raise ValueError("X holds a row so far from the training data that its density is no float; scale X.")
+                raise ValueError("X holds a row so far from the training data that its density underflows; scale X.")
             log_likelihood = level[:, np.newaxis] - distance  # (c, tile)
             part = joint[rows]
             part += log_likelihood.T[: part.shape[0]]  # a single row is there twice

@@ -106,7 +106,7 @@ class _NearestHullPoints:
         return float(self.point.beta @ self.point.gradient) / self._spread
 
     def minimize_distance(self, tol: float, max_iter: int) -> None:
-        """Bring the points nearer until they are nearest to ``tol``, or as good as equal, or the steps are used up."""
+        """Bring the points nearer until they are nearest within ``tol``, almost equal, or the steps are used up."""
         point = self.point
         while (squared_distance := self.measure_squared_distance()) > MIN_SQUARED_DISTANCE:
             target = max(0.5 * tol * squared_distance, MIN_VIOLATION_RATIO) * self._spread

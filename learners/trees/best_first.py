@@ -1,4 +1,4 @@
-"""Best-first order: of all splits that are open, the one of largest gain is made next.
+"""Best-first order: of all open splits, the one with the largest gain is made next.
 
 A tree of at most ``max_leaf_nodes`` leaves has the first splits in this order, so that the trees of all such limits are
 nested.

@@ -1,4 +1,4 @@
-"""How mixed a node is, and by how much a split lowers that.
+"""Impurity of nodes, and the gain of a split.
 
 Impurity of class fractions p: Gini Σ p(1-p), entropy -Σ p log2 p (bits), misclassification 1 - max p; of numeric
 targets: the variance. A split into branches v of weight n_v lowers the impurity Q of its node (weight n) by
@@ -56,7 +56,7 @@ def misclassification(weights: ArrayLike) -> np.ndarray:
 
 
 def information_gain(branches: ArrayLike) -> float:
-    """Return the fall of entropy, in bits, from the node to its branches, given as class weights (branches, c)."""
+    """Return the decrease of entropy, in bits, from the node to its branches, given as class weights (branches, c)."""
     table = np.asarray(branches, dtype=np.float64)
     shares = table.sum(axis=1) / table.sum()
     before = entropy(table.sum(axis=0))

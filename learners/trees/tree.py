@@ -1,4 +1,4 @@
-"""A grown tree: flat arrays with one entry for each node, and the way of a row from the root to its leaf.
+"""A grown tree: flat arrays with one entry for each node, and the path of a row from the root to its leaf.
 
 Nodes are numbered level by level from the root, 0, and the children of a node stand side by side. A row stops at a
 leaf, or at a node that has no branch for its nominal value: the node's own majority (or mean) is the prediction.
@@ -29,7 +29,7 @@ class Tree:
     Attributes
     ----------
     feature : ndarray of shape (k,), int
-        The feature that the node asks for; -1 at a leaf.
+        The feature that the node tests; -1 at a leaf.
     threshold : ndarray of shape (k,)
         x < threshold goes to branch 0, else to branch 1; NaN where the feature is nominal and at leaves.
     missing_branch : ndarray of shape (k,), int

@@ -1,4 +1,4 @@
-"""The way to Hydra and back: what Hydra is given, how it is called, and what its jobs return."""
+"""The interface to Hydra: its input, how it is called, and what its jobs return."""
 
 from __future__ import annotations
 

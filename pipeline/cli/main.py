@@ -31,7 +31,7 @@ class Terminated(KeyboardInterrupt):
 
 def main() -> NoReturn:
     """Run the command and exit."""
-    # Imports make many objects and no garbage: frequent collections would take a fifth of a short run.
+    # Imports create many objects but no garbage: frequent collections would take a fifth of a short run.
     gc.set_threshold(GC_THRESHOLD_OBJECTS)
     signal.signal(signal.SIGTERM, _raise_terminated)
     # An installed command does not search the current folder, where the user's own learners may be.

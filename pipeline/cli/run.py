@@ -37,7 +37,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
     words = [flag for word in words for flag in MODES.get(word.lstrip("+"), [word])]
     is_sweep = any(flag in words for flag in MULTIRUN_FLAGS)
     if is_sweep:
-        # The processors are shared by jobs and not by matrix products. NumPy reads the variables when it is loaded.
+        # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
         for variable in THREAD_VARIABLES:
             os.environ.setdefault(variable, "1")
 

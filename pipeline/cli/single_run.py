@@ -15,7 +15,7 @@ from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
 
 
 def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: bool = False) -> JobOutcome:
-    """Run one job, show its scores and return its outcome, which names whatever error it raised.
+    """Run one job, show its scores and return its outcome, which names any error that it raised.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     Raises
     ------
     KeyboardInterrupt
-        Ctrl-C or SIGTERM; the run has ended KILLED.
+        Ctrl-C or SIGTERM; the run has ended as KILLED.
     """
     name = " ".join(invocation.overrides) or "default"
     screen = Screen()
     resources = PartCache()
-    # Imported modules are no garbage: one collection that looks through them takes a twentieth of a short run.
+    # Imported modules are not garbage: one collection that scans them takes a twentieth of a short run.
     gc.freeze()
     try:
         prepared = prepare_job(spec, invocation, resources)

@@ -1,4 +1,4 @@
-"""The table of verbs: the words that may come first on the command line."""
+"""The table of verbs: the subcommands of the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VERBS: Mapping[str, str] = {
     "rerun": "rerun_failed_jobs",
     "ui": "serve_ui",
 }
-"""Each verb is a module of this package; its function takes the words after the verb and returns the exit code."""
+"""Each verb is a module of this package; its function takes the arguments after the verb and returns the exit code."""
 
 
 def load_verb(verb: str) -> Callable[[Sequence[str]], int]:

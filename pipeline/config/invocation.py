@@ -1,4 +1,4 @@
-"""What the command line asked for, beside the configuration itself."""
+"""What the command line asked for, in addition to the configuration itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError
 
 @dataclass(frozen=True)
 class Invocation:
-    """What the command line asked for, beside the configuration itself.
+    """What the command line asked for, in addition to the configuration itself.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from bakeoff.pipeline.launcher.payload import make_failed_return
 
 
 class JobReturns(Sequence[JobReturn]):
-    """The results of jobs that may still run.
+    """The results of jobs that may still be running.
 
     The result of a job whose process died has the status FAILED and the reason as its value; others are not affected.
     An interrupt while waiting, such as Ctrl-C, cancels all jobs.

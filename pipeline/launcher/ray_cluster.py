@@ -23,7 +23,7 @@ def require_ray() -> None:
     Raises
     ------
     UserError
-        It is not.
+        Ray is not installed.
     """
     try:
         import ray  # noqa: F401

@@ -48,7 +48,7 @@ def require_submitit(cluster: str) -> None:
     Raises
     ------
     UserError
-        It is not, or cannot.
+        submitit is not installed, or this machine cannot submit jobs.
     """
     try:
         import submitit  # noqa: F401
@@ -142,7 +142,7 @@ def _wait_for(job: Any, has_ended: Callable[[Any], bool]) -> JobReturn:
 def _has_ended_in_slurm(job: Any) -> bool:
     command = ["squeue", "--noheader", "--jobs", str(job.job_id), "--states", "all", "--format", "%T"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    # Slurm forgets ended jobs after a while. Any other error, such as a controller that restarts, tells nothing.
+    # Slurm forgets ended jobs after a while. Any other error, such as a controller that restarts, is inconclusive.
     if answer.returncode != 0:
         return "Invalid job id" in answer.stderr
     return not any(state in LIVE_STATES for state in answer.stdout.split())

@@ -32,7 +32,7 @@ class PruningPath:
     ----------
     leaves, depth : ndarray of shape (s,), int
     score : ndarray of shape (s,)
-        On the validation rows that the cuts were chosen on, so it is no estimate of the score on other rows.
+        On the validation rows that the cuts were chosen on, so it does not estimate the score on other rows.
     """
 
     leaves: np.ndarray
@@ -42,7 +42,7 @@ class PruningPath:
 
 @dataclass(frozen=True)
 class NoPruning:
-    """Leave the learner as it was fitted."""
+    """Leave the fitted learner unchanged."""
 
     needs_rows: bool = False
     method: str = "none"

@@ -72,7 +72,7 @@ class TuningData:
 
 @dataclass(frozen=True)
 class NoTuning:
-    """Leave the learner's parameters as they are given."""
+    """Leave the learner's parameters unchanged."""
 
     folds: int = 0
     needs_rows: bool = False
@@ -125,7 +125,7 @@ class GridTuning:
     def tune(self, model: Pipeline, data: TuningData) -> tuple[Pipeline, pd.DataFrame | None]:
         """Return the model with the best parameters, not fitted, and the table of candidates.
 
-        Of equal candidates the first wins, in the order of scikit-learn's ``ParameterGrid``: parameters in alphabetical
+        Ties go to the first candidate, in the order of scikit-learn's ``ParameterGrid``: parameters in alphabetical
         order, values in the order given, the last parameter fastest.
         """
         candidates = list(ParameterGrid([dict(grid) for grid in self.grids]))

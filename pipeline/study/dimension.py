@@ -111,7 +111,7 @@ def make_categorical(key: str, name: str, values: Sequence[Any], value_texts: tu
     choices = []
     for value, text in zip(values, texts, strict=True):
         unquoted = getattr(value, "text", value)
-        # Optuna stores None, numbers, truth values and texts. Other values, such as lists, are stored as text.
+        # Optuna stores None, numbers, Booleans and strings. Other values, such as lists, are stored as text.
         is_storable = unquoted is None or isinstance(unquoted, str | int | float)
         choices.append(unquoted if is_storable else text)
     return Dimension(key, name, CategoricalDistribution(choices), texts)
@@ -130,7 +130,7 @@ def format_value(value: Any) -> str:
     if isinstance(value, Mapping):
         items = [f"{key}:{format_value(child)}" for key, child in value.items()]
         return "{" + ",".join(items) + "}"
-    # json.dumps would write infinity as Infinity, which Hydra reads as a text.
+    # json.dumps would write infinity as Infinity, which Hydra reads as a string.
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value)

@@ -27,7 +27,7 @@ class Liveness:
     Attributes
     ----------
     name : str
-        The host and the number of this process.
+        The host and the id of this process.
     """
 
     def __init__(self, study: optuna.Study) -> None:

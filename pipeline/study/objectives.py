@@ -1,7 +1,7 @@
 """The objectives of a study: metrics of a run, but never its scores on test rows.
 
 A score by which something was chosen is no longer an unbiased estimate. A study therefore chooses by scores on
-validation rows, and the test scores of its runs are recorded beside them.
+validation rows, and the test scores of its runs are recorded next to them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def choose_objectives(
     Raises
     ------
     UserError
-        A name is no metric of the run, or a test score; a direction is invalid, or there are not as many as names.
+        A name is not a metric of the run, or a test score; a direction is invalid, or there are not as many as names.
     """
     computed = DEFAULTS[task] if metrics is None else tuple(metrics)
     if names is None:
@@ -94,7 +94,7 @@ def _natural_direction(name: str, task: str, computed: Sequence[str]) -> Directi
     Raises
     ------
     UserError
-        The name is no metric of the run, or a test score.
+        The name is not a metric of the run, or a test score.
     """
     if name in COST_METRICS:
         return "minimize"
@@ -107,10 +107,10 @@ def _natural_direction(name: str, task: str, computed: Sequence[str]) -> Directi
         score = name.rpartition("test_")[2]
         raise UserError(
             f"hydra.sweeper.objectives names {name!r}, but a test score by which something was chosen is no longer an "
-            f"unbiased estimate; name validation_{score}, and the test score is recorded beside it."
+            f"unbiased estimate; name validation_{score}, and the test score is recorded next to it."
         )
     cure = _suggest_cure(name, task, computed)
-    raise UserError(f"hydra.sweeper.objectives names {name!r}, which is no metric of the run. {cure}")
+    raise UserError(f"hydra.sweeper.objectives names {name!r}, which is not a metric of the run. {cure}")
 
 
 def _suggest_cure(name: str, task: str, computed: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from bakeoff.pipeline.study.study_key import StudyKey
 FINISHED_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 """The states that count as finished: a trial that was stopped before its last fold needs no repetition."""
 STORAGE_ERRORS = (optuna.exceptions.StorageInternalError, SQLAlchemyError)
-"""Errors that a storage raises where it does not answer."""
+"""Errors that a storage raises if it does not respond."""
 SHARED_ATTRIBUTE = "same"
 """The user attribute of a study that holds `StudyKey.shared`."""
 
@@ -47,7 +47,7 @@ def count_finished_trials(storage: str | None, name: str) -> int:
 
 @contextmanager
 def open_study(storage: str | None, name: str, key: StudyKey) -> Iterator[optuna.Study]:
-    """Open the study of that name, or create it; close its storage in the end.
+    """Open the study of that name, or create it; close its storage at the end.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def parse_space(overrides: Sequence[Override], composer: Composer, method: str, 
     latest = {override.key_or_group: override for override in overrides}
     dimensions = []
     fixed = []
-    space_overrides = []  # "space.C=[1,10]" changes what is searched, but is no part of a job
+    space_overrides = []  # "space.C=[1,10]" changes what is searched, but is not part of a job
     for key, override in latest.items():
         text = str(override.input_line)
         if override.is_sweep_override():

@@ -49,7 +49,9 @@ def parse_storage_url(storage: str | None) -> URL:
     try:
         url = make_url(text)
     except ArgumentError as error:
-        raise UserError(f"hydra.sweeper.storage={given!r} is no URL; name a SQLite file or postgresql://...") from error
+        raise UserError(
+            f"hydra.sweeper.storage={given!r} is not a URL; use a SQLite file or postgresql://..."
+        ) from error
     if url.drivername != "sqlite":
         return url
     path = Path(str(url.database or "")).expanduser().absolute()

@@ -1,13 +1,13 @@
 """Claims: of all processes that use one store, only one runs a job.
 
-A claim is a record lock on eight bytes of a file beside the store. The kernel releases it when its process ends, by
+A claim is a record lock on eight bytes of a file next to the store. The kernel releases it when its process ends, by
 whatever signal, so that a killed job does not stay claimed; and NFS passes it on to other machines.
 
 The eight bytes hold a count, as in a sequence lock: it is odd while the job runs, and even after the job has ended. If
 a process takes a claim and finds an even count that has not changed since the store was asked, then no other process
 ran the job in between. With any other count the store must be asked again.
 
-A store that is a server has no file beside it. Its claims are in the temporary folder of this machine.
+A store that is a server has no file next to it. Its claims are in the temporary folder of this machine.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ JobWords = tuple[str, ...]
 Choices = dict[str, str]
 """Group -> the chosen option."""
 YAML_WORDS = ("null", "true", "false", "nan")
-"""Texts that would be read as other values if they were not quoted."""
+"""Strings that would be read as other values if they were not quoted."""
 
 
 @dataclass
@@ -195,7 +195,7 @@ def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def override_text(value: Any) -> str:
-    """Write a value in the grammar of Hydra, so that a text which looks like a number stays a text."""
+    """Write a value in the grammar of Hydra, so that a string that looks like a number stays a string."""
     if isinstance(value, dict):
         value = {str(key): _quote_text(child) for key, child in value.items()}
     elif isinstance(value, list):

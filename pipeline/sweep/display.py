@@ -80,7 +80,7 @@ class SweepDisplay:
         console.print(_format_outcome(outcome, self._name_width), soft_wrap=True)
 
     def show_waiting(self, n_jobs: int) -> None:
-        """Say in the progress bar that another process runs the remaining jobs."""
+        """Show in the progress bar that another process runs the remaining jobs."""
         self._bar.update(self._task, best=f"waiting for {_count_jobs(n_jobs)} that another process runs")
 
     def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
@@ -99,7 +99,7 @@ class SweepDisplay:
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print the jobs that did not finish and why."""
-        # A stopped job is no failure: the study has decided that its score will not matter.
+        # A stopped job is not a failure: the study has decided that its score is not needed.
         unfinished = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
         if unfinished:
             self._err.print(f"{len(unfinished)} of {_count_jobs(n_planned)} did not finish:")

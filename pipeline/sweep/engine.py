@@ -17,7 +17,7 @@ from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
 from bakeoff.pipeline.sweep.workers import Workers
 
 POLL_SECONDS = 0.5
-"""Time between two looks at a job that another process runs."""
+"""Time between two checks of a job that another process runs."""
 LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
 """Another launcher: runs a batch of jobs and yields their outcomes in order."""
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
@@ -161,7 +161,7 @@ class SweepLoop:
                 jobs = busy
 
     def record_outcome(self, outcome: JobOutcome) -> bool:
-        """Keep and show an outcome; return False if it is none yet, because another process runs the job."""
+        """Keep and show an outcome; return False if there is none yet because another process runs the job."""
         if outcome.kind == BUSY:
             return False
         outcome = self.on_outcome(outcome)

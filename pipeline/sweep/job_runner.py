@@ -33,7 +33,7 @@ from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 MAX_PREPARED_BYTES = 1 << 26
 """Memory for the splits of jobs that were checked and wait to run; those beyond it are prepared a second time."""
 UNKNOWN_CLAIM_COUNT = -1
-"""No claim has this count, so a job that bears it is always looked up in the store before it runs."""
+"""No claim has this count, so a job with this count is always looked up in the store before it runs."""
 BUSY_REASON = "another process runs it"
 
 
@@ -126,7 +126,7 @@ class JobRunner:
         Raises
         ------
         KeyboardInterrupt
-            Ctrl-C or SIGTERM; the run has ended KILLED.
+            Ctrl-C or SIGTERM; the run has ended as KILLED.
         """
         try:
             tracker = self.resources.get_tracker(job.spec)
@@ -157,7 +157,7 @@ class JobRunner:
         return None
 
     def _run_unclaimed(self, job: Job) -> JobOutcome:
-        """Run a job and return its outcome, which names whatever error it raised."""
+        """Run a job and return its outcome, which names any error that it raised."""
         self.on_start()
         try:
             with _limit_time(self.timeout):

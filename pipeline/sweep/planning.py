@@ -94,7 +94,7 @@ class Planner:
         """Return for each job whether it is valid, finished, or the same as an earlier one."""
         identified = [self._identify(composed) for composed in composed_jobs]
         entries = _mark_duplicates(identified)
-        # The store is asked once for all jobs, because a query for each would take most of the time of a plan.
+        # The store is queried once for all jobs, because a query for each would take most of the time of a plan.
         done = self._find_done(entries) if self.resume else {}
         return Plan(tuple(self._check_entry(entry, done) for entry in entries))
 

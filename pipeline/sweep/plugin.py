@@ -1,4 +1,4 @@
-"""The side of a sweep that faces Hydra: its command is read, its jobs are composed, and other launchers are called."""
+"""The interface of a sweep to Hydra: it reads the command, composes the jobs, and calls other launchers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def run_hydra_sweep(
     Raises
     ------
     UserError
-        An option of the sweep is invalid. An invalid job is no error here: the plan shows it.
+        An option of the sweep is invalid. An invalid job is not an error here: the plan shows it.
     """
     from bakeoff.pipeline.sweep.engine import run_sweep
 

@@ -44,7 +44,7 @@ def combine_axes(axes: Sequence[Axis], method: str) -> list[tuple[str, ...]]:
     """
     if method != "zip":
         return list(itertools.product(*(overrides for _, overrides in axes)))
-    # A key with one value is no axis: its override is repeated in every job.
+    # A key with one value is not an axis: its override is repeated in every job.
     lengths = {key: len(overrides) for key, overrides in axes if len(overrides) > 1}
     if len(set(lengths.values())) > 1:
         given = ", ".join(f"{key} has {length}" for key, length in lengths.items())

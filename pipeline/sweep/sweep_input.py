@@ -1,4 +1,4 @@
-"""What a sweep is made of, beside the configuration that Hydra composes for it."""
+"""The input of a sweep, in addition to the configuration that Hydra composes for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SweepInput:
-    """What a sweep is made of, beside the configuration that Hydra composes for it.
+    """The input of a sweep, in addition to the configuration that Hydra composes for it.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from bakeoff.pipeline.sweep.jobs import FINISHED, KILLED, Job, JobOutcome, JobPr
 from bakeoff.pipeline.tracking import history
 
 GRACE_SECONDS = 5.0
-"""A job that exceeds its time limit by this much does not react to signals, and its process is killed."""
+"""A job that exceeds its time limit by this much does not respond to signals, and its process is killed."""
 SHUTDOWN_SECONDS = 20.0
 """The time a worker has to end its run before it is killed."""
 POLL_MARGIN_SECONDS = 0.05
@@ -59,13 +59,13 @@ def serve_jobs(
         while True:
             connection.send(runner.run_job(connection.recv()))
     except (EOFError, *CONNECTION_ERRORS, KeyboardInterrupt):
-        return  # the sweep has ended, or its process is gone; a run that was going on has ended KILLED
+        return  # the sweep has ended, or its process is gone; a run in progress has ended as KILLED
 
 
 def _ask_to_continue(connection: Connection, progress: JobProgress) -> bool:
     """Ask the process of the sweep whether a job should continue.
 
-    The timer of the job stands still meanwhile: its signal could interrupt a message halfway.
+    The timer of the job is paused meanwhile: its signal could interrupt a message halfway.
     """
     seconds_left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
     asked = time.monotonic()
@@ -121,11 +121,11 @@ class Workers:
         return self
 
     def __exit__(self, *error: object) -> None:
-        # All workers are asked to end before the first one is waited for, so that they end their runs side by side.
+        # All workers are asked to end before the first one is waited for, so that they end their runs in parallel.
         for worker in self._workers:
             worker.connection.close()
             if worker.job is not None:
-                worker.process.terminate()  # it ends its run KILLED
+                worker.process.terminate()  # it ends its run as KILLED
         for worker in self._workers:
             worker.process.join(SHUTDOWN_SECONDS)
             worker.process.kill()
@@ -206,7 +206,7 @@ class Workers:
         return message
 
     def _replace_worker(self, position: int, reason: str) -> JobOutcome:
-        """Start a worker in the place of a dead one, and return the outcome of the job that died with it."""
+        """Start a worker to replace a dead one, and return the outcome of the job that died with it."""
         worker = self._workers[position]
         job = worker.job
         assert job is not None

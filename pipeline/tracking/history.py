@@ -1,4 +1,4 @@
-"""Questions to the store about earlier runs: which are finished, which have lost their process, how long they took."""
+"""Queries about earlier runs in the store: which are finished, which have lost their process, how long they took."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bakeoff.pipeline.tracking.store import Store
 HEARTBEAT_SECONDS = 60.0
 """The interval at which a run writes to the store, in its tag ``heartbeat``, that it is alive."""
 MAX_SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
-"""The age of the last heartbeat at which a run of another machine counts as dead."""
+"""The age of the last heartbeat at which a run on another machine counts as dead."""
 STOPPED_TAG = "stopped"
 """The tag of a run that a study stopped before its last fold; its value says after which fold."""
 STOPPED_TAGS = (STOPPED_TAG, "pruned")
 """All tags by which such a run is recognised: version 0.1.0 wrote ``pruned``."""
 MAX_SINGLE_QUERIES = 20
-"""The number of jobs up to which the store is asked for each job by itself."""
+"""The number of jobs up to which the store is queried for each job separately."""
 MAX_RUNS_PER_PAGE = 1000
 """MLflow's limit."""
 MAX_TIMED_RUNS = 500

@@ -83,7 +83,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
     Raises
     ------
     UntrustedType
-        Some type is not trusted; the message names it and the cure.
+        Some type is not trusted; the message names it and the remedy.
     """
     import skops.io
 
@@ -144,7 +144,7 @@ def load_model(folder: Path, types: Sequence[str]) -> Any:
     folder : Path
         The folder of an MLflow model in the skops format.
     types : sequence of str
-        The types that the model may hold besides those that skops trusts by itself.
+        The types that the model may hold besides those that skops trusts by default.
 
     Returns
     -------

@@ -31,7 +31,7 @@ def read_git_state() -> tuple[str, bool] | None:
 
 @cache
 def find_user() -> str:
-    """Return the name of the user; "unknown" where the machine has none."""
+    """Return the name of the user; "unknown" if the machine has none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -39,7 +39,7 @@ def find_user() -> str:
 
 
 def describe_machine() -> dict[str, str]:
-    """Return the host, the number of this process and the Python version."""
+    """Return the host, the id of this process and the Python version."""
     return {"host": socket.gethostname(), "pid": str(os.getpid()), "python": platform.python_version()}
 
 

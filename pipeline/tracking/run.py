@@ -1,4 +1,4 @@
-"""A run in MLflow: it has an explicit id, is written in few batches, and is never left RUNNING.
+"""A run in MLflow: it has an explicit id, is written in a few batches, and is never left RUNNING.
 
 MLflow's own active run is not used: it leaks from one failing job into the next.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Metric, Param
 
 FLUSH_SECONDS = 10.0
-"""A run that lasts longer is written in the course of it; a shorter one in a single batch at its end."""
+"""A run that takes longer is written in several batches; a shorter one in a single batch at its end."""
 MAX_METRICS_PER_BATCH = 900
 """MLflow takes 1,000 values in a batch, of which 100 may be params."""
 MAX_TAG_LETTERS = 8000
@@ -38,7 +38,7 @@ MAX_PARAM_LETTERS = 6000
 
 
 class MLflowRun:
-    """One run, whose values are gathered and written in few batches."""
+    """One run, whose values are collected and written in a few batches."""
 
     def __init__(
         self, store: Store, run_id: str, description: RunDescription, experiment: Experiment, keep_model: bool
@@ -124,7 +124,7 @@ class MLflowRun:
             self._client.log_text(self._id, self._description.config, "config.yaml")
 
     def stop(self, reason: str) -> None:
-        """Write the folds so far and end the run KILLED: FINISHED would mean that all folds were evaluated."""
+        """Write the folds so far and end the run as KILLED: FINISHED would mean that all folds were evaluated."""
         try:
             self._client.set_tag(self._id, STOPPED_TAG, reason)
             self._write_batch(self._take_metrics())

@@ -89,7 +89,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     given : str or None
         As for `store_uri`.
     experiment : str
-        Found by name, or created; the artifacts of a SQLite file are kept beside that file.
+        Found by name, or created; the artifacts of a SQLite file are kept next to that file.
     create : bool
         Whether to create a SQLite file that does not exist.
 

@@ -40,7 +40,7 @@ RENAMED_CLASSES: Mapping[str, str] = {
     "learners.svm.classifier.SVC": "bakeoff.learners.SVC",
     "pipeline.preprocessing.AsNominal": "bakeoff.pipeline.stages.preprocessing.AsNominal",
 }
-"""Every class of bakeoff whose objects a stored model could hold: the name then, and the name now."""
+"""Every class of bakeoff whose objects a stored model could hold: its former name, and its current name."""
 
 RENAMED_ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     "learners.knn.brute_force.BruteForce": {
@@ -79,7 +79,7 @@ RENAMED_ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     },
     "learners.knn.scipy_tree.SciPyTree": {"space": "metric"},
 }
-"""By the class's name then: attributes that have another name now."""
+"""Attributes that were renamed, by the former name of their class."""
 
 OLD_REQUIREMENT = "bakeoff==0.1.0"
 """The line of a model's requirements that tells which version stored it."""
@@ -94,7 +94,7 @@ def has_old_names(folder: Path) -> bool:
 
 
 def translate_model(dumped: bytes) -> bytes:
-    """Give the objects in a stored model the names that their classes and attributes have now.
+    """Rename the classes and attributes in a stored model to their current names.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def translate_model(dumped: bytes) -> bytes:
 
 
 def translate_types(types: Sequence[str]) -> list[str]:
-    """Return the names now of the types that a stored model lists."""
+    """Return the current names of the types that a stored model lists."""
     return [RENAMED_CLASSES.get(name, name) for name in types]
 
 

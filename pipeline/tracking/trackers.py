@@ -14,7 +14,7 @@ from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, sto
 
 @dataclass
 class NoRun:
-    """A run of which nothing is kept."""
+    """A run that stores nothing."""
 
     run_id: str | None = None
 
@@ -40,7 +40,7 @@ class NoTracker:
 
     @contextmanager
     def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
-        """Yield a run of which nothing is kept."""
+        """Yield a run that stores nothing."""
         yield NoRun()
 
 

@@ -220,7 +220,7 @@ def test_options_of_weka_are_filled_in_for_the_number_of_columns() -> None:
 def test_without_the_jar_there_is_a_sentence() -> None:
     done = run_script(BENCHMARKS / "weka.py", "--jar", "none.jar")
     assert done.returncode == 1
-    assert done.stderr == "weka.py: --jar=none.jar is no file; --help says where WEKA's jar comes from.\n"
+    assert done.stderr == "weka.py: --jar=none.jar is not a file; --help says where to get WEKA's jar.\n"
 
 
 @pytest.mark.slow

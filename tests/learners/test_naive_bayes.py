@@ -246,7 +246,11 @@ def test_one_dirichlet_number_for_every_column_is_alpha() -> None:
 
 @pytest.mark.parametrize(
     ("given_alpha", "message"),
-    [({"age": 1.0}, "'age', which is no nominal column"), ({"fam": [1.0, 2.0]}, "one per value"), ({0: -1.0}, "≥ 0")],
+    [
+        ({"age": 1.0}, "'age', which is not a nominal column"),
+        ({"fam": [1.0, 2.0]}, "one per value"),
+        ({0: -1.0}, "≥ 0"),
+    ],
 )
 def test_wrong_dirichlet_parameters_are_named(given_alpha: dict[Any, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -36,7 +36,7 @@ def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -
     Raises
     ------
     ValueError
-        Nominal columns, a single row, or a covariance that is no covariance or has no inverse.
+        Nominal columns, a single row, or a matrix that is not a covariance or has no inverse.
     """
     d, n = C.shape
     if nominal.any():

@@ -92,7 +92,7 @@ class MinkowskiMetric(Metric):
         Raises
         ------
         ValueError
-            A cell is so large that its square is no float.
+            A cell is so large that its square overflows.
         """
         Z = C if self.columns.size == C.shape[0] else C[self.columns]  # (e, m)
         with np.errstate(over="ignore"):

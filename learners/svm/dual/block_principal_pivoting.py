@@ -92,7 +92,7 @@ def solve_by_pivoting(
     tol: float,
     max_free: int,
 ) -> bool:
-    """Solve the program from a guess, changing the point in place; if it fails, the point stays as it is.
+    """Solve the program from a guess, changing the point in place; if it fails, the point is left unchanged.
 
     Parameters
     ----------

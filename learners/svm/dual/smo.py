@@ -104,7 +104,7 @@ class _PairOptimizer:
         self.K = K
         self.min_curvature = max(MIN_CURVATURE_RATIO * float(np.abs(diagonal).max()), MIN_CURVATURE)
         self.gradient = point.gradient.copy()  # (n,)
-        # Infinities mark the rows outside I_up and I_low; adding finite changes leaves them as they are.
+        # Infinities mark the rows outside I_up and I_low; adding finite changes leaves them unchanged.
         self.rising = np.where(point.beta < box.high, point.gradient, np.inf)  # (n,)
         self.falling = np.where(point.beta > box.low, point.gradient, -np.inf)  # (n,)
         # Single numbers are read from lists: several times faster than from arrays.

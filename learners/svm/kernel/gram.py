@@ -59,7 +59,7 @@ class Gram(ABC):
 
 @final
 class StoredGram(Gram):
-    """The whole matrix in memory: for few rows, or for values that the user gives."""
+    """The whole matrix in memory: for few rows, or for values given by the user."""
 
     def __init__(self, values: np.ndarray, offset: np.ndarray) -> None:
         self.values = values

@@ -1,7 +1,7 @@
 """The training rows in the space of the kernel: origin, unit of length, γ, and the Gram matrix.
 
-Origin and unit of length do not change the solution except for rounding: the linear and the Gaussian kernel are
-indifferent to the origin, and a unit of length is a factor of C.
+Origin and unit of length do not change the solution except for rounding: the linear and the Gaussian kernel do
+not depend on the origin, and a unit of length only scales C.
 """
 
 from __future__ import annotations

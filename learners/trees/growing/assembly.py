@@ -72,7 +72,7 @@ class TreeLayout:
     ----------
     nodes : NodeRecords
     node_count : int
-        How many nodes have a number; some were never added.
+        The number of nodes with a number; some were never added.
     n_trees : int
 
     Attributes
@@ -198,7 +198,7 @@ def join_columns(records: Iterable[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
 
 
 def scatter(values: np.ndarray, at: np.ndarray, k: int, fill: float = 0) -> np.ndarray:
-    """Return an array of k rows that holds the values at the given positions, and else ``fill``."""
+    """Return an array of k rows that holds the values at the given positions, and ``fill`` elsewhere."""
     shape = (k, *values.shape[1:])
     table = np.full(shape, fill, dtype=values.dtype)
     table[at] = values

@@ -77,7 +77,7 @@ class TreeBuilder:
     depth : int
         The depth of the newest level.
     node_count : int
-        How many nodes have a number.
+        The number of nodes with a number.
     root_weight : ndarray of shape (number of trees,)
     """
 

@@ -180,7 +180,7 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
     draws = _draw_numbers(level, limits, d)
     splits = Splits.none(m)
     pending = np.arange(m)
-    # Without a split on the features of the lowest numbers, a node looks at those of the next.
+    # A node without a split on the features of the lowest numbers tries those of the next.
     for n_tried in range(0, d, limits.max_features):
         part = frontier if pending.size == m else frontier.select_nodes(pending)
         features = draw_features(draws[pending], n_tried, limits.max_features)
@@ -197,7 +197,7 @@ def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
     by_tree = np.argsort(level.tree, kind="stable")
     n_trees = len(limits.generators)
     n_nodes = np.bincount(level.tree, minlength=n_trees).tolist()
-    # So a tree draws the same numbers whichever trees grow beside it.
+    # So a tree draws the same numbers, whichever trees grow at the same time.
     parts = [generator.random((m, d), np.float32) for generator, m in zip(limits.generators, n_nodes, strict=True)]
     draws = np.empty((level.tree.size, d), dtype=np.float32)
     draws[by_tree] = np.concatenate(parts)

@@ -1,7 +1,7 @@
 """A tree that loses subtrees one after another, with its loss, leaves and depth kept up to date.
 
 To collapse a node changes the losses below it and of its ancestors, and no others.  So a heap holds every inner node
-under its present cost; when the cost of an ancestor changes, the ancestor is pushed again, and its old entry is skipped
+under its current cost; when the cost of an ancestor changes, the ancestor is pushed again, and its old entry is skipped
 when it is popped.  Cost: O(k log k · depth) for k nodes, in practice O(k log k).
 """
 
@@ -42,7 +42,7 @@ class PruningStep(NamedTuple):
 
 
 class CollapsibleTree:
-    """A tree under pruning.
+    """A tree that is being pruned.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class CollapsibleTree:
         heapq.heapify(heap)
         while heap:
             cheapest, node = heapq.heappop(heap)
-            # The node is gone, or its cost has changed since, and a later entry holds the present one.
+            # The node is gone, or its cost has changed since, and a later entry holds the current one.
             if not self.is_inner[node] or cheapest != present_cost(node):
                 continue
             if cheapest > limit:

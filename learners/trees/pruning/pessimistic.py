@@ -1,6 +1,6 @@
-"""Pessimistic pruning (C4.5): no validation rows, but the training errors at their upper confidence limit.
+"""Pessimistic pruning (C4.5): uses the upper confidence limit of the training errors instead of validation rows.
 
-A subtree is collapsed if the leaf in its place makes at most 0.1 errors more, so estimated.
+A subtree is collapsed if the leaf in its place is estimated to make at most 0.1 more errors.
 
 Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapter 4.
 """
@@ -38,7 +38,7 @@ def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
     as_leaf = errors + estimate_extra_errors(weight, errors, confidence)
     of_subtree = tree.sum_over_subtrees(np.where(tree.is_leaf, as_leaf, 0.0))
     pruned = CollapsibleTree(tree, NodeLosses(as_leaf, of_subtree))
-    # Children have higher numbers than their parents, so that they have had their turn before them.
+    # Children have higher numbers than their parents, so they are visited first.
     for node in range(tree.node_count - 1, -1, -1):
         if pruned.is_inner[node] and pruned.as_leaf[node] <= pruned.of_subtree[node] + TOLERATED_ERRORS:
             pruned.collapse(node, pruned.loss_increase(node))

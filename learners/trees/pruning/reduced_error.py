@@ -1,4 +1,4 @@
-"""Reduced-error pruning (Quinlan 1987): a grown tree is cut back as far as validation rows do not get worse.
+"""Reduced-error pruning (Quinlan 1987): a grown tree is cut back as long as its validation score does not get worse.
 
 Bottom-up (method A of the lectures): a node whose children are all leaves becomes a leaf if the validation score is
 strictly greater; repeat until no such node is left.
@@ -99,7 +99,7 @@ def prune_bottom_up(tree: Tree, losses: NodeLosses, weight: float) -> list[Pruni
     """
     pruned = CollapsibleTree(tree, losses)
     slack = _round_off(losses, weight)
-    # Children have higher numbers than their parents, so that they have had their turn before them.
+    # Children have higher numbers than their parents, so they are visited first.
     for node in range(tree.node_count - 1, -1, -1):
         if not pruned.is_inner[node]:
             continue

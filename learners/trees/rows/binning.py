@@ -21,7 +21,7 @@ MIN_ROWS_PER_BIN = 64
 """With fewer rows for each value, too few levels have enough rows in a node for histograms to pay."""
 
 SAMPLED_ROWS_PER_BIN = 4
-"""Rows that are looked at first, for each allowed value: many columns show there that they have more values."""
+"""Rows that are checked first, for each allowed value: many columns show there that they have more values."""
 
 
 @dataclass

@@ -25,7 +25,7 @@ MAX_BRANCHES_SELECTED = 4
 """Up to this many branches, selecting the rows of each takes less time than sorting rows by branch."""
 
 MIN_ROWS_PER_HISTOGRAM_CELL = 4
-"""Histograms serve as long as there are this many rows for each combination of a node and a bin."""
+"""Histograms are used as long as there are this many rows for each combination of a node and a bin."""
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Frontier:
 
     @property
     def bins(self) -> Bins | None:
-        """The values of the columns, as long as histograms serve."""
+        """The values of the columns, as long as histograms are used."""
         return self.table.bins
 
     @property
@@ -241,7 +241,7 @@ class Frontier:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _presort_rows(self) -> Frontier:
-        """Return this frontier with its rows sorted by every feature, for levels that histograms no longer serve."""
+        """Return this frontier with its rows sorted by every feature, for levels that no longer use histograms."""
         d = self.table.columns.shape[0]
         n = self.order.shape[1]
         n_rows = self.target.weight.size

@@ -127,7 +127,7 @@ def _compute_gains_of_cuts(
     by_mean: np.ndarray,
     rules: SplitRules,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gain of a cut after each group, and the weight left of it: both (q,), in the order ``by_mean``."""
+    """Return the gain of a cut after each group, and the weight to its left: both (q,), in the order ``by_mean``."""
     # In integers, subtracting the sums before a pair is exact even if sums along all pairs overflow.
     sums = groups.sums.astype(np.int64)[:, by_mean]
     left = _sum_within_pairs(sums, groups)  # (p, q)

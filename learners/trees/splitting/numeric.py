@@ -215,7 +215,7 @@ def _mark_candidates(
     """Mark every allowed cut (b, n): where the value changes, with enough rows on each side."""
     is_candidate = block.changes.copy()  # (b, n)
     if rules.min_rows == 1 and not missing_left:
-        # Only after the last row of a node a side is empty.
+        # A side is empty only after the last row of a node.
         last = block.start + block.frontier.n_positions - 1
         is_candidate[:, last] = False
     else:

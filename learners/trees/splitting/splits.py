@@ -12,7 +12,7 @@ from bakeoff.learners.trees.criteria import Criterion
 
 @dataclass
 class SplitRules:
-    """How good a split is, and which splits are allowed.
+    """The criterion of splits, and which splits are allowed.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Splits:
         self._replace_routes(nodes, routes)
 
     def improve(self, other: Splits) -> None:
-        """Take over the better splits of ``other``: of equal merit that of the lower feature, and then the older."""
+        """Take over the better splits of ``other``; ties go to the lower feature, and then to the older split."""
         # Merits of -inf are equal too, but stand for no split.
         is_larger = other.merit > self.merit
         is_tied = (other.merit == self.merit) & np.isfinite(other.merit)

@@ -38,7 +38,7 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
     Returns
     -------
     Splits
-        Of each node; of equal splits that of the lowest feature.
+        The best split of each node; ties go to the lowest feature.
     """
     best: Splits | None = None
     for some_features in _divide_features(frontier, features):

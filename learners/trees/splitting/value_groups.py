@@ -109,7 +109,7 @@ class KeyedGroups(ValueGroups):
         self._key = self._make_keys(wanted, n_values)  # (b, n)
         rows = frontier.order[0]
         sums = frontier.target.sum_by_key(rows, self._key, self._n_keys + 1)
-        # The last key is that of unwanted cells. A key without weight has no rows, and is no group.
+        # The last key is that of unwanted cells. A key without weight has no rows, and is not a group.
         sums = sums[:, : self._n_keys]
         self._key_of_group = np.flatnonzero(sums[0])  # (q,)
         self.sums = sums.take(self._key_of_group, axis=1)  # (p, q)

@@ -39,14 +39,14 @@ def set_column_types(frame: pd.DataFrame, numeric: Sequence[str] = (), nominal: 
 
 
 def looks_like_classes(y: pd.Series) -> bool:
-    """Return whether a target seems to hold classes: text, truth values, or few distinct integers."""
+    """Return whether a target seems to hold classes: text, Booleans, or few distinct integers."""
     if not is_numeric_dtype(y) or is_bool_dtype(y):
         return True
     return y.nunique() <= MAX_INTEGER_CLASSES and bool((y == y.round()).all())
 
 
 def to_labels(y: pd.Series) -> np.ndarray:
-    """Return class labels, shape (n,): integers as they are, and all other values as text."""
+    """Return class labels, shape (n,): integers unchanged, and all other values as text."""
     if is_integer_dtype(y):
         return y.to_numpy(dtype=np.int64)
     return y.astype(str).to_numpy(dtype=str)

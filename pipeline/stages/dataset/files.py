@@ -36,7 +36,7 @@ def read_table(
     target : str
         The column to predict.
     task : {"classification", "regression"}, optional
-        By default, text, truth values and integers with at most 20 distinct values are classes.
+        By default, text, Booleans and integers with at most 20 distinct values are classes.
     positive : str, optional
         The positive one of two classes; by default the last in sorted order.
     numeric, nominal : sequence of str

@@ -1,4 +1,4 @@
-"""Datasets that need no file of the user: scikit-learn's, the tables of the lectures, and generated points."""
+"""Datasets that need no file from the user: scikit-learn's, the tables of the lectures, and generated points."""
 
 from __future__ import annotations
 

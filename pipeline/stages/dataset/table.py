@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 
 DIGEST_BYTES = 8
 BYTES_KINDS = "fiubU"
-"""Kinds of NumPy's types whose bytes are the values: floats, integers, truth values and text."""
+"""NumPy type kinds whose bytes are the values: floats, integers, Booleans and text."""
 
 
 @dataclass(frozen=True)

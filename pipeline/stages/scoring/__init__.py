@@ -1,4 +1,4 @@
-"""Scores under plain names with their natural sign: a good error is small, and a good accuracy is large.
+"""Scores under plain names with their natural sign: lower is better for errors, higher for accuracies.
 
 The formulas are scikit-learn's. A score that is not defined on some rows (ROC AUC if a class is absent) is NaN and not
 0.

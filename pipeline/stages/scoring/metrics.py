@@ -36,7 +36,7 @@ class Metric:
         (predictions) -> float.
     greater_is_better : bool
     needs : tuple of str
-        Methods of which the learner must have one.
+        The learner must have at least one of these methods.
     """
 
     formula: Callable[[Predictions], float]

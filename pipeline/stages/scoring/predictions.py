@@ -1,4 +1,4 @@
-"""The predictions of a model for some rows, beside the truth."""
+"""The predictions of a model for some rows, and their true values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn import metrics
 
 @dataclass(frozen=True)
 class Predictions:
-    """The predictions of a model for m rows, beside the truth.
+    """The predictions of a model for m rows, and their true values.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ class Splitter(ABC):
     keeps_groups: ClassVar[bool] = False
     """Whether the rows of a group stay in one part."""
     keeps_order: ClassVar[bool] = False
-    """Whether the rows are in order of time, and each part follows the rows that it is predicted from."""
+    """Whether the rows are in chronological order, and each part follows the rows that it is predicted from."""
 
     def __post_init__(self) -> None:
         require_fraction("validation", self.validation, allow_zero=True)

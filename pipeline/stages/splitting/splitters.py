@@ -62,7 +62,7 @@ class KFold(Splitter):
     folds : int
         k, at least 2.
     repeats : int
-        The number of repeats, each with another shuffle; at least 1.
+        The number of repeats, each with a different shuffle; at least 1.
     """
 
     folds: int = 5
@@ -117,7 +117,7 @@ class GroupKFold(Splitter):
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut(Splitter):
-    """n splits: each row is tested by a model of all others."""
+    """n splits: each row is tested with a model fitted on all others."""
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield n splits."""
@@ -128,7 +128,7 @@ class LeaveOneOut(Splitter):
 
 @dataclass(frozen=True, kw_only=True)
 class TimeSeries(Splitter):
-    """Rows in order of time: each split tests the rows that follow its training rows, and validates on the latest.
+    """Chronological splits: each tests the rows that follow its training rows, and validates on the latest of these.
 
     Parameters
     ----------
