@@ -178,17 +178,17 @@ def test_a_sweep_ends_after_as_many_failures_as_allowed(bakeoff: Bakeoff, on_err
 @pytest.mark.slow
 def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
     targets = "learner._target_=failing.Sleeping,bakeoff.learners.MajorityClassifier"
-    answer = bakeoff("-m", *TRUST, targets, "timeout=3")
+    answer = bakeoff("-m", *TRUST, targets, "timeout=8")
     assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1, "FINISHED": 1})
-    assert "the job took longer than timeout=3 seconds" in answer.err
+    assert "the job took longer than timeout=8 seconds" in answer.err
 
 
 @pytest.mark.slow
 def test_a_job_that_ignores_signals_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
-    answer = bakeoff("-m", *TRUST, "learner._target_=failing.IgnoringSignals", "timeout=3")
+    answer = bakeoff("-m", *TRUST, "learner._target_=failing.IgnoringSignals", "timeout=8")
     assert (answer.status, states(bakeoff)) == (1, {"KILLED": 1})
-    assert "took longer than timeout=3" in answer.err
+    assert "took longer than timeout=8" in answer.err
 
 
 def test_rerun_runs_just_what_failed(bakeoff: Bakeoff) -> None:
