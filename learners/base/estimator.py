@@ -132,7 +132,7 @@ class Learner(BaseEstimator):
         weight: np.ndarray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         check_consistent_length(X, weight)
         if not weight.any():
-            raise ValueError("sample_weight: every weight is zero; at least one row must count.")
+            raise ValueError("sample_weight: every weight is zero; at least one must be positive.")
         return weight
 
     def _drop_weightless_rows(

@@ -197,7 +197,9 @@ class TreeLearner(Learner):
         """Turn losses of the whole tree (s,) on rows of this total weight into scores (s,), larger is better."""
 
     def _prune_pessimistically(self, confidence: float) -> list[PruningStep]:
-        raise ValueError("method 'pessimistic' counts errors, which a regressor has not: give validation rows instead.")
+        raise ValueError(
+            "method 'pessimistic' counts errors, so it does not apply to regressors; pass validation rows instead."
+        )
 
     def _apply_pruning(self, steps: list[PruningStep], weight: float) -> Self:
         """Collapse the nodes of the steps, and record the steps, given the total weight of the rows."""

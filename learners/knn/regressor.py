@@ -116,7 +116,7 @@ categorical_features, random_state
         self._y = y[order]
         if self.regression == "linear":
             if any(values is not None for values in self.categories_):
-                raise ValueError("regression='linear' takes numbers only, and X has nominal columns; take 'mean'.")
+                raise ValueError("regression='linear' supports numbers only, but X has nominal columns; use 'mean'.")
             self._X = np.array(X[order])  # a copy: X may be the caller's own array
         return self
 

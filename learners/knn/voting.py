@@ -99,5 +99,7 @@ def _call_weights(weights: Callable[[np.ndarray], Any], distance: np.ndarray) ->
             f"of at least 0; it gave an array of shape {votes.shape} (is there a 1/d at d = 0?)."
         )
     if not votes.any(axis=1).all():
-        raise ValueError("weights: the callable gave every neighbour of a query weight 0; one must count.")
+        raise ValueError(
+            "weights: the callable gave every neighbour of a query weight 0; at least one weight must be positive."
+        )
     return votes

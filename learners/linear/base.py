@@ -52,7 +52,7 @@ def linear_scores(X: np.ndarray, coef: np.ndarray, intercept: np.ndarray) -> np.
             scores[n_tiled:] = (padded @ weights)[:n_rest]
         scores += intercept
     if not np.isfinite(scores).all():
-        raise ValueError("the scores of a row outgrow floats: its cells are too large for the weights; rescale X.")
+        raise ValueError("the scores of a row overflow: its cells are too large for the weights; rescale X.")
     return scores
 
 

@@ -160,7 +160,7 @@ class Perceptron(LinearClassifier):
         """Train once for several values of ``max_iter``, whose passes are the same (see `learners.base.paths`)."""
         values = check_path_values(self, parameter, values)
         if sample_weight is not None:
-            raise TypeError("Perceptron takes no sample_weight; give None.")
+            raise TypeError("Perceptron does not support sample_weight; pass None.")
         checked = clone(self)
         rows = checked._check_fit(X, y)
         for value, snapshots in zip(values, checked._train(*rows, values), strict=True):
@@ -230,7 +230,7 @@ class Perceptron(LinearClassifier):
         """Set the fitted attributes from the snapshot of each problem."""
         planes = np.array([snapshot.plane for snapshot in snapshots])  # (k, d + 1)
         if not np.isfinite(planes).all():
-            raise ValueError("Perceptron: the plane's weights outgrew floats; rescale the columns, or lower eta0.")
+            raise ValueError("Perceptron: the weights overflowed; rescale the columns, or lower eta0.")
         losses = np.zeros(max(len(snapshot.losses) for snapshot in snapshots))
         for snapshot in snapshots:
             losses[: len(snapshot.losses)] += snapshot.losses
@@ -249,7 +249,7 @@ class Perceptron(LinearClassifier):
     def _learning_rates(self, signs: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return η of each row in each problem, of shape (k, n), from the weight of each row's class, (n,)."""
         if not (weight > 0).all():
-            raise ValueError(f"class_weight gives {weight.min():g} to a class; every weight must be positive.")
+            raise ValueError(f"class_weight assigns {weight.min():g} to a class; every weight must be positive.")
         is_two_class = len(signs) == 1
         weighted = (signs > 0) | is_two_class  # (k, n), the rows of the rest have weight 1
         with np.errstate(over="ignore"):  # `_set_fitted` rejects what comes of it

@@ -166,7 +166,7 @@ class MultilayerPerceptron(Learner):
         """
         values = check_path_values(self, parameter, values)
         if sample_weight is not None:
-            raise TypeError(f"{type(self).__name__} takes no sample_weight; give None.")
+            raise TypeError(f"{type(self).__name__} does not support sample_weight; pass None.")
         if not values:
             return
         trained = clone(self)

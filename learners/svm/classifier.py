@@ -211,7 +211,7 @@ class SVC(KernelClassifier):
         self.class_weight_ = factor[first_rows]
         if not (self.class_weight_ > 0).all():
             raise ValueError(
-                f"class_weight gives {self.class_weight_.min():g} to a class; every class weight must be positive."
+                f"class_weight assigns {self.class_weight_.min():g} to a class; every class weight must be positive."
             )
 
     def _set_coefficients(

@@ -79,7 +79,9 @@ def _require_listener(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), CONNECT_TIMEOUT_SECONDS).close()
     except OSError as error:
-        raise UserError(f"hydra.launcher.ray.init.address={address!r}: no Ray answers there ({error}).") from error
+        raise UserError(
+            f"hydra.launcher.ray.init.address={address!r}: no Ray cluster responds there ({error})."
+        ) from error
 
 
 def _wait_for(reference: Any) -> JobReturn:

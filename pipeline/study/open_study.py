@@ -87,7 +87,7 @@ def _require_same_key(study: optuna.Study, key: StudyKey) -> None:
     for part, value in key.shared.items():
         if recorded.get(part) != value:
             raise UserError(
-                f"hydra.sweeper.study_name={study.study_name!r} was made with {part} "
+                f"hydra.sweeper.study_name={study.study_name!r} was created with {part} "
                 f"{_format_part(recorded.get(part))}, and this command has {_format_part(value)}; "
                 "give another study_name."
             )

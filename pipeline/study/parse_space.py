@@ -127,7 +127,7 @@ def _parse_parameter(parameter: str, name: str, values: Any, parse: ParseOverrid
         return make_categorical(key, name, values)
     override = parse(f"{key}={values}") if isinstance(values, str) else None
     if override is None or not override.is_sweep_override():
-        raise UserError(f"space.{parameter}={values!r} must be a list of values, or a text such as range(1,9).")
+        raise UserError(f"space.{parameter}={values!r} must be a list of values, or a string such as range(1,9).")
     return replace(parse_dimension(override), name=name)
 
 

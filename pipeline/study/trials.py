@@ -177,7 +177,7 @@ class Trials:
             return self.extend_suggestion(trial, suggestion)
         except ValueError as error:
             raise UserError(
-                f"hydra.sweeper.study_name={self.study.study_name!r} was made with another space: "
+                f"hydra.sweeper.study_name={self.study.study_name!r} was created with another search space: "
                 f"{' '.join(str(error).split())} Give another study_name."
             ) from error
 

@@ -67,4 +67,4 @@ class SweepOptions:
             return 1
         if word == "stop_after" and count.isdigit() and int(count) > 0:
             return int(count)
-        raise UserError(f"on_error={self.on_error!r} must be continue, stop, or stop_after:N with N from 1.")
+        raise UserError(f"on_error={self.on_error!r} must be continue, stop, or stop_after:N with N at least 1.")

@@ -71,7 +71,7 @@ def store_uri(given: str | None) -> str:
         return f"{SQLITE_PREFIX}{path}"
     if uri.startswith("file:"):
         raise UserError(
-            f"tracking.uri={uri!r}: MLflow keeps no runs in folders any more; name a SQLite file or a server."
+            f"tracking.uri={uri!r}: MLflow no longer stores runs in folders; name a SQLite file or a server."
         )
     return uri
 

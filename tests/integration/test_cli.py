@@ -85,7 +85,7 @@ REFUSALS = {
     "a preprocessing that is none": (["preprocessing.numeric=[1]"], "preprocessing"),
     "a folder as store": (["tracking.uri=."], "is a folder"),
     "a store where none can be": (["tracking.uri=/proc/none/mlflow.db"], "cannot be created"),
-    "a folder URI as store": (["tracking.uri=file:///tmp/x"], "no runs in folders"),
+    "a folder URI as store": (["tracking.uri=file:///tmp/x"], "no longer stores runs in folders"),
     "an unknown verb's key": (["list", "datasets"], "Did you mean 'dataset'?"),
 }  # fmt: skip
 

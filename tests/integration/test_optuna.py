@@ -174,9 +174,9 @@ def test_another_space_or_other_data_are_another_study(bakeoff: Bakeoff) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["learner=knn", "dataset=wine", "learner.n_neighbors=1,2"], "was made with fixed"),
-        (["learner=knn", "learner.n_neighbors=1,3"], "was made with another space"),
-        (["learner=knn", "learner.n_neighbors=1,2", "hydra.sweeper.direction=minimize"], "was made with objectives"),
+        (["learner=knn", "dataset=wine", "learner.n_neighbors=1,2"], "was created with fixed"),
+        (["learner=knn", "learner.n_neighbors=1,3"], "was created with another search space"),
+        (["learner=knn", "learner.n_neighbors=1,2", "hydra.sweeper.direction=minimize"], "was created with objectives"),
     ],
 )
 def test_a_named_study_is_not_mixed_with_something_else(bakeoff: Bakeoff, words: list[str], said: str) -> None:

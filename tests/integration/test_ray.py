@@ -70,4 +70,4 @@ def test_a_killed_worker_affects_its_own_job_only(tmp_path: Path, cluster: str) 
 def test_a_cluster_that_does_not_answer_is_rejected(tmp_path: Path) -> None:
     answer = sweep(tmp_path, "127.0.0.1:1", *subprocess_sweep.SWEEP)
     assert answer.returncode == 2
-    assert "hydra.launcher.ray.init.address='127.0.0.1:1': no Ray answers there" in answer.stderr
+    assert "hydra.launcher.ray.init.address='127.0.0.1:1': no Ray cluster responds there" in answer.stderr

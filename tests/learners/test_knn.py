@@ -248,7 +248,7 @@ def test_local_plane_through_few_equal_or_collinear_rows_is_finite() -> None:
 
 def test_local_plane_refuses_nominal_columns_and_missing_cells() -> None:
     table = pd.DataFrame({"speed": SPEED[:, 0], "road": pd.Categorical(list("ababab"))})
-    with pytest.raises(ValueError, match="regression='linear' takes numbers only"):
+    with pytest.raises(ValueError, match="regression='linear' supports numbers only"):
         KNeighborsRegressor(regression="linear").fit(table, STOPPING)
     with pytest.raises(ValueError, match="NaN"):
         KNeighborsRegressor(regression="linear").fit([[1], [np.nan], [2], [3], [4]], [1, 2, 3, 4, 5])

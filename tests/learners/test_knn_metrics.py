@@ -149,7 +149,7 @@ def test_nominal_columns_differ_by_one_in_any_norm() -> None:
     np.testing.assert_allclose(measure_distances(PEOPLE, PEOPLE, "l1")[0], [0, 11, 21, 41])
     np.testing.assert_allclose(measure_distances(PEOPLE, PEOPLE, "l2")[0], np.sqrt([0, 101, 401, 1601]))
     np.testing.assert_allclose(measure_distances(PEOPLE, PEOPLE, "hamming")[0], np.array([0, 2, 2, 2]) / 3)
-    with pytest.raises(ValueError, match="mahalanobis' takes numbers only"):
+    with pytest.raises(ValueError, match="mahalanobis' supports numbers only"):
         KNeighborsClassifier(1, metric="mahalanobis").fit(PEOPLE, [0, 1, 0, 1])
 
 

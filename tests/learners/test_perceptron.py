@@ -271,13 +271,13 @@ def test_scores_beyond_floats_are_refused_in_a_sentence() -> None:
     X, y = separable()
     model = quiet_fit(Perceptron(), X * 1e300, y)
     assert np.isfinite(model.coef_).all()
-    with pytest.raises(ValueError, match=r"scores of a row outgrow floats.*rescale"):
+    with pytest.raises(ValueError, match=r"scores of a row overflow.*rescale"):
         model.predict(X * 1e300)
 
 
 def test_weights_beyond_floats_are_refused_in_a_sentence() -> None:
     X, y = noisy()
-    with pytest.raises(ValueError, match="outgrew floats; rescale"):
+    with pytest.raises(ValueError, match="weights overflowed; rescale"):
         Perceptron(eta0=1e300).fit(X * 1e9, y)
 
 

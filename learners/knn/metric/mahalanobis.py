@@ -40,7 +40,7 @@ def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -
     """
     d, n = C.shape
     if nominal.any():
-        raise ValueError("metric='mahalanobis' takes numbers only, and X has nominal columns; take metric='gower'.")
+        raise ValueError("metric='mahalanobis' supports numbers only, but X has nominal columns; use metric='gower'.")
     if given:
         scale = np.ones(d)
         V = _check_covariance(next(iter(given.values())), d)

@@ -40,8 +40,8 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     if not isinstance(metric, MinkowskiMetric) or metric.nominal.any() or brute_force.missing:
         if algorithm == "kd_tree":
             raise ValueError(
-                "algorithm='kd_tree' takes numeric columns and a p-norm, but "
-                f"metric={metric_name!r} or X has others; take algorithm='brute'."
+                "algorithm='kd_tree' supports numeric columns and a p-norm, but "
+                f"metric={metric_name!r} or X has others; use algorithm='brute'."
             )
         return brute_force
     if algorithm == "kd_tree":

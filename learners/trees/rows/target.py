@@ -78,7 +78,7 @@ class Target(ABC):
         self.max_weight = float(weight.max())
         if self.max_weight < MIN_LARGEST_WEIGHT:
             raise ValueError(
-                f"sample_weight is at most {self.max_weight:.3g}, too little to divide by: "
+                f"sample_weight is at most {self.max_weight:.3g}, too small to divide by: "
                 "multiply all weights by the same number."
             )
         self.fixed_point_weight = None

@@ -86,6 +86,6 @@ class Splitter(ABC):
         if not 0 < n_validation < n_rest:
             raise UserError(
                 f"evaluation.validation={self.validation} is {n_validation} of {n} rows, and {n_rest} remain "
-                "beside the test part; choose a fraction that leaves rows for both parts."
+                "besides the test part; choose a fraction that leaves rows for both parts."
             )
         return n_validation
