@@ -1,7 +1,7 @@
 """The learners: classical machine learning in NumPy, behind scikit-learn's estimator contract.
 
-`REGISTRY` is the one table of them.  Its names are those of ``conf/learner/``; everything that lists, tests or trusts
-learners reads it from here.
+`REGISTRY` is the single list of all learners. Its names are those of ``conf/learner/``, and all code that lists,
+tests or trusts learners reads them from here.
 """
 
 from sklearn.base import BaseEstimator

@@ -1,4 +1,4 @@
-"""Majority class and mean: the baseline that every learner must exceed.
+"""Majority class and mean: the baseline that every learner should exceed.
 
 No feature is used. With row weights s_i,
 
@@ -6,10 +6,10 @@ No feature is used. With row weights s_i,
 
 `bakeoff.learners.definitions.majority_vote` states both.
 
-Cost: O(n) to fit, besides the checks of X; O(m c) for probabilities, O(m) for values.
+Cost: O(n) to fit, in addition to the checks of X; O(m c) for probabilities, O(m) for values.
 
 Reference: R. C. Holte, "Very simple classification rules perform well on most commonly used datasets", Machine
-Learning 11, 1993 (where this baseline is called "0R").
+Learning 11, 1993 (which calls this baseline "0R").
 """
 
 from __future__ import annotations

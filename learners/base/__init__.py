@@ -1,1 +1,1 @@
-"""What every learner is built on: the estimator, nominal columns, checks of input, paths, several classes from two."""
+"""The base of every learner: estimator classes, nominal columns, input checks, paths, and multiclass reduction."""

@@ -1,10 +1,10 @@
-"""The base classes of all learners: checked input, encoded labels, and one ``predict`` over one abstract method.
+"""The base classes of all learners: checked input, encoded labels, and ``predict`` on top of one abstract method.
 
 A learner stores its parameters in ``__init__`` and declares their valid values in ``_parameter_constraints``; ``fit``
-begins with ``_check_fit``, every ``predict*`` with ``_check_query``. What these return are clean arrays: a float table,
+begins with ``_check_fit``, every ``predict*`` with ``_check_query``. These return validated arrays: a float table,
 class codes 0..c-1 or float targets, and positive weights.
 
-Letters, everywhere: n rows, d features, c classes, m query rows.
+Notation, in all learners: n rows, d features, c classes, m query rows.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from bakeoff.learners.base.nominal_columns import Categories, encode_table, lear
 class Learner(BaseEstimator):
     """Abstract: checks parameters and the table of n rows and d features.
 
-    A learner that takes nominal columns has a parameter ``categorical_features`` (``"from_dtype"``, a mask, indices or
-    names, or None) and receives them as codes; see `bakeoff.learners.base.nominal_columns`.
+    A learner that supports nominal columns has a parameter ``categorical_features`` (``"from_dtype"``, a mask,
+    indices or names, or None) and receives them as codes; see `bakeoff.learners.base.nominal_columns`.
 
     Attributes
     ----------
     categories_ : list of length d
-        For a nominal column its values, an array whose positions are the codes; for a numeric column None.
-        Only on learners with ``categorical_features``.
+        For a nominal column, an array of its values, whose positions are the codes; None for a numeric column.
+        Available only for learners with ``categorical_features``.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -53,7 +53,7 @@ class Learner(BaseEstimator):
         cls._defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
 
     def _validate_params(self) -> None:
-        """Check the parameters that differ from their defaults; a test makes sure that the defaults are valid."""
+        """Check the parameters that differ from their defaults; a test verifies that the defaults are valid."""
         values = {name: getattr(self, name) for name in self._defaults}
         changed = {name: value for name, value in values.items() if not _is_default(value, self._defaults[name])}
         validate_parameter_constraints(self._parameter_constraints, changed, caller_name=type(self).__name__)
@@ -106,7 +106,7 @@ class Learner(BaseEstimator):
 
     def _check_query(self, X: Any) -> np.ndarray:
         """Return the query rows as `_check_table` does, of shape (m, d); raises NotFittedError before ``fit``."""
-        # With this attribute the learner is fitted, which scikit-learn's function would find after a longer search.
+        # This attribute exists only after `fit`; scikit-learn's function would need a longer search.
         if "n_features_in_" not in vars(self):
             check_is_fitted(self)
         return self._check_table(X, reset=False)
@@ -138,9 +138,9 @@ class Learner(BaseEstimator):
     def _drop_weightless_rows(
         self, given_X: Any, X: np.ndarray, y: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return X, y and weights without the rows of weight zero, and without nominal values that only they have.
+        """Return X, y and weights without rows of weight zero, and without nominal values that occur only there.
 
-        If no row is dropped, X may be the array of the caller, which must not be written to.
+        If no row is dropped, X may be the caller's array, which must not be modified.
         """
         weight = self._check_weight(sample_weight, X)
         if sample_weight is None:
@@ -157,7 +157,7 @@ class Learner(BaseEstimator):
 
 
 class Classifier(ClassifierMixin, Learner):
-    """Abstract: encodes the labels, and predicts the class of the largest score (ties: the smallest class).
+    """Abstract: encodes the labels, and predicts the class with the largest score (ties: the smallest class).
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Classifier(ClassifierMixin, Learner):
         return X, codes, weight
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Do the same as `_check_fit`, except that the weights leave out ``class_weight``."""
+        """Do the same as `_check_fit`, except that the weights do not include ``class_weight``."""
         self._validate_params()
         table = self._check_table(X, reset=True)
         y = self._check_target(y, table.shape[0])
@@ -198,7 +198,7 @@ class Classifier(ClassifierMixin, Learner):
         return table, codes, weight
 
     def _compute_class_weight(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return the factor that ``class_weight`` gives to each row, of shape (n,), from its class and weight (n,)."""
+        """Return the factor of ``class_weight`` for each row, of shape (n,), from its class and weight (n,)."""
         class_weight = getattr(self, "class_weight", None)
         labels = self.classes_[codes]  # (n,)
         factors = compute_class_weight(class_weight, classes=self.classes_, y=labels, sample_weight=weight)
@@ -209,7 +209,7 @@ class Classifier(ClassifierMixin, Learner):
         """Return a score for each class, of shape (m, c), for checked rows X of shape (m, d)."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the largest score for each row.
+        """Return the class with the largest score for each row.
 
         Parameters
         ----------
@@ -275,14 +275,14 @@ class Regressor(RegressorMixin, Learner):
 
 
 def with_input_tags(tags: Tags, *, allow_nan: bool = False, categorical: bool = False) -> Tags:
-    """Declare in the tags whether a learner takes missing cells and nominal columns."""
+    """Declare in the tags whether a learner supports missing cells and nominal columns."""
     tags.input_tags.allow_nan = allow_nan
     tags.input_tags.categorical = categorical
     return tags
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """Return whether a parameter has its default; False where a comparison could be ambiguous, as for arrays."""
+    """Return whether a parameter has its default; False if a comparison could be ambiguous, as for arrays."""
     if value is default:
         return True
     is_comparable = type(value) is type(default) and type(value) in (str, int, float)

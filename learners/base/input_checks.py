@@ -1,9 +1,9 @@
 """Fast checks for plain NumPy input.
 
-scikit-learn's checks handle lists, tables of several libraries, sparse matrices and text, and take a tenth of a
-millisecond for a plain array: longer than a prediction for a few hundred rows. The functions below recognise an array
-in which those checks would find nothing wrong by its type, its shape and one sum. All other input goes to
-scikit-learn's checks, which also raise every error.
+scikit-learn's checks handle lists, tables of several libraries, sparse matrices and text, but need a tenth of a
+millisecond for a plain array, which is longer than a prediction for a few hundred rows. The functions below use the
+type, the shape and one sum of an array to recognise valid input. All other input is passed to scikit-learn's checks,
+which also raise all errors.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _as_finite_floats(array: np.ndarray) -> np.ndarray | None:
         return None
     array = array.astype(np.float64, copy=False)
     # One infinite or missing cell makes the sum infinite or NaN. If a sum of finite cells overflows, the slow checks
-    # decide. np.einsum gives no warning, which np.sum would, and suppressing it takes as long as the sum.
+    # decide. Unlike np.sum, np.einsum does not issue a warning, and suppressing one takes as long as the sum.
     subscripts = "ij->" if array.ndim == 2 else "i->"
     total = np.einsum(subscripts, array)
     return array if math.isfinite(total) else None

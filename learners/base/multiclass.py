@@ -1,7 +1,8 @@
-"""Several classes from classifiers of two classes, one against the rest.
+"""Multiclass classification by binary classifiers, one against the rest.
 
-A classifier of two classes, labelled +1 and -1, serves c classes through c problems: each class against the rest, and
-the class of the largest score is predicted. Two classes need one problem, with the second class at +1.
+A classification with c classes is reduced to c binary problems with labels +1 and -1, each class against the rest,
+and the class with the largest score is predicted. Two classes need only one problem, in which the second class has
+the label +1.
 
 Reference: R. Rifkin and A. Klautau, "In defense of one-vs-all classification", JMLR 5, 2004.
 """

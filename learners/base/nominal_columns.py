@@ -1,8 +1,8 @@
 """Nominal columns: their detection, their values, and the table of codes for computations.
 
 A nominal column has a finite set of values without order or distance (job = true, false). Learners that support such
-columns take them as they are, strings included; for computations, the code of a value is its position in the list of
-values of the column.
+columns accept them without encoding, strings included; for computations, the code of a value is its position in the
+list of values of the column.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def learn_categories(X: Any, categorical_features: Any) -> Categories:
     X : DataFrame or array-like of shape (n, d)
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
         ``"from_dtype"`` selects the columns of a DataFrame whose dtype is categorical, and none of an array;
-        otherwise a mask of length d, column positions, or column names.
+        otherwise, a mask of length d, column positions, or column names.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def _encode_integer_table(X: Any, categories: Categories) -> np.ndarray | None:
         return None
     largest_cell = int(integers.max())
     if all(domain.size > largest_cell and domain[-1] == domain.size - 1 for domain in domains):
-        return X.astype(np.float64, copy=False)  # in domains 0, 1, 2 … every value is its own code
+        return X.astype(np.float64, copy=False)  # if the domain is 0, 1, 2, …, each value is its own code
     width = 1 + max(largest_cell, *(int(domain[-1]) for domain in domains))
     code_of_integer = np.full((len(domains), width), UNSEEN)  # (d, width)
     for codes, domain in zip(code_of_integer, domains, strict=True):
@@ -192,7 +192,7 @@ def _encode_column(column: Any, values: np.ndarray) -> np.ndarray:
     """Return the positions of the cells of a column in values (missing: NaN; unknown: `UNSEEN`)."""
     if hasattr(column, "cat"):  # a categorical Series: encode its few categories instead of its cells
         codes = _encode_present(np.asarray(column.cat.categories), values)
-        # The code that pandas gives to a missing cell is -1, which selects the NaN at the end.
+        # The code of a missing cell in pandas is -1, which selects the NaN at the end.
         return np.append(codes, np.nan)[column.cat.codes.to_numpy()]
     is_missing = _find_missing(column)
     codes = np.full(is_missing.shape[0], np.nan)

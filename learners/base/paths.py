@@ -1,13 +1,13 @@
-"""Paths: estimators for many values of one parameter, for little more than the cost of one.
+"""Paths: estimators for many values of one parameter, at little more than the cost of one fit.
 
-A learner with paths names their parameters in ``path_parameters`` and has
+A learner that supports paths lists their parameters in ``path_parameters`` and has a method
 
     path(X, y, parameter, values, sample_weight=None)  ->  an iterator of fitted estimators, one for each value in turn,
 
-where X of shape (n, d) and y of shape (n,) are as for ``fit``; other parameters and invalid values raise ValueError.
-Each estimator equals one that is fitted with that value (to the tolerance of the solver, where one solution is the
-start of the search for the next). The learner itself does not change, nor does a yielded estimator when the iterator
-continues.
+in which X of shape (n, d) and y of shape (n,) are as for ``fit``; other parameters and invalid values raise
+ValueError. Each estimator equals one that is fitted with that value (up to the tolerance of the solver, if each
+solution is the starting point for the next). Neither the learner itself nor an estimator that was already yielded
+changes when the iterator continues.
 """
 
 from __future__ import annotations

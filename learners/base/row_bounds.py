@@ -1,7 +1,7 @@
 """Parameters that must not exceed the number of training rows, such as the number of neighbours.
 
-A learner with such parameters names them in ``row_bounded_parameters``, so that a value that is too large can be
-rejected before anything is fitted.
+A learner lists such parameters in ``row_bounded_parameters``, so that a value that is too large can be rejected
+before fitting.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def get_row_bounded_parameters(estimator: Any) -> tuple[str, ...]:
     Parameters
     ----------
     estimator : estimator
-        One of bakeoff's, or of another library.
+        An estimator of bakeoff or of another library.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Centre and scale columns, so that the result of a solver does not depend on their units.
 
-With an intercept, centring a column changes only b. Scaling a column divides its weight by the same factor, and the
-penalty on the weight is adjusted to match. Cost: O(n d).
+With an intercept, centring a column changes only b. Scaling a column by a factor divides its weight by that factor,
+and the penalty on the weight is adjusted accordingly. Cost: O(n d).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MAX_PENALTY_ROOT = 1e300
 
 
 def column_units(X: np.ndarray) -> np.ndarray:
-    """Choose a power of two for each column, of shape (d,), in which its squares neither overflow nor vanish.
+    """Choose a power of two as the unit of each column, of shape (d,), so that squares neither overflow nor underflow.
 
     It is 1 for columns of ordinary size, and division by it is exact.
     """
     d = X.shape[1]
     with np.errstate(over="ignore", under="ignore"):
-        # The sum over all columns and a few rows of each mostly suffice, in a fifth of the time.
+        # The sum over all columns and a few rows of each are usually sufficient, and take a fifth of the time.
         cells = X.ravel(order="K")
         some_rows = X[:N_SAMPLED_ROWS]
         if cells @ cells < MAX_SAFE_SQUARES:
@@ -45,8 +45,8 @@ def column_units(X: np.ndarray) -> np.ndarray:
 def find_steady_columns(mean: np.ndarray, variance: np.ndarray, max_deviation: float = 1e-9) -> np.ndarray:
     """Find the columns, (d,), whose deviation is less than ``max_deviation`` of their mean (d,).
 
-    Centring by the mean would leave rounding errors of these. They are centred by the values of the first row instead,
-    with which a constant column becomes exactly zero.
+    Centring these columns by the mean would leave rounding errors. They are centred by the values of the first row
+    instead, so that a constant column becomes exactly zero.
     """
     return np.sqrt(variance) < max_deviation * np.abs(mean)
 
@@ -77,10 +77,11 @@ class Table:
 
 
 class Standardized:
-    """Final: a table whose columns have mean 0 and about unit deviation, computed from the given columns when needed.
+    """Final: a table whose columns have mean 0 and about unit deviation, computed on demand from the original columns.
 
-    Scores and their derivatives are computed from the columns as given, with weights that compensate for it. A mean of
-    a thousand deviations costs three digits of sixteen; columns with a larger one are moved first.
+    Scores and their derivatives are computed from the original columns, with weights that account for the
+    standardization. A mean of a thousand standard deviations loses three of sixteen digits; columns with a larger
+    mean are shifted first.
 
     Parameters
     ----------
@@ -115,8 +116,8 @@ class Standardized:
             self._shift = share @ self._X
             mean = origin + self._shift
             variance = self._compute_variance(share)
-        # Where the penalty holds a weight back more than the rows of its column do, the penalty gives the size, so that
-        # neither the column nor its penalty becomes too small to count.
+        # If the penalty restricts a weight more than the cells of its column do, the penalty determines the scale, so
+        # that neither the column nor its penalty becomes negligible.
         with np.errstate(over="ignore"):
             penalty_root = np.minimum(np.sqrt(penalty) / unit, MAX_PENALTY_ROOT)  # (d,)
         scale = np.hypot(np.sqrt(variance), penalty_root)  # (d,)

@@ -1,9 +1,9 @@
-"""The algorithms of the lectures, stated as the lectures state them, in plain Python and NumPy.
+"""The algorithms of the lectures, as the lectures present them, in plain Python and NumPy.
 
-Each file is one algorithm, to be read from top to bottom: the idea, the equation, the cost, and then short functions
-that follow the text step by step. Nothing here is fast, checked or configurable; the learners in `bakeoff.learners` are
-all three, and compute the same. Tests hold every learner equal to its definition, and nothing but tests and
-documentation imports these modules.
+Each file contains one algorithm and can be read from top to bottom: the idea, the equation, the cost, and then short
+functions that follow the text step by step. The code here is not optimised, does not validate its input and has few
+options; the learners in `bakeoff.learners` are fast, validated and configurable, and compute the same results. Tests
+verify that every learner agrees with its definition. Only tests and documentation import these modules.
 
 ==================== ===========================================================================
 module               algorithm
@@ -14,9 +14,9 @@ criteria             entropy, Gini index, misclassification, squared error; gain
 splits               numeric cuts, multiway splits of nominal features, and the choice of the best
 decision_tree        Split(R, T): CART, ID3 and C4.5
 pruning              reduced-error pruning, bottom-up (A) and best-first (B)
-random_forest        trees of drawn rows and drawn features that vote
+random_forest        trees grown on random rows and random features, which vote
 naive_bayes          counted and Gaussian features, independent within each class
-perceptron           a hyperplane that every misclassified row corrects
+perceptron           a hyperplane that is corrected at every misclassified row
 svm_kernels          the linear, the polynomial and the Gaussian kernel
 svm_hard_margin      the widest margin, from the Karush-Kuhn-Tucker conditions
 svm_smo              the soft margin, by sequential minimal optimisation

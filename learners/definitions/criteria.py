@@ -1,4 +1,4 @@
-"""Criteria: how mixed the targets of a node are, and how much a split unmixes them.
+"""Criteria: the impurity of a node, and the decrease of impurity by a split.
 
 With π_m the fraction of the node's rows that are of class m, the impurity Q of a node is its
 
@@ -12,8 +12,9 @@ The best split of n rows into parts of n_1, n_2, … rows has the smallest n_1 Q
     gain       = Q - Σ_v n_v/n Q_v                      information gain, where Q is the entropy
     gain ratio = information gain / -Σ_v n_v/n log2 n_v/n
 
-The gain ratio charges a split for the number of its parts: an identifier of the rows has the largest gain of all.
-Fractions of rows are kept exact: equally good splits then have equal gains, and rounding does not choose between them.
+The gain ratio penalises a split with many parts: without the penalty, a feature that identifies each row would have
+the largest gain. Fractions of rows are exact, so that equally good splits have equal gains and rounding does not
+decide between them.
 
 Cost: O(n log n) for n targets.
 
@@ -40,7 +41,7 @@ def class_fractions(y: np.ndarray) -> list[Fraction]:
 
 
 def misclassification(y: np.ndarray) -> Number:
-    """Return the fraction of labels (n,) that the majority class gets wrong."""
+    """Return the fraction of labels (n,) that are not of the majority class."""
     return 1 - max(class_fractions(y))
 
 
@@ -64,12 +65,12 @@ def squared_error(y: np.ndarray) -> Number:
 
 
 def gain(y: np.ndarray, parts: Sequence[np.ndarray], impurity: Impurity) -> Number:
-    """Return by how much a split of targets (n,) into parts lowers the impurity."""
+    """Return the decrease of impurity when targets (n,) are split into parts."""
     return impurity(y) - sum(Fraction(len(part), len(y)) * impurity(part) for part in parts)
 
 
 def gain_ratio(y: np.ndarray, parts: Sequence[np.ndarray], impurity: Impurity = entropy) -> float:
-    """Return the gain for each bit that the answer to the question is worth.
+    """Return the information gain divided by the entropy, in bits, of the part sizes.
 
     >>> parts = [np.array([1] * 4), np.array([1] * 5 + [0] * 11)]
     >>> round(gain_ratio(np.concatenate(parts), parts), 5)

@@ -9,10 +9,10 @@
         return Split(R_1, T_1), Split(R_2, T_2)
 
 The possible splits, and which of them is best, are in `splits`; the losses are in `criteria`. A region is not split
-further if all its targets are equal, if it has too few rows, if it is too deep, or if no question is left.
+further if all its targets are equal, if it has too few rows, if it is too deep, or if no split is possible.
 
 A prediction is the majority vote, or the average, of the training targets in the region that a row belongs to. A row
-with a nominal value that has no branch stops at the node that asks for it.
+with a nominal value that has no branch stops at the node that tests this feature.
 
 Cost: O(n² d log n) for each level of the tree.
 

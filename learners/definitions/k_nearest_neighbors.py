@@ -1,12 +1,12 @@
-"""k nearest neighbours: a query is answered by the k training rows nearest to it.
+"""k nearest neighbours: the prediction for a query is made from the k training rows nearest to it.
 
     1. compute the distances ‖x_i - q‖ of all training rows i = 1, …, n from the query q
     2. let N be the k rows with the smallest distances
     3. predict Average{y_i : i in N}  or  MajorityVote{y_i : i in N}
 
-Nothing is learned before a query comes (a lazy learner). Votes may be weighted by the distance: 1/d, where rows at
-distance 0 decide alone, or the Gaussian exp(-d²/2). Of rows at equal distances the first in the table is nearer;
-or all rows as near as the k-th take part.
+Nothing is learned before the first query (a lazy learner). Votes may be weighted by the distance d: by 1/d, in which
+case only rows at distance 0 vote if there are any, or by the Gaussian exp(-d²/2). Among rows at equal distances,
+either the first in the table counts as the nearest, or all rows that are as near as the k-th vote.
 
 Distances are the p-norm (Σ_j |x_j - q_j|^p)^(1/p) with p = 2 (Euclidean), p = 1 (Manhattan) or p = ∞ (the largest
 difference), the fraction of features that differ (Hamming), or √((x-q)ᵀ V⁻¹ (x-q)) with the covariance V (Mahalanobis).
@@ -55,19 +55,19 @@ def nearest(distance: np.ndarray, k: int, *, all_ties: bool = False) -> np.ndarr
 
 
 def uniform(distance: np.ndarray) -> np.ndarray:
-    """Give each neighbour one vote: shape (k,)."""
+    """Return one vote for each neighbour: shape (k,)."""
     return np.ones(len(distance))
 
 
 def inverse(distance: np.ndarray) -> np.ndarray:
-    """Give neighbours at distances (k,) votes 1/d; exact matches decide alone: shape (k,)."""
+    """Return votes 1/d for distances (k,); if there are exact matches, only they vote: shape (k,)."""
     if (distance == 0).any():
         return np.where(distance == 0, 1.0, 0.0)
     return 1 / distance
 
 
 def gaussian(distance: np.ndarray) -> np.ndarray:
-    """Give neighbours at distances (k,) votes exp(-d²/2) / √2π: shape (k,)."""
+    """Return votes exp(-d²/2) / √2π for distances (k,): shape (k,)."""
     return np.exp(-(distance**2) / 2) / math.sqrt(2 * math.pi)
 
 

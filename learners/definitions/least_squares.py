@@ -1,10 +1,10 @@
 """Least squares: linear regression and ridge regression by the normal equations.
 
-The prediction is ŷ = w·x + b. Learned are the weights that minimise
+The prediction is ŷ = w·x + b. The learned weights minimise
 
     Σ_i (y_i - w·x_i - b)² + λ ‖w‖²          λ = 0: linear regression,   λ > 0: ridge regression
 
-With a 1 appended to each row for b, whose weight is not penalised, the derivative vanishes where
+With a 1 appended to each row for the intercept b, which is not penalised, the derivative vanishes if
 
     (XᵀX + λ I') w = Xᵀy          I' the identity matrix with 0 in the place of b
 
@@ -33,5 +33,5 @@ def least_squares(X: np.ndarray, y: np.ndarray, penalty: float = 0.0) -> tuple[n
 
 
 def objective(X: np.ndarray, y: np.ndarray, w: np.ndarray, b: float, penalty: float = 0.0) -> float:
-    """Return the sum of squares with its penalty, which is minimised."""
+    """Return the penalised sum of squares, which is minimised."""
     return float(((y - X @ w - b) ** 2).sum() + penalty * (w**2).sum())

@@ -4,14 +4,14 @@ With a 1 appended to each row x for the intercept, and weights ω_k for all clas
 
     P(Y = k | x) = exp(ω_k·x) / (1 + Σ_l exp(ω_l·x)),  k = 1, …, c - 1        P(Y = c | x) = 1 / (1 + Σ_l exp(ω_l·x))
 
-For two classes that is P(Y = 1 | x) = exp(ω·x) / (1 + exp(ω·x)). Learned are the weights that maximise the
+For two classes this is P(Y = 1 | x) = exp(ω·x) / (1 + exp(ω·x)). The learned weights maximise the
 
-    log-likelihood   L(ω)     = Σ_i log P(y_i | x_i) - λ/2 ‖ω‖²          λ = 0 in the lecture; intercepts are spared
-    with gradient    ∂L/∂ω_k  = Σ_i ([y_i = k] - P(k | x_i)) x_i - λ ω_k
+    log-likelihood   L(ω)     = Σ_i log P(y_i | x_i) - λ/2 ‖ω‖²          λ = 0 in the lecture; intercepts are not
+    penalised with gradient    ∂L/∂ω_k  = Σ_i ([y_i = k] - P(k | x_i)) x_i - λ ω_k
 
-by gradient ascent, which steps along the gradient, or by Newton's method, which steps to the top of the parabola that
-fits L at ω. L is concave, so that both find the one maximum, if there is one: where a hyperplane separates the
-classes and λ = 0, larger weights are always likelier.
+by gradient ascent, which steps along the gradient, or by Newton's method, which steps to the maximum of the quadratic
+approximation of L at ω. L is concave, so both methods find the global maximum if it exists. If a hyperplane separates
+the classes and λ = 0, it does not exist: larger weights always have a higher likelihood.
 
 Cost: O(n d c) for a gradient, O(n (d c)² + (d c)³) for a Newton step.
 
@@ -60,14 +60,14 @@ def curvature(X: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> np.ndarray:
 def gradient_ascent(
     X: np.ndarray, y: np.ndarray, w: np.ndarray, rate: float, steps: int, penalty: float = 0.0
 ) -> np.ndarray:
-    """Return the weights (c - 1, D) after so many steps from w along the gradient."""
+    """Return the weights (c - 1, D) after the given number of steps from w along the gradient."""
     for _ in range(steps):
         w = w + rate * gradient(X, y, w, penalty)
     return w
 
 
 def newton(X: np.ndarray, y: np.ndarray, w: np.ndarray, penalty: float = 0.0, max_steps: int = 50) -> np.ndarray:
-    """Return the weights (c - 1, D) to which Newton's steps lead from w, each halved until it leads uphill.
+    """Return the weights (c - 1, D) after Newton steps from w, each halved until it increases L.
 
     >>> X, y = np.array([[0, 1], [0, 1], [0, 1], [1, 1], [1, 1], [1, 1]]), np.array([0, 0, 1, 0, 1, 1])
     >>> probabilities(X, newton(X, y, np.zeros((1, 2))))[-1].round(6).tolist()

@@ -1,10 +1,10 @@
 """Majority vote and average: how the targets of several rows become one prediction.
 
     prediction = Average{y_i}         for regression
-    prediction = MajorityVote{y_i}    for classification, equal votes going to the smallest class
+    prediction = MajorityVote{y_i}    for classification (ties: the smallest class)
 
-A leaf of a decision tree, the k nearest neighbours and the trees of a random forest all predict in this way. Where some
-rows matter more than others, each has a weight w_i: its share of the average, or the number of its votes.
+A leaf of a decision tree, the k nearest neighbours and the trees of a random forest all predict in this way. Rows may
+have weights w_i, which multiply their votes or their terms in the average.
 
 Cost: O(n c) for n targets of c classes.
 

@@ -1,4 +1,4 @@
-"""Multilayer perceptron: layers of weighted sums with a curve f between them, trained by backpropagation.
+"""Multilayer perceptron: layers of weighted sums with an activation f between them, trained by backpropagation.
 
     forward     a_0 = x,    a_l = f(W_lᵀ a_{l-1} + b_l),    and in the last layer, without f, z = Wᵀ a + b
     predict     z for regression, 1 / (1 + exp(-z)) for two classes, exp(z_k) / Σ_l exp(z_l) for more
@@ -6,9 +6,9 @@
     backward    δ = prediction - target in the last layer, for all three losses;    δ_{l-1} = W_l δ_l ∘ f'(a_{l-1})
     gradient    ∂loss/∂W_l = a_{l-1} δ_lᵀ,    ∂loss/∂b_l = δ_l
 
-The error δ of a layer is what the layers above it pass back through their weights, so that one pass backwards gives the
-derivative by every weight. For a batch, losses and gradients of its rows are averaged, the penalty α/2 Σ W² over the
-size of the batch is added, and all weights step against the gradient.
+The error δ of a layer is computed from the error of the layer above it, so that one backward pass yields the
+derivatives with respect to all weights. For a batch, the losses and gradients of its rows are averaged, the penalty
+α/2 Σ W² divided by the batch size is added, and all weights take a step against the gradient.
 
 Cost: O(number of weights) for each row and pass.
 
@@ -43,7 +43,7 @@ Layers = list[tuple[np.ndarray, np.ndarray]]
 
 @dataclass
 class Network:
-    """Layers, the curve f, what the output is ("identity", "logistic" or "softmax"), and the penalty α."""
+    """The layers, the activation f, the output function ("identity", "logistic" or "softmax"), and the penalty α."""
 
     layers: Layers
     curve: str
@@ -62,14 +62,14 @@ def forward(network: Network, x: np.ndarray) -> list[np.ndarray]:
 
 
 def predict(network: Network, z: np.ndarray) -> np.ndarray:
-    """Return the prediction (o,) that sums z (o,) stand for."""
+    """Return the prediction (o,) for sums z (o,) of the output layer."""
     if network.output == "softmax":
         return np.asarray(np.exp(z) / np.exp(z).sum())
     return CURVES[network.output](z)
 
 
 def loss(network: Network, z: np.ndarray, target: np.ndarray) -> float:
-    """Return the loss of sums z (o,); the target (o,) of a class is 1 there and 0 elsewhere."""
+    """Return the loss of sums z (o,); the target (o,) is one-hot for classes."""
     p = predict(network, z)
     if network.output == "identity":
         return float(0.5 * ((p - target) ** 2).sum())
@@ -79,7 +79,7 @@ def loss(network: Network, z: np.ndarray, target: np.ndarray) -> float:
 
 
 def backpropagate(network: Network, x: np.ndarray, target: np.ndarray) -> Layers:
-    """Return the derivatives of the loss of one row x (d,) with a target (o,) by all weights and biases."""
+    """Return the derivatives of the loss of one row x (d,) with target (o,) with respect to all weights and biases."""
     activations = forward(network, x)
     delta = predict(network, activations[-1]) - target  # (o,)
     gradient: Layers = []

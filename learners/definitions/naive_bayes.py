@@ -1,15 +1,16 @@
-"""Naive Bayes: the class that makes a row likeliest, if features were independent of each other within each class.
+"""Naive Bayes: predict the most probable class, assuming that the features are independent within each class.
 
     P(class | x)  ∝  P(class) Π_j P(x_j | class)
 
-Probabilities are counted in the training rows, with a pseudo-count α added to each count (Laplace smoothing), so that
-no value is impossible only because a small sample lacks it:
+Probabilities are estimated from counts of the training rows, with a pseudo-count α added to each count (Laplace
+smoothing), so that a value that is missing in a small sample does not get probability 0:
 
     P(x_j = v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)      over the values v' of the feature
     P(class)           = (count(class) + α) / Σ_class' (count(class') + α),       or without α
 
 A numeric feature has a normal distribution within each class, with the mean and the variance of the class's rows.
-A value that training has not shown says nothing. A row that is impossible in every class has the prior probabilities.
+A value that does not occur in training is ignored. A row that is impossible in every class gets the prior
+probabilities.
 
 Cost: O(n d) to learn, O(d c) for each query.
 
@@ -57,7 +58,7 @@ def class_probabilities(
 
 
 def smoothed_fractions(counts: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the fractions that counts (k,) are of their sum, after adding the pseudo-count to each."""
+    """Add the pseudo-count to each of the counts (k,), and divide them by their sum."""
     smoothed = counts + alpha
     return np.asarray(smoothed / smoothed.sum())
 

@@ -1,4 +1,4 @@
-"""Perceptron: a hyperplane ω·x + b = 0 that each misclassified row turns towards itself.
+"""Perceptron: a hyperplane ω·x + b = 0 that is moved towards each misclassified row.
 
 With labels y_i of +1 and -1:
 
@@ -7,10 +7,10 @@ With labels y_i of +1 and -1:
     3. if y_i (ω·x_i + b) <= 0:    ω = ω + η y_i x_i,    b = b + η y_i
     4. loop over steps 2 and 3 until no row is misclassified
 
-This is stochastic gradient descent on the loss L(ω, b) = -Σ y_i (ω·x_i + b) over the misclassified rows. If some
-hyperplane separates the classes, the loop ends with one; which one depends on the start and on the order of the rows.
-If none does, it never ends, and the number of passes must be limited. The mean of the hyperplane over all steps is then
-steadier than the last one.
+This is stochastic gradient descent on the loss L(ω, b) = -Σ y_i (ω·x_i + b) over the misclassified rows. If the
+classes are linearly separable, the loop ends with a separating hyperplane; which one depends on the initial values
+and on the order of the rows. Otherwise the loop never ends, and the number of passes must be limited. In that case
+the mean of the hyperplane over all steps varies less than the last hyperplane.
 
 Cost: O(n d) for a pass over n rows.
 

@@ -1,6 +1,6 @@
-"""Reduced-error pruning: a tree is cut back as long as it does no worse on rows that it was not grown from.
+"""Reduced-error pruning: a tree is pruned as long as its score on validation rows does not decrease.
 
-To prune a node is to put a leaf in place of the subtree below it; the leaf predicts the majority vote, or the average,
+Pruning a node replaces the subtree below it by a leaf, which predicts the majority vote, or the average,
 of the node's training rows. The lectures describe two methods, which score a tree on the same validation rows:
 
 A, bottom-up.    1. Identify the internal nodes that are connected to leaves only.
@@ -11,8 +11,8 @@ B, best-first.   1. For each node evaluate the performance on the validation row
                  3. Choose the node whose removal has the best performance, the nearest to the root if several do.
                  4. Replace its subtree by a leaf with the majority label, and return to step 1.
 
-A looks one step ahead and wants an improvement; B looks at every subtree and also takes what does no harm, so that it
-ends with smaller trees. For regression the score is minus the mean squared error.
+A considers only nodes directly above leaves and requires an improvement; B considers every subtree and also accepts
+an equal score, so it produces smaller trees. For regression the score is minus the mean squared error.
 
 Cost: O(m depth) for each score on m validation rows; A takes O(k) scores and B O(k²), for k nodes.
 
@@ -71,9 +71,9 @@ def prune_best_first(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = ac
 
 
 def internal_nodes(tree: Node) -> list[Node]:
-    """Return the nodes that are not leaves, level by level from the root."""
+    """Return the internal nodes, level by level from the root."""
     nodes = [tree]
-    for node in nodes:  # grows while it is walked
+    for node in nodes:  # grows during the iteration
         nodes.extend(node.branches.values())
     return [node for node in nodes if node.branches]
 

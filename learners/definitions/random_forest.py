@@ -1,14 +1,15 @@
-"""Random forest: many decision trees, each grown from a random part of the data, vote on the prediction.
+"""Random forest: many decision trees, each grown on a random part of the data, vote on the prediction.
 
     for t = 1, …, T:
         draw n rows with replacement
-        grow a tree from them, which at each node may ask a random subset of the features only
+        grow a tree from them, in which each node considers a random subset of the features only
     prediction = MajorityVote, or Average, of the predictions of the T trees
 
-A single deep tree depends strongly on its rows. Trees of different rows and features err in different ways, and the
-vote evens that out. Where none of the drawn features can split a node, the next ones in the random order are asked.
+A single deep tree depends strongly on its training rows: it has a high variance. The errors of trees that are grown
+on different rows and features partly cancel in the vote. If none of the drawn features can split a node, the next
+ones in the random order are tried.
 
-All that is random is in `Draw`, so that two implementations may be given the same draws.
+`Draw` contains all random choices, so that two implementations can use the same draws.
 
 Cost: T times that of a tree.
 
@@ -32,10 +33,10 @@ from bakeoff.learners.definitions.splits import Question, pick_question
 
 @dataclass
 class Draw:
-    """What is random about a tree: its rows, and the order in which each node looks at the features.
+    """The random choices of a tree: its rows, and the order in which each node considers the features.
 
-    ``rows`` (n,) are positions in the training data, some of them repeated. ``order`` takes the rows of a node, as
-    positions in ``rows``, and returns all d features in random order.
+    ``rows`` (n,) are positions in the training data, some of them repeated. ``order`` maps the rows of a node, as
+    positions in ``rows``, to all d features in random order.
     """
 
     rows: np.ndarray
@@ -43,7 +44,7 @@ class Draw:
 
 
 def make_draw(n: int, d: int, generator: np.random.Generator) -> Draw:
-    """Draw n rows with replacement, and an order of the d features whenever a node asks for one."""
+    """Draw n rows with replacement, and an order of the d features for each node."""
     return Draw(generator.integers(n, size=n), lambda rows: generator.permutation(d))
 
 
@@ -86,5 +87,5 @@ def grow_forest(
 def predict_row_by_vote(
     forest: Sequence[Node], x: np.ndarray, combine: Callable[[np.ndarray], Any] = majority_vote
 ) -> Any:
-    """Return the majority vote, or the average, of what the trees predict for a row x (d,)."""
+    """Return the majority vote, or the average, of the predictions of the trees for a row x (d,)."""
     return combine(np.array([predict_row(tree, x, combine) for tree in forest]))

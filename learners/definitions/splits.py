@@ -1,17 +1,18 @@
-"""Splits: the questions that a node of a decision tree can ask, and how to pick the best one.
+"""Splits: the tests that a node of a decision tree can apply, and the choice of the best one.
 
 A numeric feature x_j is cut at a threshold s, halfway between two neighbouring values (CART):
 
     R_1(j, s) = {x | x_j < s}        R_2(j, s) = {x | x_j >= s}
 
 A nominal feature is split into as many parts as it has values (a multiway split, as in ID3 and C4.5). It is then
-constant in each part and cannot be asked again there. The best question has the largest gain, or gain ratio. C4.5 cuts
-each numeric feature where the gain is largest, and then lets the features compete by gain ratio. Of equally good
-questions the one about the first feature is picked, and then the one with the lowest threshold.
+constant in each part and cannot be split again there. The best split has the largest gain, or gain ratio. C4.5 cuts
+each numeric feature at the threshold of largest gain, and then chooses the feature of largest gain ratio. Ties are
+resolved in favour of the first feature, and then of the lowest threshold.
 
-Only cuts between rows of different targets can be the best, and the lectures try no others; here all are tried.
+Only cuts between rows of different targets can be optimal, and the lectures consider only these; here all cuts are
+tried.
 
-Cost: O(n d) possible questions about n rows of d features, each judged in O(n log n).
+Cost: O(n d) possible splits of n rows with d features, each evaluated in O(n log n).
 
 References: L. Breiman and others, "Classification and Regression Trees", 1984; J. R. Quinlan, "Induction of decision
 trees", Machine Learning 1, 1986, and "C4.5", 1993; U. M. Fayyad and K. B. Irani, "On the handling of continuous-valued
@@ -41,9 +42,9 @@ def pick_question(
     by_ratio: bool = False,
     nominal: Collection[int] = (),
 ) -> Question | None:
-    """Go through all questions about some features of rows X (n, d) with targets y (n,), and return the best one.
+    """Evaluate all splits of rows X (n, d) with targets y (n,) by some of the features, and return the best one.
 
-    None if every one of the features is constant.
+    Return None if all of these features are constant.
     """
     best: Question | None = None
     best_merit: Number = -math.inf

@@ -6,12 +6,12 @@ The geometric margin, the distance of the nearest rows, is then 1/‖ω‖. The 
 
     α_i >= 0,    Σ_i α_i y_i = 0,    y_i (ω·x_i + b) >= 1,    α_i (y_i (ω·x_i + b) - 1) = 0
 
-(the Karush-Kuhn-Tucker conditions): only the support vectors, on the margin, have α_i > 0. Once it is known which rows
-they are, y_i (ω·x_i + b) = 1 for each of them and Σ α_i y_i = 0 are a system of linear equations for α and b. So every
-set of rows is tried, smallest first, until the solution of its system fulfils all the conditions. If no set does,
-no hyperplane separates the classes.
+(the Karush-Kuhn-Tucker conditions): only the support vectors, which lie on the margin, have α_i > 0. Given the set of
+support vectors, the equations y_i (ω·x_i + b) = 1 for each of them and Σ α_i y_i = 0 form a linear system for α and
+b. All sets of rows are tried, the smallest first, until the solution of the system satisfies all conditions. If no
+set does, no hyperplane separates the classes.
 
-Cost: O(2^n n³) at worst, which is why there are better algorithms.
+Cost: O(2^n n³) at worst, so better algorithms are needed in practice.
 
 Reference: V. N. Vapnik, "The Nature of Statistical Learning Theory", 1995.
 """

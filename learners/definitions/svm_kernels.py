@@ -4,8 +4,8 @@
     polynomial    (x·z + 1)^p
     Gaussian      exp(-‖x - z‖² / 2σ²)
 
-A support vector machine uses rows in inner products only, so that a kernel in their place finds a hyperplane in the
-space of Φ, which is a curved boundary in the space of x.
+A support vector machine uses the rows only in inner products. If these are replaced by a kernel, it finds a
+hyperplane in the space of Φ, which is a curved boundary in the space of x.
 
 Cost: O(n m d) for the kernel values between n and m rows.
 

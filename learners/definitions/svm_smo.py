@@ -1,14 +1,15 @@
 """Support vector machine with a soft margin, by sequential minimal optimisation: two multipliers at a time.
 
-A soft margin lets rows violate the margin at a price C. In the dual the multipliers are then bounded by it:
+With a soft margin, rows may violate the margin at a cost C, which bounds the multipliers of the dual problem:
 
     maximise  Σ_i α_i - ½ Σ_i Σ_j α_i α_j y_i y_j K(x_i, x_j)   subject to   0 <= α_i <= C,   Σ_i α_i y_i = 0
 
-One multiplier alone cannot change, because of the last condition, but a pair can. Let
+Because of the last condition, a single multiplier cannot change, but a pair can. Let
 
     b_i = y_i - Σ_j α_j y_j K(x_i, x_j)
 
-be the b that would put row i on its margin. The objective grows if α_i y_i rises and α_j y_j falls while b_i > b_j:
+be the value of b for which row i lies on its margin. The objective increases if α_i y_i rises and α_j y_j falls while
+b_i > b_j:
 
     1. of the rows whose α y may rise, let i be the one with the largest b_i
     2. of the rows whose α y may fall, let j be the one with the smallest b_j
@@ -63,7 +64,7 @@ def soft_margin(
 
 
 def bias(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, C: float) -> float:
-    """Return b, averaged over the support vectors within the bounds; the middle of what the others allow if none is."""
+    """Return b, averaged over the free support vectors; if there are none, the midpoint of the feasible interval."""
     wanted = y - K @ (alpha * y)  # (n,)
     free = (alpha > 0) & (alpha < C)
     if free.any():

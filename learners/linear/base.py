@@ -1,4 +1,4 @@
-"""What linear models share: the scores X·w + b, and the class of the largest score.
+"""Common code of the linear models: the scores X·w + b, and the class with the largest score.
 
 With c > 2 classes every class has a row of weights. With two classes there is one row, the score of the second class
 against the first: a positive score means the second class. Cost: O(m d c) for m query rows.
@@ -16,7 +16,7 @@ TILE_ROWS = 64
 
 
 def linear_scores(X: np.ndarray, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    """Return ``X @ coef.T + intercept``, where the scores of a row do not depend on the other rows, to the last bit.
+    """Return ``X @ coef.T + intercept``; to the last bit, the scores of a row do not depend on other rows.
 
     BLAS adds in an order that depends on the number of rows. In tiles of exactly `TILE_ROWS` rows, the last one padded
     with zeros, the order is always the same.
@@ -98,7 +98,7 @@ class LinearClassifier(Classifier):
         scores = linear_scores(X, self.coef_, self.intercept_)
         if scores.shape[1] == len(self.classes_):
             return scores
-        # Of two classes the first one is the reference, with score 0.
+        # With two classes, the first one is the reference and has score 0.
         return np.pad(scores, ((0, 0), (1, 0)))
 
     def predict(self, X: Any) -> np.ndarray:

@@ -1,12 +1,12 @@
-"""`definitions.perceptron`, a block of rows at a time: one matrix product serves the margins of a whole block.
+"""`definitions.perceptron`, a block of rows at a time: one matrix product computes the margins of a whole block.
 
-The lecture's loop computes the margin of each row when its turn comes. Here the margins of all rows of a block are one
-product, and a mistake at row i corrects the margins that follow: the plane changes by η times the row, so the margins
-ahead change by η G_i, the products of that row with the later rows of its block (a row of the block's Gram matrix G).
-Both updates stand side by side in one vector, so that one addition makes them. The vector is kept for the next pass,
-because after a few passes the mistakes are mostly at the same rows. The margin of a row stays as it was when its turn
-came: after the pass, the margins that are not positive tell the mistakes and the loss. Rows are processed in order and
-none is skipped, so that the result is that of the lecture's loop.
+The lecture's loop computes the margin of each row when the row is processed. Here the margins of all rows of a block
+are computed by one product, and a mistake at row i updates the margins of the rows after it: the plane changes by η
+times the row, so these margins change by η G_i, the products of that row with the later rows of its block (a row of
+the block's Gram matrix G). Both updates are stored in one vector and applied by one addition. The vector is kept for
+the next pass, because after a few passes most mistakes occur at the same rows. The margin of a row is not updated
+after the row is processed, so after the pass the margins that are not positive determine the mistakes and the loss.
+Rows are processed in order and none is skipped, so the result is that of the lecture's loop.
 
 For one or two columns and many mistakes, the lecture's loop in Python's own numbers is the fastest: see `ScalarLoop`.
 
@@ -34,14 +34,14 @@ class Snapshot(NamedTuple):
 
     plane: np.ndarray  # (d + 1,)
     losses: list[float]  # one for each pass
-    ended: bool  # whether more passes would change nothing, or too little
+    ended: bool  # whether further passes would have no effect, or too small a one
 
 
 class RowProcessor(Protocol):
     """Abstract: processes consecutive rows in order."""
 
     def process(self) -> None:
-        """Update the plane at each misclassified row; store the margin of these rows when their turn came."""
+        """Update the plane at each misclassified row; store the margins of these rows when they are processed."""
 
 
 class BlockedPass:
@@ -76,7 +76,7 @@ class BlockedPass:
         self._processors: dict[bool, list[RowProcessor]] = {}
         self._state = np.append(np.zeros(BLOCK_ROWS), plane)  # margins of one block, then the plane
         self._plane = self._state[BLOCK_ROWS:]  # (d + 1,), a view
-        self._margins = np.empty(len(rows))  # (n,), positive where there was no mistake
+        self._margins = np.empty(len(rows))  # (n,), positive for rows without a mistake
         self._averaged = averaged
         self._weighted_updates = np.zeros_like(plane)  # (d + 1,), each update times the number of rows before it
         self._best_loss = np.inf
@@ -96,7 +96,7 @@ class BlockedPass:
         """Return the last plane, or the mean of the plane over all rows processed."""
         plane = self._plane.copy()
         if self._averaged:
-            # An update that came late was part of the plane for few rows only: take off its share of the others.
+            # A late update was part of the plane for few rows only: subtract its share for the rows before it.
             n_processed = len(self.losses) * len(self._rows)
             plane -= self._weighted_updates / n_processed
         return Snapshot(plane, self.losses.copy(), ended)
@@ -104,7 +104,7 @@ class BlockedPass:
     def count_passes_without_progress(self, tol: float) -> int:
         """Count the last consecutive passes that did not lower the best loss by more than ``tol``.
 
-        To be called once after each pass.
+        Call this once after each pass.
         """
         if self.losses[-1] > self._best_loss - tol:
             self._n_passes_without_progress += 1
@@ -119,7 +119,7 @@ class BlockedPass:
         self._weighted_updates += (self._rates[mistaken_rows] * n_before) @ self._rows[mistaken_rows]
 
     def _choose_processors(self, order: np.ndarray | None) -> list[RowProcessor]:
-        """Return what is fastest after the number of mistakes in the last pass."""
+        """Return the fastest method for the number of mistakes in the last pass."""
         has_many_mistakes = self.n_mistakes * ROWS_PER_MISTAKE_FOR_SCAN > len(self._rows)
         scalar = has_many_mistakes and self._plane.size <= ScalarLoop.MAX_PLANE_SIZE
         if order is not None:
@@ -172,7 +172,7 @@ class RowBlock:
         self._n_free_updates = max_kept_updates
 
     def process(self) -> None:
-        """Update the plane at each misclassified row; store the margin of each row when its turn came."""
+        """Update the plane at each misclassified row; store the margin of each row when it is processed."""
         np.dot(self._rows, self._plane, out=self._margin)
         np.less_equal(self._margin, self._zeros, self._wrong)
         n_wrong = self._wrong_bytes.count(1)
@@ -183,8 +183,8 @@ class RowBlock:
         self._margins[:] = self._margin
 
     def _scan_margins(self) -> None:
-        """Look at every margin in turn."""
-        # Attributes in local variables: this loop is where the time of a noisy problem goes.
+        """Check every margin in turn."""
+        # Local variables instead of attributes: a noisy problem spends most of its time in this loop.
         state = self._state
         updates = self._updates
         add = np.add
@@ -239,7 +239,7 @@ class RowBlock:
 class ScalarLoop:
     """Final: all rows of a problem with at most two columns, one after the other in Python's own numbers.
 
-    A product of three terms takes Python less time than a call of NumPy.
+    In Python, computing a product of three terms is faster than calling NumPy.
 
     Parameters
     ----------
@@ -253,13 +253,13 @@ class ScalarLoop:
     def __init__(self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, plane: np.ndarray) -> None:
         self._margins = margins
         self._plane = plane
-        # With one column of features, a column of zeros takes the place of the first of two.
+        # With one column of features, a column of zeros is used as the first of two.
         columns = [np.zeros(len(rows)), *rows.T, rates][-self.MAX_PLANE_SIZE - 1 :]
         numbers = (column.tolist() for column in columns)
         self._rows = list(zip(range(len(rows)), *numbers, strict=True))
 
     def process(self) -> None:
-        """Update the plane at each misclassified row; store the margin of these rows when their turn came."""
+        """Update the plane at each misclassified row; store the margins of these rows when they are processed."""
         w1, w2, b = [0.0, *self._plane.tolist()][-self.MAX_PLANE_SIZE :]
         margins = self._margins.data
         self._margins[:] = 1.0

@@ -1,6 +1,6 @@
-"""Centred rows for least squares: all that a fit needs of them, whatever the penalty.
+"""Centred rows for least squares: the part of a fit that does not depend on the penalty.
 
-With an intercept, least squares on the rows is least squares on the rows less their means. The normal equations need
+Least squares with an intercept is equivalent to least squares without one on centred rows. The normal equations need
 only the d² products XᵀX and the d products Xᵀy, so a few rows at a time are centred, weighted and multiplied while they
 are in the cache, and no second table is kept.
 
@@ -27,7 +27,7 @@ MIN_TILE_ROWS = 64
 
 
 class CenteredRows:
-    """Final: checked rows in ordinary units, less their means: the part of a fit that the penalty does not change.
+    """Final: validated rows, scaled and centred: the part of a fit that does not depend on the penalty.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class CenteredRows:
         self._shift = self.mean
 
     def _move_origin(self, is_steady: np.ndarray, share: np.ndarray) -> None:
-        """Centre steady columns anew, from their first row, so that no rounding error of the mean is left in them."""
+        """Centre nearly constant columns again, by their first row, so that no rounding error of the mean remains."""
         origin = np.where(is_steady, self._table[0], 0.0)  # (d,)
         self._table = self._table - origin
         self._shift = share @ self._table

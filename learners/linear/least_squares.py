@@ -1,14 +1,14 @@
-"""`definitions.least_squares`, by normal equations where a certificate shows that enough digits are right.
+"""`definitions.least_squares`, by normal equations if a certificate shows that enough digits are correct.
 
 Minimise ‖y - Xw‖² + Σ_j (p_j w_j)². Setting the gradient to zero gives the normal equations
 
     (XᵀX + diag(p²)) w = Xᵀy,
 
 which cost O(n d² + d³) through Cholesky. They square the condition number of X, so they are used only with a
-certificate: columns are brought to length 1, and for the Cholesky factor L the sum of squares of L⁻¹ is the trace of
+certificate: columns are scaled to length 1, and for the Cholesky factor L the sum of squares of L⁻¹ is the trace of
 the inverse matrix, which bounds its largest eigenvalue. Unless the trace is small, one step of iterative refinement
-removes most of the rounding error. Without the certificate the singular values decide, at O(n d²) with a larger
-constant; where columns are collinear, the solution of minimum norm is taken.
+removes most of the rounding error. Without the certificate, a singular value decomposition is used, which is O(n d²)
+with a larger constant; if columns are collinear, it returns the solution of minimum norm.
 
 Reference: G. H. Golub and C. F. Van Loan, "Matrix Computations", 4th ed., 2013, sections 5.3 and 5.5.
 """
@@ -58,7 +58,7 @@ def solve_by_normal_equations(
     penalty: np.ndarray,
     multiply_residual: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray | None:
-    """Solve the normal equations, or return None if too few digits of the solution would be right.
+    """Solve the normal equations, or return None if too few digits of the solution would be correct.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ def solve_by_normal_equations(
     -------
     ndarray of shape (d,) or None
     """
-    # Each column has the row of its penalty below it, and together they are scaled to length 1.
+    # Each column is extended by its row of the penalty, and the extended column is scaled to length 1.
     length = np.hypot(np.sqrt(np.diagonal(gram)), penalty)  # (d,)
     length[length == 0] = 1.0  # a constant column, whose weight stays 0
-    gram = gram / length  # a new array: the given one may serve other penalties
+    gram = gram / length  # a new array: the original may be used for other penalties
     gram /= length[:, None]
     np.fill_diagonal(gram, 1.0)
     try:
@@ -113,8 +113,8 @@ def solve_by_singular_values(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) 
         length = np.sqrt(np.einsum("ij,ij->j", X, X))  # (d,)
         length[length == 0] = 1.0
         w, _, rank, _ = np.linalg.lstsq(X / length, y, rcond=None)
-        if rank == d:  # the only solution, found whatever the sizes of the columns
+        if rank == d:  # the unique solution, for any scale of the columns
             return w / length
-    # Of many solutions this is the one of minimum norm.
+    # If there are several solutions, this is the one of minimum norm.
     w, _, _, _ = np.linalg.lstsq(X, y, rcond=None)
     return w

@@ -4,8 +4,8 @@ The prediction is ŷ = Xw + b. With row weights s_i, and α = 0 for plain least 
 
     (w, b) = argmin Σ_i s_i (y_i - x_i·w - b)² + α ‖w‖².
 
-The intercept is not penalised, so centring X and y takes it out of the problem. Cost of a fit: O(n d² + d³), or O(n² d)
-where d > n (more with collinear columns); of a prediction: O(m d).
+The intercept is not penalised, so centring X and y removes it from the problem. Cost of a fit: O(n d² + d³), or O(n²
+d) if d > n (more with collinear columns); of a prediction: O(m d).
 
 Reference: A. E. Hoerl and R. W. Kennard, "Ridge regression", Technometrics 12, 1970.
 """
@@ -31,7 +31,7 @@ MAX_PENALTY_ROOT = 1e300
 
 
 class LinearRegressor(Regressor):
-    """Abstract: the hyperplane of least squares under a penalty that the subclass gives."""
+    """Abstract: least squares with a penalty that the subclass defines."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"fit_intercept": ["boolean"]}
 
@@ -65,7 +65,7 @@ class LinearRegressor(Regressor):
         return self
 
     def _solve(self, rows: CenteredRows) -> None:
-        """Set the fitted attributes, in the units of the columns and the target as given."""
+        """Set the fitted attributes, in the original units of the columns and the target."""
         unit = rows.unit
         target_unit = rows.target_unit
         with np.errstate(over="ignore", under="ignore"):
@@ -85,7 +85,7 @@ class LinearRegressor(Regressor):
 
 
 class LinearRegression(LinearRegressor):
-    """Least squares without a penalty; of collinear columns, the weights of minimum norm.
+    """Least squares without a penalty; if columns are collinear, the solution of minimum norm.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Ridge(LinearRegressor):
     Parameters
     ----------
     alpha : float, default=1.0
-        The strength of the penalty, at least 0; 0 is `LinearRegression`.
+        The strength of the penalty, at least 0; 0 is equivalent to `LinearRegression`.
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
 
@@ -149,7 +149,7 @@ class Ridge(LinearRegressor):
         self.fit_intercept = fit_intercept
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Centre and multiply the rows once for several penalties (see `learners.base.paths`)."""
+        """Centre the rows and compute their products once for several penalties (see `learners.base.paths`)."""
         require_path_parameter(self, parameter)
         checked = clone(self).set_params(alpha=values[0])
         X, y, weight = checked._check_fit(X, y, sample_weight)

@@ -32,11 +32,11 @@ MAX_COPIED_CELLS = 1 << 20
 
 
 class Evaluation(NamedTuple):
-    """The objective and its derivative for some weights."""
+    """The objective and its gradient for given weights."""
 
     theta: np.ndarray  # (K, D)
     value: float
-    magnitude: float  # of the sums whose difference is the value; the rounding error is in proportion to it
+    magnitude: float  # of the sums whose difference is the value; the rounding error is proportional to it
     gradient: np.ndarray  # (K, D)
     probability: np.ndarray  # (c, n)
 
@@ -60,7 +60,7 @@ class LogLikelihood:
     Attributes
     ----------
     initial_theta : ndarray of shape (K, D)
-        Where solvers start: zeros, with which all classes are equally likely, unless it is set.
+        The starting point of solvers; by default zeros, for which all classes are equally likely.
     n_free_classes : int
         K.
     hessian_multiplications : int
@@ -92,7 +92,7 @@ class LogLikelihood:
         self.hessian_multiplications = n * (self.n_free_classes * D) ** 2
 
     def evaluate_initial(self) -> Evaluation:
-        """Evaluate where solvers start."""
+        """Evaluate the objective at the starting point of solvers."""
         return self.evaluate(self.initial_theta)
 
     def evaluate(self, theta: np.ndarray) -> Evaluation:
@@ -108,7 +108,7 @@ class LogLikelihood:
             target = self.is_own_class[:K, rows] * share  # (K, tile)
             scores = self._compute_scores(theta, rows)  # (c, tile)
             own_score += float(np.vdot(target, scores[:K]))
-            # The largest score of each row is taken off, so that no exponential overflows.
+            # The largest score of each row is subtracted, so that no exponential overflows.
             largest = scores.max(axis=0)  # (tile,)
             scores -= largest
             np.exp(scores, out=p)
@@ -135,9 +135,9 @@ class LogLikelihood:
     def compute_hessian(self, point: Evaluation) -> np.ndarray:
         """Return the second derivatives, of shape (K D, K D).
 
-        Adding the same weights to all classes changes no probability. In the softmax form J is flat in that direction,
-        or only the penalty bends it, and the gradient is zero; some curvature is added there, which moves no optimum
-        and makes the matrix regular.
+        Adding the same weights to all classes does not change any probability. In the softmax form, J is flat in that
+        direction or curved only by the penalty, and the gradient is zero; curvature is added in that direction, which
+        does not change the optimum and makes the matrix regular.
         """
         K, D = point.theta.shape
         blocks = np.empty((K, D, K, D))
@@ -160,9 +160,10 @@ class LogLikelihood:
         """Return a matrix of shape (D, D) that bounds the Hessian of each class from above, everywhere.
 
         ½(1 - 1/c) TᵀST + diag(λ), after D. Böhning, "Multinomial logistic regression algorithm", Annals of the
-        Institute of Statistical Mathematics 44, 1992; the classes' part of his bound is left at its largest value.
+        Institute of Statistical Mathematics 44, 1992; the factor of his bound that depends on the classes is replaced
+        by its largest value.
         """
-        if np.ptp(self.share) == 0:  # all rows weigh the same, which saves a multiplication for each cell
+        if np.ptp(self.share) == 0:  # all rows have the same weight, which saves a multiplication for each cell
             gram = self._compute_gram(None) * self.share[0]
         else:
             gram = self._compute_gram(self.share)
@@ -180,7 +181,7 @@ class LogLikelihood:
         return gram
 
     def is_separated(self, point: Evaluation) -> bool:
-        """Return whether the own class of every row has the largest score: then larger weights are always better."""
+        """Return whether every row's own class has the largest score; if so, larger weights are always better."""
         scores = np.hstack([self._compute_scores(point.theta, rows) for rows in self._tiles()])  # (c, n)
         own = np.where(self.is_own_class, scores, -np.inf).max(axis=0)  # (n,)
         largest_other = np.where(self.is_own_class, -np.inf, scores).max(axis=0)  # (n,)

@@ -8,7 +8,7 @@ and for two classes P(Y=1|x) = exp(w·x + b) / (1 + exp(w·x + b)) in either for
     C Σ_i s_i log P(Y=y_i|x_i) - ½ Σ_k ‖w_k‖²,
 
 with row weights s_i; C = ∞ is the plain likelihood. Cost of a step: O(n d c) for gradient descent and L-BFGS, after
-O(n d² + d³) once, and O(n (dc)² + (dc)³) for Newton's method, which needs few steps where the others need some or many.
+O(n d² + d³) once, and O(n (dc)² + (dc)³) for Newton's method, which needs fewer steps than the others.
 Cost of a prediction: O(m d c).
 
 Reference: T. Hastie, R. Tibshirani and J. Friedman, "The Elements of Statistical Learning", 2nd ed., 2009, section 4.4.
@@ -62,12 +62,13 @@ class LogisticRegression(LinearClassifier):
     C : float, default=1.0
         Inverse strength of the penalty ½‖w‖², above 0; infinity means no penalty.
     form : {"softmax", "reference"}, default="softmax"
-        For three or more classes: every class has weights, or the last class has none. Without a penalty both are the
-        same model; a penalty treats all classes alike in the first form, and favours the last class in the second.
+        For three or more classes: every class has weights, or the last class has none. Without a penalty both forms
+        are the same model; a penalty treats all classes equally in the first form, and favours the last class in the
+        second.
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
     solver : {"auto", "newton", "lbfgs", "gradient_descent"}, default="auto"
-        ``"auto"`` is Newton's method where its matrix is cheap, otherwise L-BFGS.
+        ``"auto"`` selects Newton's method if its matrix is cheap to compute, otherwise L-BFGS.
     tol : float, default=1e-4
         Training ends when no component of the gradient of the mean log-likelihood, with columns scaled to unit
         deviation, is larger.
@@ -169,7 +170,7 @@ class LogisticRegression(LinearClassifier):
         """Find the weights for checked rows, starting from another fit of the same rows or from zero."""
         c = len(self.classes_)
         if c == 2:
-            codes = 1 - codes  # the last class is the reference, which is to be the first label
+            codes = 1 - codes  # the last class is the reference, which has to be the first label
         share = weight / weight.max()  # (n,)
         with np.errstate(over="ignore", divide="ignore"):
             penalty = min(1.0 / (self.C * weight.max() * share.sum()), MAX_PENALTY)
@@ -193,7 +194,7 @@ class LogisticRegression(LinearClassifier):
         return "newton" if is_cheap else "lbfgs"
 
     def _set_weights(self, coef: np.ndarray, intercept: np.ndarray) -> None:
-        """Store the weights; in the reference-class form of three or more classes the last class has zeros."""
+        """Store the weights; in the reference-class form with three or more classes, the last class has zeros."""
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise ValueError(
                 "LogisticRegression: a weight of this fit is too large for a float, because a column's values are "
@@ -240,7 +241,7 @@ class LogisticRegression(LinearClassifier):
         return np.ascontiguousarray(probability.T)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the natural logarithm of `predict_proba`, of shape (m, c), exact also where that rounds to 0."""
+        """Return the natural logarithm of `predict_proba`, of shape (m, c), exact even if that rounds to 0."""
         scores = self._shifted_scores(X)
         scores -= np.log(np.exp(scores).sum(axis=0))
         return np.ascontiguousarray(scores.T)
@@ -256,10 +257,10 @@ class LogisticRegression(LinearClassifier):
 
 
 def _is_diverging(objective: LogLikelihood, point: Evaluation) -> bool:
-    """Return whether Newton's steps keep changing some score by much although the gradient is nearly zero.
+    """Return whether Newton steps still change some score considerably although the gradient is nearly zero.
 
-    Towards an optimum the steps shrink fast. Where classes touch but do not mix, the gradient vanishes and the steps do
-    not.
+    Near an optimum the steps become small quickly. If classes touch but do not overlap, the gradient vanishes but the
+    steps do not.
     """
     if objective.hessian_multiplications > MAX_HESSIAN_MULTIPLICATIONS:
         return False

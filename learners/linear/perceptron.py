@@ -4,10 +4,10 @@ With labels y_i = ±1, from the initial plane (ω0, b0), row after row:
 
     if y_i (ω·x_i + b) ≤ 0:    ω ← ω + η y_i x_i,    b ← b + η y_i.
 
-That is stochastic gradient descent on the loss L(ω, b) = -Σ_{i in M} y_i (ω·x_i + b), where M are the rows that are on
-the wrong side of the plane when their turn comes. If a plane separates the classes, some pass makes no mistake and
-training ends; the result depends on the initial plane and on the order of the rows. If no plane separates them,
-training does not end on its own, and ``max_iter`` stops it. Several classes are trained one against the rest.
+This is stochastic gradient descent on the loss L(ω, b) = -Σ_{i in M} y_i (ω·x_i + b), where M is the set of rows that
+are on the wrong side of the plane when they are processed. If the classes are linearly separable, eventually a pass
+makes no mistake and training ends; the result depends on the initial plane and on the order of the rows. Otherwise
+only ``max_iter`` ends the training. Several classes are trained one against the rest.
 
 Cost: O(n d) per pass and O(d + 256) per mistake; O(m d c) to predict.
 
@@ -41,7 +41,7 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     eta0 : float, default=1.0
-        The learning rate η, above 0. If the initial plane is 0, it changes no prediction.
+        The learning rate η, above 0. It does not affect predictions if the initial plane is 0.
     coef_init : array-like that broadcasts to (k, d), or None, default=None
         ω0 of each of the k problems (1 for two classes, else c); None is 0.
     intercept_init : array-like that broadcasts to (k,), or None, default=None
@@ -51,20 +51,20 @@ class Perceptron(LinearClassifier):
     max_iter : int, default=100
         Maximum number of passes over the rows, for each problem.
     tol : float or None, default=None
-        None is the lecture's loop: passes continue until one makes no mistake. With a number, training also ends,
-        without a warning, after ``n_iter_no_change`` consecutive passes in which L / n did not fall below its minimum
-        so far by more than ``tol``. That is scikit-learn's rule, with a default of 1e-3: it saves passes where no
-        plane separates the classes, but may end before a separating plane is found.
+        None corresponds to the lecture's loop: passes continue until one makes no mistake. With a number, training
+        also ends, without a warning, after ``n_iter_no_change`` consecutive passes in which L / n did not fall below
+        its minimum so far by more than ``tol``. That is scikit-learn's rule, with a default of 1e-3: it saves passes
+        if the classes are not separable, but training may end before a separating plane is found.
     n_iter_no_change : int, default=5
         Number of consecutive passes for ``tol``.
     shuffle : bool, default=False
-        Whether each pass has a new order, drawn with ``random_state``; otherwise all passes are in row order.
+        Whether the rows are shuffled before each pass, with ``random_state``; otherwise all passes are in row order.
     averaged : bool, default=False
-        Whether the result is the mean of the plane over all rows processed instead of the last plane. The mean is
-        steadier where no plane separates the classes.
+        Whether the result is the mean of the plane over all rows processed instead of the last plane. The mean varies
+        less if the classes are not separable.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies η for the rows of a class. With more than two classes, the weight of a class holds in its own
-        problem, where the rows of the other classes have weight 1, as in scikit-learn.
+        Multiplies η for the rows of a class. With more than two classes, the weight of a class applies only in its
+        own problem, in which the rows of the other classes have weight 1, as in scikit-learn.
     random_state : int, RandomState instance or None, default=None
         Used by ``shuffle``.
 
@@ -76,7 +76,8 @@ class Perceptron(LinearClassifier):
     n_iter_ : int
         Number of passes of the problem that took longest.
     loss_curve_ : list of float, one per pass
-        L of each pass, summed over the problems, with the margins at the turn of each row; 0 if all are separated.
+        L of each pass, summed over the problems, with the margin of each row when it is processed; 0 if all are
+        separated.
 
     Examples
     --------
@@ -130,7 +131,8 @@ class Perceptron(LinearClassifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Train until a pass makes no mistake, or until ``max_iter`` or ``tol`` ends it.
 
-        There is no ``sample_weight``: a row that occurs twice is not a row that occurs once with twice the rate.
+        There is no ``sample_weight``, because a row that occurs twice is not equivalent to one row with twice the
+        rate.
 
         Parameters
         ----------
@@ -200,7 +202,7 @@ class Perceptron(LinearClassifier):
         max_iters: Sequence[int],
     ) -> list[Snapshot]:
         """Pass over the rows of one problem until a pass makes no mistake, or ``tol`` or the largest limit ends it."""
-        # The labels are multiplied in place and taken out again below, so that no problem copies the rows.
+        # The rows are multiplied by the labels in place, and this is undone below, so that no problem copies them.
         rows *= sign[:, None]
         trainer = BlockedPass(rows, rates, plane, averaged=self.averaged)
         random_state = np.random.RandomState(seed)
@@ -252,7 +254,7 @@ class Perceptron(LinearClassifier):
             raise ValueError(f"class_weight assigns {weight.min():g} to a class; every weight must be positive.")
         is_two_class = len(signs) == 1
         weighted = (signs > 0) | is_two_class  # (k, n), the rows of the rest have weight 1
-        with np.errstate(over="ignore"):  # `_set_fitted` rejects what comes of it
+        with np.errstate(over="ignore"):  # `_set_fitted` rejects the result
             return self.eta0 * np.where(weighted, weight, 1.0)
 
     def _initial_planes(self, k: int, d: int) -> np.ndarray:
@@ -280,7 +282,7 @@ def _fill(name: str, value: Any, target: np.ndarray) -> None:
 
 
 def _choose_unit(rows: np.ndarray) -> float:
-    """Return 1, or for extreme cells a power of two near the largest, in which products neither overflow nor vanish."""
+    """Return a unit in which products neither overflow nor underflow: 1, or a power of two near the largest cell."""
     peak = max(rows.max(), -rows.min())
     if peak == 0 or 1e-100 < peak < 1e100:
         return 1.0

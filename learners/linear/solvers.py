@@ -1,8 +1,9 @@
 """Solvers of a smooth convex objective: gradient descent, Newton's method, and L-BFGS.
 
 All of them step from θ to θ + t·direction until no component of the gradient exceeds ``tol``. Gradient descent steps
-against the gradient, by a fixed t. Newton's method solves ∇²J · direction = -∇J, and halves t while J does not decrease
-enough (damping). L-BFGS replaces ∇²J by a bound, corrected by the last steps and the changes of the gradient on them.
+against the gradient with a fixed t. Newton's method solves ∇²J · direction = -∇J, and halves t until J decreases
+sufficiently (damping). L-BFGS replaces ∇²J by a bound, which is corrected with the last steps and the corresponding
+changes of the gradient.
 
 Reference: J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., 2006, chapters 3 and 7.
 """
@@ -56,7 +57,7 @@ def minimize_by_newton(objective: LogLikelihood, tol: float, max_iter: int) -> t
 
 
 def solve_newton_direction(objective: LogLikelihood, point: Evaluation) -> np.ndarray:
-    """Solve ∇²J · direction = -∇J; where columns are collinear, return the shortest direction, of shape (K, D)."""
+    """Solve ∇²J · direction = -∇J; if columns are collinear, return the shortest direction, of shape (K, D)."""
     hessian = objective.compute_hessian(point)
     gradient = point.gradient.ravel()  # (K D,)
     min_curvature = MIN_RELATIVE_CURVATURE * np.diagonal(hessian).max()
@@ -73,7 +74,7 @@ def solve_newton_direction(objective: LogLikelihood, point: Evaluation) -> np.nd
 
 
 def minimize_by_lbfgs(objective: LogLikelihood, tol: float, max_iter: int) -> tuple[Evaluation, int]:
-    """Approximate Newton's method with a Hessian that is learned from the last steps."""
+    """Approximate Newton's method with a Hessian that is estimated from the last steps."""
     point = objective.evaluate_initial()
     bound = objective.bound_curvature()  # (D, D)
     # Collinear columns would make the bound singular.
@@ -98,7 +99,7 @@ def minimize_by_lbfgs(objective: LogLikelihood, tol: float, max_iter: int) -> tu
 def _multiply_inverse_hessian(
     gradient: np.ndarray, inverse_bound: np.ndarray, history: deque[tuple[np.ndarray, np.ndarray]]
 ) -> np.ndarray:
-    """Multiply the gradient by the learned inverse Hessian (Nocedal and Wright, algorithm 7.4, two-loop recursion)."""
+    """Multiply the gradient by the estimated inverse Hessian (two-loop recursion: Nocedal and Wright, alg. 7.4)."""
     q = gradient
     alphas = []
     for step, change in reversed(history):
@@ -107,7 +108,7 @@ def _multiply_inverse_hessian(
         alphas.append(alpha)
     r = q @ inverse_bound
     if history:
-        # The last step tells by how much the bound exceeds the curvature.
+        # The last step shows by how much the bound exceeds the curvature.
         step, change = history[-1]
         r = r * (np.vdot(step, change) / np.vdot(change, change @ inverse_bound))
     for (step, change), alpha in zip(history, reversed(alphas), strict=True):

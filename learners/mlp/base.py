@@ -46,7 +46,7 @@ class TrainingProblem:
     target : ndarray of shape (n,)
         Values or class codes.
     strata : ndarray of shape (n,)
-        Each stratum gives its share of the validation rows.
+        Validation rows are drawn from each stratum in proportion to its size.
     n_outputs : int
     output : {"identity", "logistic", "softmax"}
         Function of the outputs.
@@ -62,7 +62,7 @@ class TrainingProblem:
 @final
 @dataclass(frozen=True)
 class TrainedNetwork:
-    """The state of a training at a stop: the network, its history, and its parameters (p,) there."""
+    """The state of a training run at a stop: the network, its history, and its parameters (p,) at that point."""
 
     network: Network
     history: TrainingHistory
@@ -160,9 +160,9 @@ class MultilayerPerceptron(Learner):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit for several values of ``max_iter`` with one training (see `bakeoff.learners.base.paths`).
+        """Fit for several values of ``max_iter`` with one training run (see `bakeoff.learners.base.paths`).
 
-        Few epochs are the first of many.
+        The epochs of a smaller value are the first epochs of a larger one.
         """
         values = check_path_values(self, parameter, values)
         if sample_weight is not None:
@@ -178,7 +178,7 @@ class MultilayerPerceptron(Learner):
                 states[len(state.history.losses)] = state
             fitted = copy(trained)
             fitted.max_iter = max_iter
-            # A training that converged earlier has the same result for every larger max_iter.
+            # A training run that converged earlier has the same result for every larger max_iter.
             fitted._store_network(states.get(max_iter, states[max(states)]))
             yield fitted
 
@@ -225,7 +225,7 @@ class MultilayerPerceptron(Learner):
             ) from error
 
     def _store_network(self, state: TrainedNetwork) -> None:
-        """Set the fitted attributes from the state of a training, and warn if it ended too early or learned nothing."""
+        """Set the fitted attributes from the state of a training run; warn if it ended too early or had no effect."""
         losses = state.history.losses
         scores = state.history.scores
         self.coefs_, self.intercepts_ = state.network.view_layers(state.parameters)
@@ -275,8 +275,8 @@ class MultilayerPerceptron(Learner):
         return Adam(p, self.learning_rate_init, self.beta_1, self.beta_2, self.epsilon)
 
     def _make_scorer(self, network: Network, X: np.ndarray, target: np.ndarray) -> Callable[[], float]:
-        """Return a function that scores the network in its present state on validation rows X (v, d)."""
-        # The views follow the parameters while these are trained.
+        """Return a function that scores the network in its current state on validation rows X (v, d)."""
+        # The views reflect the parameters during training.
         self.coefs_ = network.coefs
         self.intercepts_ = network.intercepts
         return lambda: self._score_validation(self._compute_outputs(X), target)
@@ -301,7 +301,7 @@ class MultilayerPerceptron(Learner):
 def split_validation_rows(
     strata: np.ndarray, count: int, random: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw ``count`` validation rows, from each stratum its share; return the training and the validation rows, sorted.
+    """Draw ``count`` validation rows, stratified; return the training and the validation rows, sorted.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def split_validation_rows(
     n = strata.shape[0]
     shuffled = random.permutation(n)
     by_stratum = shuffled[np.argsort(strata[shuffled], kind="stable")]
-    # Evenly spaced positions among rows sorted by stratum give each stratum its share.
+    # Evenly spaced positions among rows sorted by stratum select rows from each stratum in proportion to its size.
     positions = ((np.arange(count) + 0.5) * n / count).astype(np.intp)
     validation_rows = np.sort(by_stratum[positions])
     training_rows = np.setdiff1d(np.arange(n), validation_rows)
@@ -320,5 +320,5 @@ def split_validation_rows(
 
 
 def _has_converged(states: dict[int, TrainedNetwork]) -> bool:
-    """Return whether the last of the states, by number of epochs, is that of a converged training."""
+    """Return whether the last of the states, by number of epochs, is that of a converged training run."""
     return bool(states) and states[max(states)].history.converged

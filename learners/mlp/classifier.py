@@ -6,11 +6,12 @@
 g is the identity with squared error for regression, the logistic function or softmax with cross-entropy for classes.
 
 `bakeoff.learners.definitions.mlp` states the algorithm. This one is faster because it computes a whole batch with one
-matrix product for each layer, in arrays that are allocated once, and changes all parameters as one flat vector.
+matrix product for each layer, in arrays that are allocated once, and updates all parameters as one flat vector.
 
-Cost: O(n·w) an epoch to fit, with w weights in all; O(m·w) to predict; memory O(w + batch · units) besides the data.
+Cost: O(n·w) per epoch to fit, for a total of w weights; O(m·w) to predict; memory O(w + batch · units) in addition to
+the data.
 
-The data should be standardized first: the same learning rate must suit every feature.
+The data should be standardized first, because all features share one learning rate.
 
 References
 ----------
@@ -35,19 +36,19 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(100,)
-        Units of each hidden layer; empty for none, which is logistic regression.
+        Units of each hidden layer; if empty, the model is logistic regression.
     activation : {"identity", "logistic", "relu", "tanh"}, default="relu"
         f, the function of the hidden units.
     solver : {"adam", "sgd"}, default="adam"
     alpha : float, default=0.0001
-        L2 penalty on the weights, not on the biases.
+        L2 penalty on the weights but not on the biases.
     batch_size : int or "auto", default="auto"
         Rows of a batch, at most n; "auto" is 200.
     learning_rate_init : float, default=0.001
     max_iter : int, default=200
-        Largest number of epochs, which are passes over the training rows.
+        Maximum number of epochs, that is, passes over the training rows.
     shuffle : bool, default=True
-        Whether every epoch takes the rows in a new order.
+        Whether to shuffle the rows before every epoch.
     random_state : int, RandomState or None, default=None
         Seed of the initial weights, the order of the rows, and the choice of validation rows.
     tol : float, default=0.0001
@@ -63,7 +64,7 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-8
         For solver "adam": decay rates of its two running means, and a constant that prevents division by 0.
     n_iter_no_change : int, default=10
-        Training stops after more than this number of epochs in a row without improvement.
+        Training stops after more than this number of consecutive epochs without improvement.
 
     Attributes
     ----------

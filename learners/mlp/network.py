@@ -7,8 +7,8 @@
 `bakeoff.learners.definitions.mlp` states the same for one row at a time. Here each step is one matrix product for a
 whole batch.
 
-All weights and biases are views of one flat vector, and so are their derivatives: a solver then takes a few operations
-on whole vectors. Every array is allocated once and filled again for each batch.
+All weights and biases are views of one flat vector, and so are their derivatives: a solver then needs only a few
+operations on whole vectors. Every array is allocated once and reused for each batch.
 
 References
 ----------
@@ -163,7 +163,7 @@ class Network:
         for i in reversed(range(len(self.coefs))):
             np.matmul(layers[i].T, delta, out=self._coef_gradients[i])
             np.sum(delta, axis=0, out=self._intercept_gradients[i])
-            # The chain rule to the layer below; the inputs need no derivative.
+            # Chain rule for the layer below; no derivative with respect to the inputs is needed.
             if i > 0:
                 delta_below = self._deltas[i - 1][:size]
                 np.matmul(delta, self.coefs[i].T, out=delta_below)

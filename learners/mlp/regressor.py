@@ -3,10 +3,10 @@
     h_1 = f(x W_1 + b_1),  …,  prediction = h_{l-1} W_l + b_l
     minimize  mean ½ (prediction - y)² + α/2n Σ W²
 
-`bakeoff.learners.definitions.mlp` states the algorithm; `bakeoff.learners.mlp.classifier` describes how this one is
-faster.
+`bakeoff.learners.definitions.mlp` states the algorithm; `bakeoff.learners.mlp.classifier` describes why this
+implementation is faster.
 
-Cost: O(n·w) an epoch to fit, with w weights in all; O(m·w) to predict.
+Cost: O(n·w) per epoch to fit, for a total of w weights; O(m·w) to predict.
 
 References
 ----------

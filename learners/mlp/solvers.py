@@ -1,4 +1,4 @@
-"""Solvers: how a gradient changes the parameters. Each keeps its state in flat vectors, allocated once.
+"""Solvers, which update the parameters from a gradient. Each stores its state in flat vectors, allocated once.
 
 References
 ----------
@@ -49,8 +49,8 @@ class SGD:
 class Adam:
     """Adam: steps of about equal length in every coordinate, ω ← ω - η_t m / (√v + ε).
 
-    m and v are running means of g and g². Here they are kept as plain decaying sums, Σ β₁^… g and Σ β₂^… g²: η and ε
-    absorb the factors (1 - β) of the means, which saves two passes over the vectors.
+    m and v are running means of g and g². Here they are stored as decaying sums, Σ β₁^… g and Σ β₂^… g²: the factors
+    (1 - β) of the means are included in η and ε, which saves two passes over the vectors.
     """
 
     def __init__(self, p: int, learning_rate: float, beta_1: float, beta_2: float, epsilon: float) -> None:

@@ -16,7 +16,7 @@ from bakeoff.learners.mlp.solvers import Solver
 @final
 @dataclass
 class TrainingHistory:
-    """The course of a training, epoch by epoch.
+    """The history of a training run, epoch by epoch.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class TrainingHistory:
     scores : list of float
         Validation score after each epoch; empty without validation rows.
     converged : bool
-        Whether training ended because nothing improved, and not at ``max_iter``.
+        Whether training ended because there was no improvement, and not because ``max_iter`` was reached.
     """
 
     losses: list[float] = field(default_factory=list)
@@ -42,11 +42,11 @@ class TrainingSchedule:
     ----------
     batch_size : int
     shuffle : bool
-        Whether every epoch takes the rows in a new order.
+        Whether to shuffle the rows before every epoch.
     tol : float
         Smallest improvement that counts.
     n_iter_no_change : int
-        Stop after more than this number of epochs in a row without improvement.
+        Stop after more than this number of consecutive epochs without improvement.
     """
 
     batch_size: int
@@ -69,7 +69,7 @@ def train_network(
     random: np.random.RandomState,
     score_validation: Callable[[], float] | None,
 ) -> Iterator[tuple[TrainingHistory, np.ndarray]]:
-    """Change the parameters of the network until training converges or the last stop is reached.
+    """Train the network until training converges or the last stop is reached.
 
     Parameters
     ----------
@@ -83,15 +83,16 @@ def train_network(
     random : RandomState
         Draws the order of the rows in each epoch.
     score_validation : callable, optional
-        Returns the validation score of the network in its present state, larger is better. With it, the parameters
-        with the best score are the final ones; without it, improvement is measured by the loss on the training rows.
+        Returns the validation score of the network in its current state; larger is better. If it is set, the
+        parameters with the best score are the final ones; otherwise, improvement is measured by the loss on the
+        training rows.
 
     Yields
     ------
     history : TrainingHistory
         Up to a stop, or to the epoch at which training converged.
     parameters : ndarray of shape (p,)
-        The final parameters of a training that ends there.
+        The final parameters of a training run that ends there.
 
     Raises
     ------
@@ -130,7 +131,7 @@ def train_network(
 def _train_epoch(
     network: Network, solver: Solver, X: np.ndarray, target: np.ndarray, order: np.ndarray, batch_size: int
 ) -> float:
-    """Return the mean loss over all rows, that of each batch taken before its step."""
+    """Return the mean loss over all rows, that of each batch being computed before its step."""
     n = order.shape[0]
     total = 0.0
     # An overflow is reported once, by the error below.

@@ -1,16 +1,17 @@
-"""Naive Bayes: the class that makes a row likeliest, if features were independent within each class.
+"""Naive Bayes: predict the most probable class, assuming that the features are independent within each class.
 
     P(class | x)  ∝  P(class) · Π_j P(x_j | class)
 
-A nominal feature is counted, with a pseudo-count α for every value of its domain, so that no value is impossible
-only because a small sample lacks it; the prior is smoothed in the same way, or is the plain fraction:
+The values of a nominal feature are counted, with a pseudo-count α for every value of its domain, so that a value that
+is missing in a small sample does not get probability 0; the prior is smoothed in the same way, or is the plain
+fraction:
 
     P(x_j = v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)
 
-A numeric feature is Gaussian within each class. Products are sums of logarithms throughout.
+A numeric feature is Gaussian within each class. Products are computed as sums of logarithms.
 
-`bakeoff.learners.definitions.naive_bayes` states the algorithm. This one is faster because it counts, and looks up, all
-columns of many rows at once, in tiles that fit the cache.
+`bakeoff.learners.definitions.naive_bayes` states the algorithm. This one is faster because it counts and looks up all
+columns of many rows at once, in tiles that fit into cache.
 
 Cost: O(nd) to fit; O(m·d·c) to predict; memory O(c·(d + number of nominal values)).
 
@@ -50,7 +51,7 @@ class NaiveBayesClassifier(Classifier):
     Parameters
     ----------
     alpha : float, default=1.0
-        The pseudo-count of every nominal value in every class; with 0 probabilities are plain fractions.
+        The pseudo-count of every nominal value in every class; if it is 0, probabilities are plain fractions.
     feature_alpha : dict, optional
         Dirichlet parameters for single nominal columns in place of ``alpha``: column name or position -> a number, one
         per value (shape (k,)), or one per class and value (shape (c, k)), values in the order of ``categories_[j]``.
@@ -86,10 +87,10 @@ class NaiveBayesClassifier(Classifier):
 
     Notes
     -----
-    Where the table does not determine a probability, a prediction falls back on less information and is never NaN. A
-    value to which every class gives probability 0 (``alpha=0``) is treated as unknown. A row that is impossible in
-    every class is predicted by the prior. A class without any cell in a column takes the column's figures over all
-    classes.
+    If the table does not determine a probability, a prediction uses less information and is never NaN. A value that
+    has probability 0 in every class (``alpha=0``) is treated as unknown. For a row that is impossible in every class,
+    the prior is returned. For a class without any cell in a column, the estimates of the column over all classes are
+    used.
 
     Examples
     --------
@@ -160,7 +161,7 @@ class NaiveBayesClassifier(Classifier):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Count once for many pseudo-counts (see `bakeoff.learners.base.paths`)."""
+        """Count the values once for many pseudo-counts (see `bakeoff.learners.base.paths`)."""
         require_path_parameter(self, parameter)
         counted = clone(self).set_params(alpha=values[0])
         X, codes, weight = counted._check_fit(X, y, sample_weight)
@@ -173,13 +174,13 @@ class NaiveBayesClassifier(Classifier):
             yield fitted
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """Return ln P(class) + Σ_j ln p(x_j | class), of shape (m, c); -inf where a row is impossible in a class."""
+        """Return ln P(class) + Σ_j ln p(x_j | class), of shape (m, c); -inf if a row is impossible in a class."""
         return self._compute_joint_log(self._check_query(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return ln P(class | x), of shape (m, c), exact even where the probability is too small for a float."""
+        """Return ln P(class | x), of shape (m, c), exact even if the probability is too small for a float."""
         scores = self._class_scores(self._check_query(X))  # (m, c)
-        # Relative to the largest, at least one exponential is 1, and so the sum never vanishes.
+        # Relative to the largest score, at least one exponential is 1, so the sum is never 0.
         scores -= scores.max(axis=1, keepdims=True)
         total = np.exp(scores).sum(axis=1, keepdims=True)  # (m, 1)
         return scores - np.log(total)
@@ -213,7 +214,7 @@ class NaiveBayesClassifier(Classifier):
         return joint
 
     def _fit_counts(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
-        """Count classes, and the values of nominal columns; no pseudo-count takes part."""
+        """Count classes, and the values of nominal columns, without pseudo-counts."""
         self.class_count_ = np.bincount(codes, weights=weight)  # (c,)
         self.category_count_: list[np.ndarray | None] = [None] * X.shape[1]
         sizes = {j: len(values) for j, values in enumerate(self.categories_) if values is not None}
@@ -291,7 +292,7 @@ class NaiveBayesClassifier(Classifier):
         return pseudo_count
 
     def _check_known(self, table: np.ndarray, nominal: list[int]) -> None:
-        """Raise ValueError for an unknown value in the nominal columns (m, q), if the parameters say so."""
+        """Raise ValueError for an unknown value in the nominal columns (m, q), if the parameters require it."""
         if self.handle_unknown != "error":
             return
         unknown = table == UNSEEN

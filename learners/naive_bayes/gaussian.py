@@ -35,8 +35,8 @@ class Moments(NamedTuple):
 def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: int, smoothing: float) -> Gaussians:
     """Estimate mean and variance of each column within each class.
 
-    A class without a cell in a column takes the column's figures over all classes. A column that is constant, or has
-    no cell, does not influence any prediction.
+    For a class without a cell in a column, the estimates of the column over all classes are used. A column that is
+    constant, or has no cell, does not influence any prediction.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: i
     Returns
     -------
     Gaussians
-        A variance may still be 0: without smoothing, where a class is constant in a column and others are not.
+        Without smoothing, a variance can be 0, if a column is constant in one class and not in others.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _sum_squared_deviations(
         squares *= scale[code, :, np.newaxis]
         squares *= squares
         if missing is not None:
-            # A missing cell takes back its own normalising term, and so adds nothing.
+            # For a missing cell the normalising term is subtracted again, so it adds nothing.
             np.copyto(squares, log_norm[code, :, np.newaxis], where=missing)
         np.add.reduce(squares, axis=0, out=distance[code])
     return distance
@@ -133,7 +133,8 @@ def _sum_squared_deviations(
 def _compute_moments(rows: np.ndarray, weight: np.ndarray) -> Moments:
     """Return the moments of the present cells of each column of rows (n, q), which are overwritten.
 
-    Cells are taken relative to the column's first, so that a constant column has variance 0 exactly.
+    Cells are measured relative to the first cell of the column, so that the variance of a constant column is exactly
+    0.
     """
     missing = np.isnan(rows)
     any_missing = bool(missing.any())
@@ -162,7 +163,7 @@ def _find_first_cells(rows: np.ndarray, missing: np.ndarray) -> np.ndarray:
 def _pool_moments(mean: np.ndarray, var: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance over all classes, each of shape (q,), from those within the classes (c, q)."""
     fraction = _divide_or_zero(mass, mass.sum(axis=0))  # (c, q)
-    # Relative to the mean of the heaviest class, so that equal means in all classes stay equal exactly.
+    # Relative to the mean of the class with the largest weight, so that equal means in all classes stay exactly equal.
     heaviest = mass.argmax(axis=0)  # (q,)
     origin = mean[heaviest, np.arange(heaviest.size)]  # (q,)
     overall = origin + (fraction * (mean - origin)).sum(axis=0)
@@ -171,7 +172,7 @@ def _pool_moments(mean: np.ndarray, var: np.ndarray, mass: np.ndarray) -> tuple[
 
 
 def _divide_or_zero(numerator: np.ndarray, divisor: np.ndarray) -> np.ndarray:
-    """Return the quotient, of the numerator's shape, and 0 where the divisor is 0."""
+    """Return the quotient, of the numerator's shape; 0 where the divisor is 0."""
     zeros = np.zeros_like(numerator)
     quotient: np.ndarray = np.divide(numerator, divisor, out=zeros, where=divisor > 0)
     return quotient

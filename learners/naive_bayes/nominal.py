@@ -2,11 +2,11 @@
 
 P(v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)
 
-`bakeoff.learners.definitions.naive_bayes` counts the same, one row and one column at a time.
+`bakeoff.learners.definitions.naive_bayes` computes the same counts, one row and one column at a time.
 
-The values of all columns have their places in one table, column after column. In front of each column's values is a
-silent place for the cells that say nothing; the code -1 of an unknown value refers to it of itself. So all columns of a
-tile of rows are counted, or looked up, at once.
+The values of all columns have entries in one table, column after column. The values of each column are preceded by a
+neutral entry for cells without information, which the code -1 of an unknown value selects. Thus all columns of a tile
+of rows can be counted, or looked up, at once.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ def count_values(
     total = np.zeros(places * c)
     unit_weights = bool((weight == 1.0).all())  # counting rows is faster than adding up weights
     for rows in cut_tiles(n, q):
-        # Pairs of place and class are numbered through, so that one bincount counts them all.
+        # Pairs of entry and class are numbered consecutively, so that one bincount counts all of them.
         place_and_class = _locate_values(table[rows], silent)  # (tile, q)
         place_and_class *= c
         place_and_class += codes[rows, np.newaxis]
         cell_weight = None if unit_weights else np.repeat(weight[rows], q)
         total += np.bincount(place_and_class.ravel(), weights=cell_weight, minlength=total.size)
     counts = total.reshape(places, c).T  # (c, places)
-    first = silent + 1  # the places behind the silent ones
+    first = silent + 1  # the entries after the neutral ones
     return [counts[:, start : start + k].copy() for start, k in zip(first, sizes, strict=True)]
 
 
 def smooth_log_probabilities(count: np.ndarray, pseudo_count: np.ndarray) -> np.ndarray:
     """Return ln P(value | class) of one column, of shape (c, k), from its counts (c, k).
 
-    A class without cells and pseudo-counts takes the fractions over all classes.
+    For a class without cells and pseudo-counts, the fractions over all classes are used.
     """
     smoothed = count + pseudo_count  # (c, k)
     empty = ~smoothed.any(axis=1)  # (c,)
@@ -69,7 +69,7 @@ def smooth_log_probabilities(count: np.ndarray, pseudo_count: np.ndarray) -> np.
 def add_nominal_log_likelihood(table: np.ndarray, log_prob: list[np.ndarray], joint: np.ndarray) -> None:
     """Add Σ_j ln P(x_j | class) to joint of shape (m, c).
 
-    A missing cell, an unknown value, and a value to which every class gives probability 0 add 0 for all classes.
+    A missing cell, an unknown value, and a value that has probability 0 in every class add 0 for all classes.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def add_nominal_log_likelihood(table: np.ndarray, log_prob: list[np.ndarray], jo
 
 
 def _build_lookup(log_prob: list[np.ndarray], sizes: np.ndarray) -> np.ndarray:
-    """Return the table of all places, of shape (places, c): ln P(value | class), and 0 in the silent places."""
+    """Return the table of all entries, of shape (entries, c): ln P(value | class), and 0 in the neutral entries."""
     q = sizes.size
     values = int(sizes.sum())
     silent_places_before = np.repeat(np.arange(q) + 1, sizes)  # (values,), each value's column has its own
@@ -100,19 +100,19 @@ def _build_lookup(log_prob: list[np.ndarray], sizes: np.ndarray) -> np.ndarray:
     lookup = np.zeros((values + q, c))
     lookup[place] = np.concatenate(log_prob, axis=1).T
 
-    # A value that is impossible in every class would make all classes impossible, and so says nothing.
+    # A value that is impossible in every class would make all classes impossible, so it is ignored.
     impossible = np.isneginf(lookup).all(axis=1)
     lookup[impossible] = 0.0
     return lookup
 
 
 def _locate_silent_places(sizes: np.ndarray) -> np.ndarray:
-    """Return where each column begins in the table of all values, with the place of cells that say nothing: (q,)."""
+    """Return where each column begins in the table of all values, with its neutral entry: (q,)."""
     return np.cumsum(sizes + 1) - (sizes + 1)
 
 
 def _locate_values(cells: np.ndarray, silent: np.ndarray) -> np.ndarray:
-    """Return the place of each cell of a tile in the table of all values: shape (tile, q), int."""
+    """Return the entry of each cell of a tile in the table of all values: shape (tile, q), int."""
     missing = np.isnan(cells)
     if missing.any():
         cells = np.where(missing, UNSEEN, cells)
@@ -128,7 +128,7 @@ def compute_log(probability: np.ndarray) -> np.ndarray:
 
 
 def normalize_counts(counts: np.ndarray) -> np.ndarray:
-    """Divide by the sum along the last axis, and by the largest before that, so that no sum overflows."""
+    """Divide by the largest value and then by the sum along the last axis, so that no sum overflows."""
     smallest_float = np.finfo(float).tiny  # no division by zero where all counts are 0
     largest = counts.max(axis=-1, keepdims=True, initial=smallest_float)
     scaled = counts / largest

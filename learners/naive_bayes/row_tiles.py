@@ -17,7 +17,7 @@ def cut_tiles(n: int, cells_per_row: int) -> list[slice]:
 def transpose_tile(rows: np.ndarray) -> np.ndarray:
     """Return the rows as columns, for long inner loops.
 
-    A single row is repeated, because NumPy adds up a single column in another order.
+    A single row is repeated, because NumPy sums a single column in a different order.
     """
     if rows.shape[0] == 1:
         rows = np.repeat(rows, 2, axis=0)
@@ -25,7 +25,7 @@ def transpose_tile(rows: np.ndarray) -> np.ndarray:
 
 
 def select_columns(X: np.ndarray, columns: list[int] | np.ndarray) -> np.ndarray:
-    """Return some columns of X, in ascending order; all of them without a copy."""
+    """Return some columns of X, in ascending order; if all are selected, without a copy."""
     if len(columns) == X.shape[1]:
         return X
     return X[:, columns]
