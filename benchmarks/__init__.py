@@ -1,1 +1,1 @@
-"""Timings beside scikit-learn: they print tables and assert nothing."""
+"""Timings compared with scikit-learn and WEKA. The scripts print tables and assert nothing."""

@@ -1,4 +1,4 @@
-"""One learner on one task, measured: a row of the CSV file, and a line of text while the benchmark runs."""
+"""The measurements of one learner on one task: a row of the CSV file, and a line printed while the benchmark runs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from benchmarks.measuring import Side, Task
 NOTHING = Side(float("nan"), float("nan"), float("nan"), float("nan"), float("nan"))
 
 LEAST_MEGABYTES = 1.0
-"""Less than this is not told apart from none: the memory that a process has already is used again."""
+"""A smaller peak counts as none, because a process reuses the memory that it has already allocated."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One learner on one task.
+    """The measurements of one learner on one task.
 
-    Times are CPU seconds, ratios ours / scikit-learn's, memory the peak in MB beyond the data; c is 0 in regression.
-    A note says why there are no numbers.
+    Times are CPU seconds, ratios are ours / scikit-learn's, and memory is the peak in MB in addition to the data. In
+    regression, c is 0.
+    A note gives the reason if there are no numbers.
     """
 
     learner: str
@@ -47,7 +48,7 @@ class Cell:
 
     @classmethod
     def of(cls, learner: str, task: Task, measured: tuple[Side, Side] | str) -> Cell:
-        """Put two sides together; a string says why there are none."""
+        """Make a cell from the two sides, or from a string that gives the reason why there are none."""
         ours, theirs = (NOTHING, NOTHING) if isinstance(measured, str) else measured
         n, d = task.X.shape
         return cls(
@@ -60,7 +61,7 @@ class Cell:
 
     @property
     def memory_ratio(self) -> float:
-        """Ours / scikit-learn's peak."""
+        """Our peak memory divided by scikit-learn's."""
         return max(self.megabytes, LEAST_MEGABYTES) / max(self.sklearn_megabytes, LEAST_MEGABYTES)
 
 
@@ -70,7 +71,7 @@ WIDTHS = (24, 22, 10, 6, 10, 6, 8, 8, 10, 10, 7, 7)
 
 
 def as_text(cell: Cell | None = None) -> str:
-    """Return an aligned line; without a cell, the heading."""
+    """Return a cell as an aligned line, or the heading if there is no cell."""
     row = HEADING if cell is None else _texts(cell)
     return " ".join(
         text.ljust(w) if i < 2 else text.rjust(w) for i, (text, w) in enumerate(zip(row, WIDTHS, strict=False))
@@ -90,13 +91,13 @@ def _texts(cell: Cell) -> tuple[str, ...]:
 
 
 def write_csv(cells: Sequence[Cell], file: Path) -> None:
-    """Write every number, to five digits."""
+    """Write all numbers with five digits."""
     columns = [field.name for field in fields(Cell)]
     pd.DataFrame([asdict(cell) for cell in cells], columns=columns).to_csv(file, index=False, float_format="%.5g")
 
 
 def read_csv(file: Path) -> list[Cell]:
-    """Read what was written; nothing where there is no file."""
+    """Read the cells that `write_csv` wrote; an empty list if there is no file."""
     if not file.is_file():
         return []
     table = pd.read_csv(file, dtype={"note": str}).fillna({"note": ""})
@@ -105,6 +106,6 @@ def read_csv(file: Path) -> list[Cell]:
 
 
 def merged(earlier: Sequence[Cell], fresh: Sequence[Cell], order: Sequence[str]) -> list[Cell]:
-    """Put fresh cells in the place of earlier ones of the same learner and task; learners come in the order given."""
+    """Replace earlier cells by fresh ones of the same learner and task, and sort the learners in the given order."""
     latest = {(cell.learner, cell.task): cell for cell in (*earlier, *fresh)}
     return sorted(latest.values(), key=lambda cell: order.index(cell.learner))

@@ -1,4 +1,4 @@
-"""The plot: time against n on made data, a panel for each learner."""
+"""The plot of time against n on generated data, with a panel for each learner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.cells import Cell
 from benchmarks.tasks import QUERIES
 
 PREFERRED = (20, 2)
-"""Columns and classes that are drawn where they were measured."""
+"""The numbers of columns and classes that are drawn if they were measured."""
 
 LINES = (
     ("fit", "fit, ours", "#0072B2", "-o"),
@@ -23,9 +23,9 @@ ACROSS = 4
 
 
 def drawn(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    """Return the cells of each learner that are one shape of made data, so that n alone changes along a line.
+    """Return the cells of each learner on generated data of one shape, so that only n changes along a line.
 
-    The shape is 20 columns and two classes; if there are no such cells, the one with the most.
+    The shape is 20 columns and two classes, or the most frequent one if there are no such cells.
     """
     made = [cell for cell in cells if cell.family == "made" and not cell.note]
     curves: dict[str, list[Cell]] = {}
@@ -42,7 +42,7 @@ def drawn(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
 
 
 def caption(cells: Sequence[Cell]) -> str:
-    """Say which shape is drawn."""
+    """Return the caption, which names the shape that is drawn."""
     shapes = {(cell.c == 0, cell.d, cell.c) for own in drawn(cells).values() for cell in own}
     told = [
         f"{d} columns {'for regression' if regression else f'and {c} classes'}" for regression, d, c in sorted(shapes)
@@ -82,8 +82,8 @@ def _panel(axes: Any, name: str, cells: Sequence[Cell]) -> None:
     sizes, times = [cell.n for cell in cells], [getattr(cell, key) for cell in cells for key, *_ in LINES]
     for key, label, colour, style in LINES:
         axes.loglog(sizes, [getattr(cell, key) for cell in cells], style, color=colour, label=label, markersize=4)
-    axes.tick_params(labelbottom=True)  # also above a place without a panel
-    # Whole decades, so that there are ticks to read at every height.
+    axes.tick_params(labelbottom=True)  # also if there is no panel below
+    # The limits are whole decades, so that every panel has labelled ticks.
     axes.set_ylim(10 ** np.floor(np.log10(0.9 * min(times))), 10 ** np.ceil(np.log10(1.1 * max(times))))
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     axes.yaxis.set_major_formatter(EngFormatter("s"))

@@ -1,15 +1,15 @@
-"""Every learner beside its counterpart in scikit-learn: time, quality, memory.
+"""Compare every learner with its counterpart in scikit-learn: time, quality and memory.
 
     python benchmarks/learners.py                               a few minutes
     python benchmarks/learners.py --full --docs                 all sizes, into docs/benchmarks.*: an hour or more
-    python benchmarks/learners.py --full --docs --merge --learners knn svm      these learners anew, the others stay
-    python benchmarks/learners.py --docs --merge --learners                     nothing anew: the page from the CSV file
+    python benchmarks/learners.py --full --docs --merge --learners knn svm      measure these again, keep the others
+    python benchmarks/learners.py --docs --merge --learners                     only write the page from the CSV file
     python benchmarks/learners.py --learners knn svm --rows 1000 10000 --columns 20 --classes 2
 
-Both are built from their files in conf/learner, get the same rows through the public API, and are timed in turn, in one
-process, on one core: medians of CPU time.  Columns are standardized; nominal ones are coded for scikit-learn, as a user
-would.  The CSV file is written after every learner, so that what was measured stays if the rest is not.  Nothing is
-asserted.
+Both are built from their files in conf/learner and receive the same rows through the public API. They are timed
+alternately in one process on one core, and the tables give medians of CPU time. Columns are standardized, and nominal
+ones are encoded for scikit-learn as a user would encode them. The CSV file is written after every learner, so that an
+interrupted benchmark keeps its measurements. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from benchmarks.tasks import BUNDLED, bundled, made, nominal
 
 
 def main() -> None:
-    """Measure what the arguments ask for, print a line for each cell, and write the table and the plot."""
+    """Measure the requested learners, print a line for each cell, and write the table and the plot."""
     asked = arguments()
     asked.output.mkdir(parents=True, exist_ok=True)
     file = asked.output / "benchmarks.csv"
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def measure(name: str, asked: argparse.Namespace) -> Iterator[Cell]:
-    """Yield the cells of a learner, and print them; where fewer rows were skipped, more are not tried."""
+    """Yield and print the cells of a learner; if a table was skipped, larger ones are skipped as well."""
     given_up = set()
     for task in tasks(REGISTRY[name](), asked):
         shape = (task.family, task.X.shape[1], task.c)
@@ -71,7 +71,7 @@ def measure(name: str, asked: argparse.Namespace) -> Iterator[Cell]:
 
 
 def arguments() -> argparse.Namespace:
-    """Read the command line; what is not given is small, or with ``--full`` everything."""
+    """Read the command line; the defaults are small sizes, or with ``--full`` all sizes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [name for name in REGISTRY if _conf(f"sklearn_{name}").is_file()]
     parser.add_argument("--learners", nargs="*", choices=names, default=names, metavar="NAME", help=", ".join(names))
@@ -96,7 +96,7 @@ def arguments() -> argparse.Namespace:
 
 
 def tasks(learner: Any, asked: argparse.Namespace) -> Iterator[Task]:
-    """Yield what such a learner can learn."""
+    """Yield the requested tasks that the learner can be fitted on."""
     from sklearn.base import is_classifier
 
     classifies = is_classifier(learner)
@@ -120,7 +120,7 @@ def build(option: str) -> Any:
 
 
 def counterpart(name: str, task: Task) -> Any:
-    """Return scikit-learn's estimator, behind an encoder where there are nominal columns."""
+    """Return scikit-learn's estimator, in a pipeline with an encoder if there are nominal columns."""
     from sklearn.naive_bayes import CategoricalNB
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder

@@ -1,6 +1,6 @@
-"""Two estimators side by side: CPU time of fit and predict in turn, quality, and peak memory.
+"""Measure two estimators alternately: CPU time of fit and predict, quality, and peak memory.
 
-Every measurement happens in a process of its own, which may be ended when it takes too long.
+Every measurement runs in a separate process, which is ended if it takes too long.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 MOST_RUNS = 15
-"""Repetitions are enough then, however fast they are."""
+"""The maximum number of repetitions, however fast they are."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Task:
     name : str
     family : {"bundled", "made", "nominal"}
     c : int
-        Classes; 0 in regression.
+        The number of classes; 0 in regression.
     X, y : table of shape (n, d) and array of shape (n,)
     Q, truth : table of shape (m, d) and array of shape (m,)
     """
@@ -44,7 +44,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Side:
-    """What one of the two took.
+    """The measurements of one of the two estimators.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class Side:
     quality : float
         Accuracy or R² on the rows to predict.
     objective : float
-        What the learner makes small on the rows to learn from; NaN where that is not a number.
+        The value that the learner minimizes on the training rows; NaN if it is not defined.
     megabytes : float
-        Peak of memory beyond what the data take, of one fit and one predict.
+        Peak memory of one fit and one predict, in addition to the data.
     """
 
     fit: float
@@ -68,21 +68,22 @@ class Side:
 def side_by_side(
     ours: Any, theirs: Any, task: Task, seconds: float, objective: Callable[[Any, Any, Any], float] | None
 ) -> tuple[Side, Side] | str:
-    """Measure both in one process of its own, in turn.
+    """Measure both estimators alternately, in one separate process.
 
     Parameters
     ----------
     ours, theirs : estimator
     task : Task
     seconds : float
-        After so long no further repetition begins; one that needs four times as long for one fit and predict is ended.
+        After this time no further repetition starts. An estimator that needs four times as long for one fit and one
+        predict is ended.
     objective : callable or None
         (fitted, X, y) -> number.
 
     Returns
     -------
     (Side, Side) or str
-        Or why there is none.
+        A string gives the reason why there is no measurement.
     """
     limit = 4 * seconds
     peaks = []
@@ -95,7 +96,7 @@ def side_by_side(
 
 
 def alone(model: Any, task: Task, seconds: float, limit: float) -> Side | str:
-    """Measure one estimator in a process of its own that is ended after a limit; no memory, no objective."""
+    """Measure the times and the quality of one estimator in a separate process, which is ended after a limit."""
     sides = _in_child(lambda: _measure((model,), task, seconds, None, [float("nan")]), limit)
     return sides if isinstance(sides, str) else sides[0]
 
@@ -135,7 +136,7 @@ def _seconds(work: Callable[[], Any]) -> float:
 
 
 def _peak(model: Any, task: Task) -> float:
-    """Return the megabytes by which this process grows; it was forked for this."""
+    """Return the megabytes by which this process, which was forked for the measurement, grows."""
     warnings.simplefilter("ignore")
     before = _resident()
     model.fit(task.X, task.y).predict(task.Q)
@@ -148,7 +149,7 @@ def _resident() -> float:
 
 
 def _in_child(work: Callable[[], Any], seconds: float) -> Any:
-    """Do the work in a forked process; return what it returns, or a sentence."""
+    """Call a function in a forked process; return its result, or a sentence that explains why there is none."""
     ours, theirs = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_send, args=(work, theirs))
     child.start()

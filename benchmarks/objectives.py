@@ -1,4 +1,4 @@
-"""What a learner makes as small as it can on its training rows: with other values, other work was done."""
+"""The objectives that learners minimize on their training rows: times are comparable only at equal values of them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from sklearn.base import is_classifier
 from sklearn.metrics.pairwise import rbf_kernel
 
 MOST_VECTORS = 5000
-"""The norm of a support vector machine takes the square of so many kernel values."""
+"""The maximum number of support vectors: the norm of the weights needs the square of this number of kernel values."""
 
 
 def squared_error(model: Any, X: Any, y: Any) -> float:
-    """Mean squared error plus the penalty, if there is one, over n."""
+    """Return the mean squared error plus the penalty, if there is one, divided by n."""
     penalty = getattr(model, "alpha", 0.0) * np.square(model.coef_).sum()
     return float(np.square(y - model.predict(X)).mean() + penalty / len(y))
 
 
 def log_loss(model: Any, X: Any, y: Any) -> float:
-    """Mean negative log-likelihood plus ½‖w‖² / (C n)."""
+    """Return the mean negative log-likelihood plus ½‖w‖² / (C n)."""
     own = model.predict_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return float(-own.mean() + np.square(model.coef_).sum() / (2 * model.C * len(y)))
 
 
 def hinge(model: Any, X: Any, y: Any) -> float:
-    """½‖w‖² / n + C · mean slack of two classes under the rbf kernel; NaN else, and for too many support vectors."""
+    """Return ½‖w‖² / n + C · mean slack for two classes and the rbf kernel.
+
+    The result is NaN for more classes, another kernel, or too many support vectors.
+    """
     vectors = model.support_vectors_
     if len(model.classes_) > 2 or model.kernel != "rbf" or len(vectors) > MOST_VECTORS:
         return float("nan")
@@ -38,7 +41,7 @@ def hinge(model: Any, X: Any, y: Any) -> float:
 
 
 def training_error(model: Any, X: Any, y: Any) -> float:
-    """Fraction of training rows on the wrong side, or the mean squared error."""
+    """Return the fraction of misclassified training rows, or the mean squared error."""
     missed = model.predict(X) != y if is_classifier(model) else np.square(model.predict(X) - y)
     return float(np.mean(missed))
 

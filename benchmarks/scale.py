@@ -1,10 +1,10 @@
-"""How time and memory of a whole experiment grow with the rows: holdout, decision tree, pruning, tracking.
+"""Measure how the time and memory of a whole experiment (holdout, decision tree, pruning, tracking) grow with the rows.
 
     python benchmarks/scale.py --rows 1000 10000 100000 1000000
 
-For each size a table of 20 numeric columns is written as CSV and as Parquet, and the command runs on it in a process of
-its own, with its own store. It reports wall seconds and peak memory, including Python and all packages, and asserts
-nothing.
+For each size, a table of 20 numeric columns is written as CSV and as Parquet, and the command runs on it in a separate
+process with a separate store. The script reports wall seconds and peak memory, including Python and all packages. It
+asserts nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Run every size and kind of file, print the table, and write it into docs/benchmarks.md if asked."""
+    """Run every size and kind of file, print the table, and with ``--docs`` write it into docs/benchmarks.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="+", type=int, default=[10**3, 10**4, 10**5, 10**6])
     parser.add_argument("--kinds", nargs="+", choices=("csv", "parquet"), default=["csv", "parquet"])
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def write(n: int, kind: str, folder: Path) -> Path:
-    """Write n rows of two classes that a tree has to work for."""
+    """Write n rows of two classes that overlap, so that the tree becomes large."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, COLUMNS))
     positive = X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=n) / 2 > 0

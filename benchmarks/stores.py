@@ -1,10 +1,10 @@
-"""How many runs a second each store takes, from 1, 4 and 8 processes that write at once.
+"""Measure how many runs per second each store accepts from 1, 4 and 8 processes that write at the same time.
 
     python benchmarks/stores.py [--runs 200] [--processes 1 4 8]
 
-A run is what the tracker writes without its model: params, scores of five folds as steps, tags, dataset, and three
-files.  The learner is fitted once per process, beforehand.  All runs are counted afterwards: a store that loses one
-says so.
+A run consists of everything that the tracker writes except the model: params, the scores of five folds as steps, tags,
+the dataset, and three files. The learner is fitted beforehand, once per process. All runs are counted afterwards, and
+the table shows how many were lost.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))  # tests start the same server
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # else `learners` would be the benchmark of that name
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))  # the tests start the same server
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # otherwise `learners` would be this folder's module
 
 import mlflow_server
 
@@ -96,7 +96,7 @@ def count(uri: str) -> int:
 
 @contextmanager
 def stores() -> Iterator[dict[str, str]]:
-    """Start each kind of store; gives URIs by name."""
+    """Start each kind of store, and yield their URIs by name."""
     folder = Path(mkdtemp(prefix="bakeoff-stores-"))
     folder.chmod(0o755)  # for the user that PostgreSQL runs as
     try:
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 4, 8])
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through the end of the servers
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are stopped as well
     print(f"{given.runs} runs, {os.cpu_count()} cores, Python {sys.version.split()[0]}; runs a second")
     print("| store | " + " | ".join(f"{number} processes" for number in given.processes) + " | lost |")
     print("| --- |" + " ---: |" * (len(given.processes) + 1))

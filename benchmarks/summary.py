@@ -1,4 +1,4 @@
-"""Summaries of many cells: a short one for docs/benchmarks.md, and one for the console that names every slow cell."""
+"""Summaries of many cells: a short one for docs/benchmarks.md, and one for the console that lists every slow cell."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from benchmarks.cells import Cell
 
 INPUT_CHECK_SECONDS = 0.2e-3
-"""Below this time, the checks of input are most of it."""
+"""Below this time, the input checks are most of the measurement."""
 
 QUALITY_TOLERANCE = 0.02
-"""Accuracies, or R², that differ by less are taken for equal."""
+"""Accuracies or values of R² that differ by less count as equal."""
 
 MAX_MEMORY_RATIO = 4.0
 """Cells whose peak memory is a larger multiple of scikit-learn's are listed."""
@@ -23,7 +23,7 @@ HEADING = ("learner", "data", "cells", "fit", "worst", "predict", "worst", "abov
 
 
 def summary(cells: Sequence[Cell]) -> str:
-    """Return Markdown for the console: means, the table by learner and kind of data, and every cell to look at."""
+    """Return Markdown for the console: means, the table by learner and kind of data, and all notable cells."""
     timed = [cell for cell in cells if not cell.note]
     if not timed:
         return "\n".join(["Nothing was measured.", *_skipped(cells)])

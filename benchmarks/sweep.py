@@ -1,15 +1,15 @@
-"""What a sweep costs beside its learners, and what it survives.
+"""Measure the overhead of a sweep, and its robustness when its processes are killed.
 
     python benchmarks/sweep.py                  everything, about a quarter of an hour
-    python benchmarks/sweep.py cost together    some of it
-    python benchmarks/sweep.py --docs           writes docs/benchmarks.md too
+    python benchmarks/sweep.py cost together    only these parts
+    python benchmarks/sweep.py --docs           also writes docs/benchmarks.md
 
-- ``cost``: a small job here, with and without its model, and in a plain script of hydra.main and log_model;
-- ``speedup``: a CPU-bound sweep in one worker and in two;
-- ``together``: processes that start at once on a store that does not exist;
-- ``kill``: a sweep that is killed at random, with its workers, until it is done, and then given once more.
+- ``cost``: a small job, with and without its model, compared with a plain script of hydra.main and log_model;
+- ``speedup``: a CPU-bound sweep with one worker and with two;
+- ``together``: processes that start at the same time on a store that does not exist;
+- ``kill``: a sweep that is killed at random, with its workers, until it is done, and then repeated once.
 
-Nothing is asserted.  Start-up is told apart by the difference between the jobs and a tenth of them.
+Nothing is asserted. The cost of start-up is excluded by subtracting a run of a tenth of the jobs from a run of all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))  # they kill sweeps in the same way
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))  # the tests kill sweeps alike
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from killing import ROOT, start, until_done
@@ -70,14 +70,14 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a command: of the wall clock, and of its processors."""
+    """The wall time and the CPU time of a command, in seconds."""
 
     wall: float
     cpu: float
 
 
 def cost(command: list[str]) -> Cost:
-    """Run a command in an empty folder, and take its time."""
+    """Run a command in an empty folder, and measure its time."""
     with TemporaryDirectory() as folder:
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
@@ -96,14 +96,14 @@ def ours(*words: str) -> list[str]:
 
 
 def per_job(command: list[str], jobs: int) -> Cost:
-    """Return what one further job costs, start-up apart."""
+    """Return the cost of one additional job, without start-up."""
     few = max(jobs // 10, 2)
     small, large = (cost([*command, f"seed=range({count})"]) for count in (few, jobs))
     return Cost((large.wall - small.wall) / (jobs - few), (large.cpu - small.cpu) / (jobs - few))
 
 
 def costs(jobs: int) -> Iterator[Row]:
-    """Tell what a small job costs in each way."""
+    """Yield the cost of a small job in each variant."""
     with TemporaryDirectory() as folder:
         script = Path(folder) / "plain.py"
         script.write_text(BASELINE)
@@ -119,7 +119,7 @@ def costs(jobs: int) -> Iterator[Row]:
 
 
 def speedup() -> Iterator[Row]:
-    """Tell how much faster two workers are than one, in turn."""
+    """Yield how much faster two workers are than one, measured alternately."""
     walls = {1: list[float](), 2: list[float]()}
     for _ in range(2):
         for workers, taken in walls.items():
@@ -130,7 +130,7 @@ def speedup() -> Iterator[Row]:
 
 
 def together(jobs: int, processes: int = 8) -> Iterator[Row]:
-    """Tell what becomes of the runs of processes that start together on no store."""
+    """Yield the states of the runs of processes that start together while there is no store."""
     with TemporaryDirectory() as folder:
         share = jobs // processes
         parts = [f"seed=range({place * share},{(place + 1) * share})" for place in range(processes)]
@@ -145,7 +145,7 @@ def together(jobs: int, processes: int = 8) -> Iterator[Row]:
 
 
 def kill(jobs: int, kills: int) -> Iterator[Row]:
-    """Kill a sweep and its workers at random, repeat it until it is done, and tell what is in the store."""
+    """Kill a sweep and its workers at random, repeat it until it is done, and yield the states of the stored runs."""
     words = [*SMALL, "workers=2", "tracking.models=false", f"seed=range({jobs})"]
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -159,7 +159,7 @@ def kill(jobs: int, kills: int) -> Iterator[Row]:
 
 
 def counts(folder: Path) -> tuple[Counter[str], Counter[str]]:
-    """Return how many runs are in each state, and how often each hash is finished."""
+    """Return the number of runs in each state, and the number of finished runs of each hash."""
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{folder}/outputs/mlflow.db")
@@ -182,7 +182,7 @@ def told_states(states: Counter[str]) -> str:
 
 
 def main() -> None:
-    """Measure what is asked for and print the table."""
+    """Measure the requested parts and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", help="cost, speedup, together, kill; all if left out")
     parser.add_argument("--jobs", type=int, default=200, help="small jobs of which the cost is told")

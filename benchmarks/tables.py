@@ -1,4 +1,4 @@
-"""The generated parts of docs/benchmarks.md, and what ran where."""
+"""The generated parts of docs/benchmarks.md, and the description of the machine and the command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
 
 def replace_part(part: str, text: str) -> None:
-    """Put text between the markers of a part of docs/benchmarks.md."""
+    """Replace the text between the markers of a part of docs/benchmarks.md."""
     begin, end = f"<!-- {part}: generated -->", f"<!-- {part}: end -->"
     page = DOCS.read_text()
     if begin not in page or end not in page:
@@ -22,7 +22,7 @@ def replace_part(part: str, text: str) -> None:
 
 
 def machine(command: str) -> str:
-    """Say what ran where."""
+    """Return the command, the processor and the versions, as Markdown."""
     import sklearn
 
     cpu = platform.processor() or platform.machine()

@@ -1,4 +1,4 @@
-"""What is learned in the benchmarks: bundled data, and made data of any size."""
+"""The tasks of the benchmarks: bundled datasets, and generated data of any size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.preprocessing import scale
 from benchmarks.measuring import Task
 
 QUERIES = 2000
-"""The most rows that are predicted."""
+"""The maximum number of rows to predict."""
 
 BUNDLED: dict[str, Callable[..., Any]] = {
     "iris": datasets.load_iris,
@@ -25,7 +25,7 @@ BUNDLED: dict[str, Callable[..., Any]] = {
 
 
 def bundled(name: str) -> Task:
-    """Return a dataset of scikit-learn's, standardized; a fifth of it is predicted."""
+    """Return one of scikit-learn's datasets, standardized; a fifth of its rows are to be predicted."""
     X, y = BUNDLED[name](return_X_y=True)
     rows, queries, labels, truth = train_test_split(scale(X), y, test_size=0.2, random_state=0)
     c = 0 if name == "diabetes" else len(np.unique(y))
@@ -33,7 +33,7 @@ def bundled(name: str) -> Task:
 
 
 def made(n: int, d: int, c: int) -> Task:
-    """Return c classes of Gaussian blobs that overlap, with label noise; c = 0 is regression."""
+    """Return c classes of overlapping Gaussian blobs with label noise, or a regression if c is 0."""
     rng = np.random.default_rng([n, d, c])
     m = min(n, QUERIES)
     if c == 0:
@@ -41,7 +41,7 @@ def made(n: int, d: int, c: int) -> Task:
         y: np.ndarray = X @ rng.normal(size=d) + np.sin(3 * X[:, 0]) + rng.normal(size=n + m)
     else:
         y = rng.integers(c, size=n + m)
-        centres = rng.normal(size=(2 * c, d)) * (2.0 / d**0.25)  # two blobs a class
+        centres = rng.normal(size=(2 * c, d)) * (2.0 / d**0.25)  # two blobs per class
         X = rng.normal(size=(n + m, d)) + centres[2 * y + rng.integers(2, size=n + m)]
         noisy = rng.random(n + m) < 0.05
         y[noisy] = rng.integers(c, size=int(noisy.sum()))
@@ -49,7 +49,7 @@ def made(n: int, d: int, c: int) -> Task:
 
 
 def nominal(n: int, d: int, c: int) -> Task:
-    """Return columns of five nominal values, whose proportions differ by class; c = 0 is regression."""
+    """Return columns of five nominal values whose proportions differ by class, or a regression if c is 0."""
     rng = np.random.default_rng([n, d, c, 5])
     m = min(n, QUERIES)
     group = rng.integers(max(c, 2), size=n + m)

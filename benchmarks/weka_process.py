@@ -1,4 +1,4 @@
-"""WEKA's learners in a Java process: rows as ARFF files there, a line of numbers back."""
+"""Run WEKA's learners in a Java process, which reads rows from ARFF files and prints a line of numbers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from benchmarks.measuring import Task
 HARNESS = Path(__file__).with_name("Weka.java")
 
 PATIENCE = 180.0
-"""Seconds after which a process is ended."""
+"""The number of seconds after which a process is ended."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What the harness measured: CPU seconds first and warm, accuracy or R².
+    """The measurements of the harness: CPU seconds of the first and of warm rounds, and accuracy or R².
 
     Attributes
     ----------
     rounds : float
-        How often it learned.
+        The number of rounds.
     beside : float
         CPU seconds of the whole process for each second that was measured when it was warm.
     """
@@ -44,18 +44,18 @@ class Told:
 
 
 def measure(weka: str, task: Task, jar: Path, seconds: float) -> Told | str:
-    """Measure a learner of WEKA's in a process of its own; a string says why there is nothing.
+    """Measure one of WEKA's learners in a separate process; return the reason as a string if that is not possible.
 
     Parameters
     ----------
     weka : str
-        A class in ``weka.classifiers`` and its options; {d}, {root} (the whole part of √d) and {gamma} (1 / d) are
-        filled in.
+        A class in ``weka.classifiers`` and its options; {d}, {root} (the integer part of √d) and {gamma} (1 / d) are
+        replaced by their values.
     task : Task
     jar : Path
-        Other libraries lie beside it.
+        The other libraries are in the same folder.
     seconds : float
-        CPU time after which no further round begins.
+        The CPU time after which no further round starts.
     """
     with TemporaryDirectory(prefix="bakeoff-weka-") as folder:
         files = [Path(folder) / "train.arff", Path(folder) / "test.arff"]
@@ -83,7 +83,7 @@ def filled(weka: str, task: Task) -> str:
 
 
 def told(output: str) -> Told | None:
-    """Read the harness's line; None if there is none."""
+    """Read the line that the harness printed; None if there is none."""
     line = re.search(r"^measured (.*)$", output, flags=re.MULTILINE)
     if line is None:
         return None
@@ -91,7 +91,7 @@ def told(output: str) -> Told | None:
 
 
 def write_arff(file: Path, X: Any, y: np.ndarray, classes: Iterable[Any] | None) -> None:
-    """Write rows X (n, d) and y (n,) as WEKA reads them; classes are None in regression."""
+    """Write rows X (n, d) and y (n,) in WEKA's format; classes are None in regression."""
     table = pd.DataFrame(np.asarray(X)) if not isinstance(X, pd.DataFrame) else X.reset_index(drop=True)
     domains = [column.cat.categories if column.dtype == "category" else None for _, column in table.items()]
     names = [*(f"x{j}" for j in range(len(domains))), "y"]
@@ -107,6 +107,6 @@ def write_arff(file: Path, X: Any, y: np.ndarray, classes: Iterable[Any] | None)
 
 
 def java_version() -> str:
-    """Return what Java calls itself."""
+    """Return the version that Java prints."""
     said = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
     return said.splitlines()[0].replace('"', "") + "."
