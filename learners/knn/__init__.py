@@ -1,4 +1,4 @@
-"""k nearest neighbours: predict what the training rows nearest to the query have."""
+"""k nearest neighbours: predict from the targets of the training rows nearest to the query."""
 
 from bakeoff.learners.knn.classifier import KNeighborsClassifier
 from bakeoff.learners.knn.regressor import KNeighborsRegressor

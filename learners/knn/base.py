@@ -1,4 +1,4 @@
-"""The base of classifier and regressor: the parameters, the stored rows, and the search for neighbours."""
+"""Base class of the classifier and the regressor: the parameters, the stored rows, and the search for neighbours."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KNeighborsBase(Learner):
         "algorithm": [StrOptions({"auto", "brute", "kd_tree"})],
         "leaf_size": [Interval(Integral, 1, None, closed="left")],
         "metric": [StrOptions(METRICS), callable],
-        "p": [Interval(Real, 1, None, closed="both")],  # infinity, too
+        "p": [Interval(Real, 1, None, closed="both")],  # also rejects infinity
         "metric_params": [dict, None],
         "feature_weights": ["array-like", None],
         "ties": [StrOptions({"first", "all", "random"})],
@@ -88,9 +88,9 @@ class KNeighborsBase(Learner):
         Parameters
         ----------
         X : array-like of shape (m, d), optional
-            If not given, the training rows themselves, none of which is then its own neighbour.
+            By default the training rows, in which case a row is not its own neighbour.
         n_neighbors : int, optional
-            If not given, the parameter of the learner. Here it counts rows, not their weight.
+            By default the parameter of the learner. Here it counts rows, not their weight.
         return_distance : bool
 
         Returns
@@ -103,7 +103,7 @@ class KNeighborsBase(Learner):
         Raises
         ------
         ValueError
-            ``n_neighbors`` is below 1 or more than the training rows (without X: than the other training rows).
+            ``n_neighbors`` is below 1 or exceeds the number of training rows (without X: of other training rows).
         """
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
@@ -126,14 +126,14 @@ class KNeighborsBase(Learner):
         Parameters
         ----------
         X, n_neighbors
-            As of `kneighbors`.
+            As in `kneighbors`.
         mode : {"connectivity", "distance"}
             Whether the length of an edge is 1 or the distance.
 
         Returns
         -------
         csr_matrix of shape (m, n)
-            SciPy's sparse matrix; its columns are the rows given to ``fit``.
+            SciPy's sparse matrix; its columns are the rows passed to ``fit``.
         """
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"mode is {mode!r}; it must be 'connectivity' or 'distance'.")
@@ -144,7 +144,7 @@ class KNeighborsBase(Learner):
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit once for many numbers of neighbours, which share one search (see `bakeoff.learners.base.paths`)."""
         values = check_path_values(self, parameter, values)
-        # The neighbours for the largest number contain those for all others.
+        # The neighbours for the largest number contain those for all smaller ones.
         largest = clone(self).set_params(n_neighbors=max(values))
         largest.fit(X, y, sample_weight)
         max_k = largest._count_rows_needed(max(values))
@@ -168,18 +168,18 @@ class KNeighborsBase(Learner):
         order = self._choose_order()
         self._store_positions(sample_weight, order)
         self._store_weights(weight[order])
-        self._count_rows_needed(self.n_neighbors)  # raises an error if the rows are too few
+        self._count_rows_needed(self.n_neighbors)  # raises an error if there are too few rows
         self._build_search(X[order])
         return order
 
     def _choose_order(self) -> np.ndarray | slice:
-        """Return the order of the rows, in which the first of equally distant rows is the nearer."""
+        """Return the order of the rows, in which the first of several equally distant rows counts as the nearest."""
         if self.ties == "random":
             return check_random_state(self.random_state).permutation(self.n_samples_fit_)
         return slice(None)
 
     def _store_positions(self, sample_weight: Any, order: np.ndarray | slice) -> None:
-        """Store where the rows of positive weight are in the table given to ``fit``."""
+        """Store the positions of the rows of positive weight in the table passed to ``fit``."""
         given = np.asarray(1.0 if sample_weight is None else sample_weight)
         if given.ndim == 0:
             self._n_rows_given = self.n_samples_fit_
@@ -191,11 +191,11 @@ class KNeighborsBase(Learner):
 
     def _store_weights(self, weight: np.ndarray) -> None:
         self._weight = weight  # (n,)
-        self._unit_weights = bool((weight == 1.0).all())  # then k rows weigh k
+        self._unit_weights = bool((weight == 1.0).all())  # then the weight of k rows is k
         if self._unit_weights:
             self._cumulative_weight = np.arange(1.0, weight.size + 1.0)  # (n,)
         else:
-            self._cumulative_weight = np.cumsum(np.sort(weight))  # (n,), of the lightest rows
+            self._cumulative_weight = np.cumsum(np.sort(weight))  # (n,), of the rows with the smallest weights
 
     def _build_search(self, X: np.ndarray) -> None:
         nominal = np.array([values is not None for values in self.categories_])  # (d,)
@@ -222,7 +222,7 @@ class KNeighborsBase(Learner):
         needed = self._count_rows_needed(self.n_neighbors)
         Q = self._compute_coordinates(X)
         for start, rows, distance in self._search_in_blocks(Q, needed, whole_ties=whole_ties):
-            # Without ties and sample weights exactly k neighbours of weight 1 were found.
+            # Without ties and sample weights, exactly k neighbours of weight 1 were found.
             if self._unit_weights and not whole_ties:
                 if self.weights == "uniform":
                     yield start, rows, np.full(rows.shape, 1.0 / needed)
@@ -263,14 +263,14 @@ class KNeighborsBase(Learner):
         return np.concatenate(rows), np.concatenate(distances)
 
     def _find_own_neighbors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest other rows of each stored row, in the order of the table given to ``fit``: (n, k)."""
+        """Return the k nearest other rows of each stored row, in the order of the table passed to ``fit``: (n, k)."""
         rows, distance = self._find_neighbors(self._search.T, k + 1)
         rows, distance = drop_self_neighbors(rows, distance)
         as_given = np.argsort(self._row_positions)
         return rows[as_given], distance[as_given]
 
     def _count_rows_needed(self, k: int) -> int:
-        """Return the number of rows that surely weigh k together."""
+        """Return a number of rows whose total weight is certainly at least k."""
         if self._unit_weights and k <= self.n_samples_fit_:
             return k
         return count_rows_needed(k, self._cumulative_weight)

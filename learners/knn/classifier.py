@@ -32,34 +32,34 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     Parameters
     ----------
     n_neighbors : int
-        k. With ``sample_weight`` it counts weight: neighbours are taken until they weigh k together.
+        k. With ``sample_weight``, it is a weight: neighbours are added until their total weight is k.
     weights : {"uniform", "distance", "gaussian"} or callable
-        The size of a vote: 1; 1/d, where exact matches decide alone; exp(-d²/2h²) with the bandwidth h; or a function
-        from an array of distances to an array of the same shape.
+        The weight of a vote: 1; 1/d, with which only exact matches vote if there are any; exp(-d²/2h²) with the
+        bandwidth h; or a function from an array of distances to an array of the same shape.
     bandwidth : float
         h of ``weights="gaussian"``, in the unit of the distances.
     algorithm : {"auto", "brute", "kd_tree"}
-        All find the same neighbours. ``"kd_tree"`` is our own and takes complete numeric columns; ``"auto"`` uses
-        SciPy's in few dimensions and brute force otherwise.
+        All algorithms find the same neighbours. ``"kd_tree"`` is bakeoff's own implementation and requires complete
+        numeric columns; ``"auto"`` uses SciPy's kd-tree in few dimensions and brute force otherwise.
     leaf_size : int
-        The largest number of rows in a leaf of a tree.
+        The maximum number of rows in a leaf of a tree.
     metric : str or callable
         "minkowski", "euclidean" or "l2", "manhattan" or "l1", "chebyshev" or "linf", "mahalanobis", "hamming", "gower":
-        see `bakeoff.learners.knn.metric.minkowski`. A callable takes two rows, with nominal cells as codes, and returns
-        their distance.
+        see `bakeoff.learners.knn.metric.minkowski`. A callable receives two rows, with nominal cells as codes, and
+        returns their distance.
     p : float
         The power of ``metric="minkowski"``, at least 1.
     metric_params : dict or None
         ``V`` (the covariance) or ``VI`` (its inverse) of ``metric="mahalanobis"``, which is estimated from the training
         rows, with n - 1, if neither is given; or keyword arguments of a callable metric.
     feature_weights : array-like of shape (d,) or None
-        w_j, which multiplies column j's term in the distance; 0 leaves the column out.
+        w_j, which multiplies the term of column j in the distance; 0 excludes the column.
     ties : {"first", "all", "random"}
-        Which of several rows at the k-th distance take part: the first in the order of training; all of them; or the
-        first in an order drawn at ``fit``.
+        Which of several rows at the k-th distance are used: the first in the order of the training rows; all of them;
+        or the first in a random order drawn in ``fit``.
     missing : {"ignore", "error"}
-        Whether a missing cell leaves its column out of a distance, which is scaled up to all columns, or raises an
-        error. The metric "mahalanobis", callables and our kd-tree always raise an error.
+        Whether a column with a missing cell is excluded from a distance, which is then scaled up to all columns, or
+        an error is raised. The metric "mahalanobis", callables and ``algorithm="kd_tree"`` always raise an error.
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
         The nominal columns, in which two values are equal (0) or different (1).
     random_state : int, RandomState or None
@@ -69,14 +69,14 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     ----------
     classes_ : ndarray of shape (c,)
     n_samples_fit_ : int
-        n, the rows of positive weight.
+        n, the number of rows of positive weight.
     effective_metric_ : str or callable
         The metric under its usual name.
 
     Notes
     -----
     ``n_neighbors``, ``weights`` and ``bandwidth`` may be changed after ``fit``. ``fit`` and ``predict`` raise
-    ValueError if ``n_neighbors`` is more than the training rows (or their weight).
+    ValueError if ``n_neighbors`` exceeds the number of training rows (or their total weight).
 
     Examples
     --------
@@ -114,7 +114,7 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         scores = np.empty((X.shape[0], c))  # (m, c)
         for start, rows, share in self._iterate_votes(X):
             block = rows.shape[0]
-            # Pairs of query and class are numbered through, so that one bincount adds up all votes.
+            # Pairs of query and class are numbered consecutively, so that one bincount sums all votes.
             query_and_class = self._codes.take(rows)  # (block, K)
             query_and_class += np.arange(0, block * c, c)[:, None]
             votes = np.bincount(query_and_class.ravel(), weights=share.ravel(), minlength=block * c)

@@ -1,7 +1,7 @@
 """The graph of neighbours: an edge from each query to each of its neighbours.
 
-Of the m n cells of its matrix m k are not zero, so it is a sparse matrix. NumPy has none; SciPy's is the one that users
-of such a graph, clustering and embedding, accept.
+Only m k of the m n cells of its matrix are not zero, so the matrix is sparse. NumPy has no sparse matrices; SciPy's
+are accepted by the usual consumers of such a graph, clustering and embedding.
 
 Cost: O(mk).
 """
@@ -42,8 +42,8 @@ def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndar
     Parameters
     ----------
     rows, distance : ndarrays of shape (n, k + 1)
-        The neighbours of the stored rows themselves, in their order. Where more than k rows equal it, a row may not be
-        among its own neighbours, and then the last neighbour is dropped.
+        The neighbours of the stored rows themselves, in their order. If more than k rows are equal to a row, it may
+        not be among its own neighbours; in that case its last neighbour is dropped.
 
     Returns
     -------

@@ -2,9 +2,9 @@
 
     minimise over a, b:  Σ_i v_i (y_i - a - b·(x_i - q))²,        the prediction at q is a,
 
-with the votes v. About the weighted means the plane is ȳ + b·(x - x̄), evaluated at q. Of all solutions b the one of
-least norm is taken, with columns measured by their spread among the neighbours, so that few or collinear neighbours
-give a plane too, and a single one its own value.
+with the votes v. Relative to the weighted means, the plane is ȳ + b·(x - x̄), evaluated at q. Among all solutions b,
+the one of minimum norm is used, with columns scaled by their spread among the neighbours, so that a plane also exists
+for few or collinear neighbours. With a single neighbour, the prediction is its target.
 
 Cost: O(m k d min(k, d)).
 
@@ -38,18 +38,18 @@ def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.
     -------
     ndarray of shape (m,)
     """
-    # About the weighted means the level and the slope of the plane can be computed one after the other.
+    # Relative to the weighted means, the level and the slope of the plane can be computed separately.
     mean = (share[:, :, None] * X).sum(axis=1)  # (m, d)
     level = (share * y).sum(axis=1)  # (m,)
     takes_part = share > 0  # (m, K)
     offset = (X - mean[:, None]) * takes_part[:, :, None]  # (m, K, d)
 
-    # The rounding of a constant column's mean must not become a direction of the plane.
+    # The rounding error of a constant column's mean must not become a direction of the plane.
     spread = np.abs(offset).max(axis=1)  # (m, d)
     varies = spread > MIN_RELATIVE_SPREAD * np.abs(mean)
     spread = np.where(varies, spread, 1.0)
 
-    # Weighted least squares is least squares of rows that are multiplied by the roots of their weights.
+    # Weighted least squares is least squares on rows multiplied by the square roots of their weights.
     root = np.sqrt(share)  # (m, K)
     scaled = offset / spread[:, None]
     scaled = np.where(varies[:, None], scaled, 0.0)  # (m, K, d)

@@ -3,7 +3,7 @@
     ŷ(q) = Σ_{i ∈ N(q)} v_i y_i / Σ_{i ∈ N(q)} v_i,      N(q) = the k rows with the smallest d(q, x_i)
 
 The votes v are those of `bakeoff.learners.knn.voting`, and the plane is that of `bakeoff.learners.knn.local_linear`.
-`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm; the neighbours are found as by
+`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm; the neighbours are found as in
 `bakeoff.learners.knn.classifier`.
 
 Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions.
@@ -34,16 +34,16 @@ class KNeighborsRegressor(Regressor, KNeighborsBase):
     ----------
     n_neighbors, weights, bandwidth, algorithm, leaf_size, metric, p, metric_params, feature_weights, ties, missing, \
 categorical_features, random_state
-        As of `KNeighborsClassifier`.
+        As in `KNeighborsClassifier`.
     regression : {"mean", "linear"}
         The mean of the targets, weighted by the votes (locally weighted regression); or the value at the query of the
-        weighted least-squares plane through the neighbours (locally weighted linear regression), which takes complete
-        numeric columns.
+        weighted least-squares plane through the neighbours (locally weighted linear regression), which requires
+        complete numeric columns.
 
     Attributes
     ----------
     n_samples_fit_ : int
-        n, the rows of positive weight.
+        n, the number of rows of positive weight.
     effective_metric_ : str or callable
 
     Examples
@@ -139,7 +139,7 @@ categorical_features, random_state
 
 
 def _sum_by_query(terms: np.ndarray) -> np.ndarray:
-    """Return the sum of each row of terms (m, K), added from left to right whatever K is: shape (m,)."""
+    """Return the sum of each row of terms (m, K), added from left to right for any K: shape (m,)."""
     m, width = terms.shape
     query = np.repeat(np.arange(m), width)
     return np.bincount(query, weights=terms.ravel(), minlength=m)

@@ -1,6 +1,6 @@
-"""Sample weights in k nearest neighbours: k counts weight, so that a row of weight 2 is the same as the row twice.
+"""Sample weights in k nearest neighbours: k is a weight, so that a row of weight 2 is equivalent to two equal rows.
 
-Neighbours are taken until they weigh k together, and the last of them only with the weight that is still needed.
+Neighbours are added until their total weight is k; of the last one, only the weight that is still needed is used.
 
 Cost: O(mk) for m queries.
 """
@@ -16,18 +16,18 @@ SUM_MARGIN = 1e-12
 
 
 def count_rows_needed(k: int, cumulative_weight: np.ndarray) -> int:
-    """Return the number of rows that surely weigh k together: as many as the lightest rows need.
+    """Return a number of rows whose total weight is certainly at least k, even if they have the smallest weights.
 
     Parameters
     ----------
     k : int
     cumulative_weight : ndarray of shape (n,)
-        The weight of the i + 1 lightest rows together.
+        The total of the i + 1 smallest weights.
 
     Raises
     ------
     ValueError
-        All rows together weigh less than k.
+        The total weight of all rows is less than k.
     """
     n = cumulative_weight.size
     total = float(cumulative_weight[-1])
@@ -43,7 +43,7 @@ def count_rows_needed(k: int, cumulative_weight: np.ndarray) -> int:
 def select_sample_weights(
     rows: np.ndarray, distance: np.ndarray, weight: np.ndarray, k: float, *, whole_ties: bool
 ) -> np.ndarray:
-    """Return the sample weight with which each neighbour takes part.
+    """Return the sample weight of each neighbour in the vote.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ def select_sample_weights(
     weight : ndarray of shape (n,)
         Positive.
     k : float
-        The weight wanted.
+        The total weight of the neighbours.
     whole_ties : bool
-        Every row at the distance where k is reached takes part with its whole weight.
+        Whether every row at the distance at which k is reached votes with its whole weight.
 
     Returns
     -------
     ndarray of shape (m, K)
-        0 for rows that do not take part.
+        0 for rows that do not vote.
     """
     padding = rows == PADDING_ROW
     own = np.where(padding, 0.0, weight[rows])  # (m, K)
@@ -68,7 +68,7 @@ def select_sample_weights(
         still_needed = k - (total - own)
         return np.clip(still_needed, 0.0, own)
 
-    # Of the row at which k is reached only the distance matters: all rows up to it vote.
+    # Only the distance of the row at which k is reached matters: all rows up to that distance vote.
     last = np.argmax(total >= k * (1 - SUM_MARGIN), axis=1)  # (m,)
     last_distance = distance[np.arange(last.size), last]  # (m,)
     return np.where(distance <= last_distance[:, None], own, 0.0)
@@ -85,7 +85,7 @@ def describe_too_few_rows(k: int, n: int, most: int) -> str:
 
 
 def describe_too_little_weight(k: int, n: int, weight: float) -> str:
-    """Return the message for n_neighbors=k with n training rows, of other weights than 1, that weigh less together."""
+    """Return the message for n_neighbors=k with n training rows, with weights other than 1 and a smaller total."""
     samples = "sample" if n == 1 else "samples"
     most = int(weight * (1 + SUM_MARGIN))
     fewer = f"Take n_neighbors of at most {most}, or multiply" if most else "Multiply"

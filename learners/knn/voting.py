@@ -1,12 +1,12 @@
-r"""Votes: how much each neighbour counts.
+r"""Votes: the weight of each neighbour in a prediction.
 
-With distances d_1 ≤ d_2 ≤ … of a query's neighbours a vote is
+For a query whose neighbours have distances d_1 ≤ d_2 ≤ …, a vote is
 
     uniform 1,        distance 1/d_i,        gaussian exp(-d_i² / 2h²) / √(2π),        h the bandwidth,
 
 times the row's sample weight. Only the proportions matter, so votes are computed relative to the nearest neighbour's:
-d_1/d_i and exp(-(d_i² - d_1²) / 2h²), which neither overflow nor all vanish. At d_1 = 0 the former leaves the decision
-to the exact matches alone.
+d_1/d_i and exp(-(d_i² - d_1²) / 2h²), which neither overflow nor all underflow. If d_1 = 0, only exact matches vote
+with the former.
 
 Cost: O(mk) for m queries.
 """
@@ -29,9 +29,9 @@ def compute_vote_shares(
     distance : ndarray of shape (m, K)
         Not decreasing along a row.
     sample_weight : ndarray of shape (m, K)
-        0 for rows that do not take part.
+        0 for rows that do not vote.
     weights : {"uniform", "distance", "gaussian"} or callable
-        A callable takes the array of distances and returns one of the same shape, finite and not negative.
+        A callable receives the array of distances and returns one of the same shape, finite and not negative.
     bandwidth : float
         In the unit of the distances.
 
@@ -43,7 +43,7 @@ def compute_vote_shares(
     Raises
     ------
     ValueError
-        A callable that returns something else, or no vote at all for a query.
+        A callable returns anything else, or all votes for a query are zero.
     """
     if weights == "uniform":
         votes = sample_weight
@@ -55,7 +55,7 @@ def compute_vote_shares(
 
 
 def _repeat_last_distance(distance: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
-    """Replace the distances of rows that do not take part, so that no function has to expect infinite ones: (m, K)."""
+    """Replace the distances of rows that do not vote, so that functions need not handle infinite ones: (m, K)."""
     takes_part = sample_weight > 0  # (m, K)
     last = takes_part.sum(axis=1) - 1  # (m,)
     last_distance = distance[np.arange(last.size), last]  # (m,)

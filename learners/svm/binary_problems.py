@@ -76,11 +76,11 @@ def fit_hyperplanes(
     space : TrainingSpace
         Of the n rows.
     C : ndarray of shape (n,)
-        C of each row in the space's unit of length; all infinite for the hard margin.
+        C of each row, in the unit of length of the space; all infinite for the hard margin.
     problems : list of BinaryProblem
     tol : float
     max_iter : int
-        Limit of the steps for one problem, as for `SVC`.
+        Maximum number of steps for one problem, as for `SVC`.
     """
     return [_fit_hyperplane(space, C[problem.rows], problem, tol, max_iter) for problem in problems]
 
@@ -95,7 +95,7 @@ def _fit_hyperplane(
 ) -> Hyperplane:
     """Find the hyperplane of one problem, given C of its rows."""
     n = problem.rows.size
-    # A problem of all rows in order uses the whole Gram matrix, without a copy.
+    # If a problem contains all rows in order, it uses the whole Gram matrix without a copy.
     is_in_order = bool((np.diff(problem.rows) == 1).all())
     gram = space.gram if n == space.gram.diagonal.size and is_in_order else space.gram.restrict_to(problem.rows)
     primal_rows = _take_primal_rows(space, C, problem)

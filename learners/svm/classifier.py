@@ -6,9 +6,9 @@ Only rows on or inside the margin, the support vectors, have α_i > 0. Several c
 the rest.
 
 `bakeoff.learners.definitions.svm_smo` and `bakeoff.learners.definitions.svm_hard_margin` state the algorithms. This one
-is faster because SMO updates the gradient instead of computing it for each step, block principal pivoting or Newton's
-step finishes what SMO began, and the primal, which has d + 1 unknowns for a linear kernel, is solved where the dual
-would take too many steps, as for large C.
+is faster because SMO updates the gradient instead of computing it for each step, block principal pivoting or a Newton
+step completes the solution that SMO approaches, and the primal, which has d + 1 unknowns for a linear kernel, is
+solved if the dual would need too many steps, for example for large C.
 
 Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), depending on the number of support
 vectors s. To predict: O(m s d), for the linear kernel O(m d).
@@ -46,11 +46,11 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of one unit of slack. ``inf``: hard margin, no row may lie inside it. Where C exceeds about
-        1e10 / K(x, x) and the classes overlap, floats lack the digits for an exact solution, and ``fit`` warns.
+        Cost of one unit of slack. ``inf`` is the hard margin, inside which no row may lie. If C exceeds about 1e10 /
+        K(x, x) and the classes overlap, floats are not precise enough for an exact solution, and ``fit`` warns.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two arrays, (a, d) and (b, d), and returns their kernel values (a, b). With "precomputed", X
-        holds the kernel values between rows: (n, n) in ``fit``, (m, n) in ``predict``.
+        A callable receives two arrays, (a, d) and (b, d), and returns their kernel values (a, b). With "precomputed",
+        X holds the kernel values between rows: (n, n) in ``fit``, (m, n) in ``predict``.
     degree : int, default=3
         p in (γ x·z + coef0)^p.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -58,13 +58,13 @@ class SVC(KernelClassifier):
     coef0 : float, default=0.0
         Constant term of the polynomial and the sigmoid kernel.
     tol : float, default=1e-6
-        Largest violation of the optimality conditions by y f(x), in units of the margin.
+        Largest accepted violation of the optimality conditions by y f(x), in units of the margin.
     class_weight : dict, "balanced" or None, default=None
         Multiplies C for the rows of a class.
     max_iter : int, default=-1
-        Largest number of steps for one binary problem; -1: 100 for each row, but at least 100 000.
+        Maximum number of steps for one binary problem; -1 means 100 for each row, but at least 100 000.
     multi_class : {"ovo", "ovr"}, default="ovo"
-        For three classes or more: one hyperplane for every pair of classes, or one for each class against the rest.
+        For three or more classes: one hyperplane for every pair of classes, or one for each class against the rest.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         One against one: one score for each class, or one for each pair.
     break_ties : bool, default=False
@@ -172,7 +172,7 @@ class SVC(KernelClassifier):
             raise ValueError(f"SVC needs at least two classes, but y holds one class only: {self.classes_.tolist()}.")
         fit_rows, sample_weight = _find_weighted_rows(sample_weight, codes.size)
 
-        # Sorted by class, the rows of a class are consecutive, and its kernel values can be copied as a block.
+        # After sorting by class, the rows of a class are consecutive, so its kernel values can be copied as a block.
         order = np.argsort(codes, kind="stable")
         X = X[order]
         codes = codes[order]
@@ -238,7 +238,7 @@ class SVC(KernelClassifier):
         """Store w of each problem, and b for rows whose origin is not shifted."""
         assert space.rows is not None
         self.coef_ = (self._expansion * space.length_unit).T @ space.rows[support]
-        # w of the primal has more digits than the sum over support vectors.
+        # w of the primal is more precise than the sum over support vectors.
         for row, hyperplane in enumerate(hyperplanes):
             if hyperplane.normal is not None:
                 self.coef_[row] = hyperplane.normal

@@ -32,7 +32,7 @@ class KernelClassifier(Classifier):
     _gamma: float
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x), or scores for three classes or more.
+        """Return f(x), or scores for three or more classes.
 
         Parameters
         ----------

@@ -1,8 +1,9 @@
 """The hard margin: the shortest vector between the convex hulls of the classes, or the linear primal.
 
 `bakeoff.learners.definitions.svm_hard_margin` states the conditions and tries every set of support vectors. Here the
-dual (see `dual.quadratic_program`) finds them for any kernel. For the linear kernel the dual gets some steps, and then
-the primal is solved: it keeps its digits where kernel values lose them, and can prove that the hulls meet.
+dual (see `dual.quadratic_program`) finds them for any kernel. For the linear kernel, a limited number of steps is
+taken on the dual, and then the primal is solved: it remains precise when kernel values lose digits, and it can prove
+that the hulls intersect.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, ro
     gram : Gram
         Kernel values between the n rows.
     signs : ndarray of shape (n,)
-        +1 or -1; both occur, all -1 first.
+        +1 or -1; both occur, and all -1 come first.
     tol : float
     max_iter : int
     rows : ndarray of shape (n, d) or None
@@ -79,7 +80,7 @@ def fit_hard_margin(gram: Gram, signs: np.ndarray, tol: float, max_iter: int, ro
 
 @final
 class _NearestHullPoints:
-    """One point in the convex hull of each class, on the way to the two points that are nearest to each other."""
+    """One point in the convex hull of each class, converging to the two points that are nearest to each other."""
 
     def __init__(self, gram: Gram, signs: np.ndarray) -> None:
         n_negative = int(np.count_nonzero(signs < 0))
@@ -106,7 +107,7 @@ class _NearestHullPoints:
         return float(self.point.beta @ self.point.gradient) / self._spread
 
     def minimize_distance(self, tol: float, max_iter: int) -> None:
-        """Bring the points nearer until they are nearest within ``tol``, almost equal, or the steps are used up."""
+        """Reduce the distance until it is minimal within ``tol``, the points almost coincide, or no steps are left."""
         point = self.point
         while (squared_distance := self.measure_squared_distance()) > MIN_SQUARED_DISTANCE:
             target = max(0.5 * tol * squared_distance, MIN_VIOLATION_RATIO) * self._spread
@@ -125,7 +126,7 @@ class _NearestHullPoints:
         below, above = estimate_multipliers(self._box, point)
         if above <= below:
             raise ValueError(f"{REQUIREMENT} none was found in max_iter={max_iter} steps: {CURE[:-1]}, or more steps.")
-        # On the hulls f takes the values ±1, which fixes the length of w.
+        # On the hulls the values of f are ±1, which determines the length of w.
         factor = 2.0 / (above - below)
         point.beta *= factor
         point.gradient *= factor
@@ -134,5 +135,5 @@ class _NearestHullPoints:
         intercept = -0.5 * factor * (above + below)
         infinite_C = np.full_like(signs, np.inf)
         hyperplane = Hyperplane.from_dual(self._gram, box, point, signs, infinite_C, intercept)
-        # Rounding may have stopped the steps before the tolerance was met.
+        # Rounding may have stopped the steps before the tolerance was reached.
         return replace(hyperplane, converged=hyperplane.converged and hyperplane.residual <= tol)

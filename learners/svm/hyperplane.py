@@ -39,7 +39,7 @@ class Hyperplane:
         Steps of the dual solver.
     converged : bool
     normal : ndarray of shape (d,) or None
-        w, if it was found with more digits than β gives it.
+        w, if it is known more precisely than from β.
     """
 
     beta: np.ndarray
@@ -99,11 +99,11 @@ class Hyperplane:
         C : ndarray of shape (n,)
             All infinite for the hard margin.
         n_iter : int
-            Steps that the dual solver took before.
+            Number of steps that the dual solver took before.
         tol : float
         """
         excess = signs * (X @ solution.normal + solution.intercept) - 1.0  # (n,)
-        # Where α may rise, the row must not lack margin; where it may fall, the row must not exceed the margin.
+        # If α may increase, the row must not lie inside the margin; if it may decrease, not outside.
         lack = float((-excess[solution.alpha < C]).max(initial=0.0))
         surplus = float(excess[solution.alpha > 0].max(initial=0.0))
         residual = max(0.0, lack, surplus)

@@ -1,7 +1,7 @@
 """One against one: a hyperplane for every pair of classes, each with a vote.
 
-The pairs are (0, 1), (0, 2), … (1, 2), …; the lower class has the positive side. Cost: c (c - 1) / 2 fits on 2n/c rows
-each, which together take less than c fits on n rows.
+The pairs are (0, 1), (0, 2), … (1, 2), …; the lower class is on the positive side. Cost: c (c - 1) / 2 fits on 2n/c
+rows each, which together take less time than c fits on n rows.
 
 References
 ----------
@@ -42,7 +42,7 @@ def count_votes(decision: np.ndarray, c: int) -> np.ndarray:
 
 
 def score_by_votes(decision: np.ndarray, c: int) -> np.ndarray:
-    """Return one score for each class, of shape (m, c): its votes, and confidence to order classes with equal votes.
+    """Return one score for each class, of shape (m, c): its votes, plus a confidence that breaks ties.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def score_by_votes(decision: np.ndarray, c: int) -> np.ndarray:
     for column, (lower, upper) in enumerate(list_class_pairs(c)):
         confidence[:, lower] += decision[:, column]
         confidence[:, upper] -= decision[:, column]
-    # Compressed into ±1/3, confidence never outweighs a vote.
+    # Scaled to ±1/3, the confidence never outweighs a vote.
     return count_votes(decision, c) + confidence / (3.0 * (np.abs(confidence) + 1.0))
 
 
 def arrange_dual_coef(expansion: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
-    """Arrange coefficients as scikit-learn does: a support vector takes part in c - 1 pairs, so it has c - 1 of them.
+    """Arrange coefficients as scikit-learn does: each support vector belongs to c - 1 pairs and has c - 1 of them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The soft margin: some steps of the dual first, then the linear primal if they were not enough.
+"""The soft margin: first a limited number of steps on the dual, then the linear primal if they were not sufficient.
 
 For a nonlinear kernel, the primal is that of its feature map, and the dual continues from the primal's solution.
 """
@@ -43,7 +43,7 @@ def fit_soft_margin(
     gram : Gram
         Kernel values between the n rows.
     signs : ndarray of shape (n,)
-        +1 or -1; both occur, all -1 first.
+        +1 or -1; both occur, and all -1 come first.
     C : ndarray of shape (n,)
         Cost of one unit of slack for each row, finite.
     tol : float
@@ -58,7 +58,7 @@ def fit_soft_margin(
         if hyperplane is not None:
             return hyperplane
 
-    # Most problems are solved sooner by the dual than by the primal: it gets as many steps as the primal would cost.
+    # The dual is faster than the primal for most problems: it may take as many steps as cost the same as the primal.
     box = _make_box(clipped_C, signs)
     point = DualPoint(np.zeros_like(signs), -signs)
     first_steps = _count_first_steps(signs.size, rows)
@@ -99,7 +99,7 @@ def _clip_C(gram: Gram, C: np.ndarray) -> np.ndarray:
 
 
 def _fit_without_kernel(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
-    """Find the hyperplane from the rows alone, for a C at which kernel values lack digits; None if that fails."""
+    """Find the hyperplane from the rows, for a C for which kernel values are not precise enough; None if that fails."""
     hyperplane = _try_hard_margin(rows, signs, C, tol)
     if hyperplane is not None:
         return hyperplane
@@ -122,12 +122,12 @@ def _accept_primal(
 ) -> Hyperplane | None:
     """Return the hyperplane of the primal's solution; None if it misses the tolerance.
 
-    Columns in very different units and a large C keep digits here that sums of kernel values lose.
+    For columns in very different units and a large C, this preserves digits that sums of kernel values lose.
     """
     if solution.gap > MAX_GAP:
         return None
     hyperplane = Hyperplane.from_primal(solution, rows, signs, C, n_iter, tol)
-    # The multipliers must still prove the optimum after some were snapped to their bounds.
+    # The multipliers must still prove optimality after some of them were set to their bounds.
     normal = hyperplane.beta @ rows  # (d,)
     dual = float(solution.alpha.sum()) - 0.5 * float(normal @ normal)
     is_proven = dual >= (1.0 - MAX_PROOF_GAP) * hyperplane.primal
@@ -148,7 +148,7 @@ def _make_hyperplane(
     intercept = -estimate_multipliers(clipped_box, point)[0]
     if clipped_C is C:
         return Hyperplane.from_dual(gram, clipped_box, point, signs, C, intercept)
-    # Rows whose multiplier is the clipped C may violate the conditions for the C that was given.
+    # Rows whose multiplier equals the clipped C may violate the conditions for the original C.
     hyperplane = Hyperplane.from_dual(gram, _make_box(C, signs), point, signs, C, intercept)
     return hyperplane if hyperplane.residual <= tol else replace(hyperplane, converged=False)
 
@@ -159,7 +159,7 @@ def _make_box(C: np.ndarray, signs: np.ndarray) -> BoxConstraints:
 
 
 def _count_first_steps(n: int, rows: np.ndarray | None) -> int:
-    """Return the number of steps that the dual gets before the primal; 0 if there are too many rows for one of them."""
+    """Return the number of dual steps before the primal is solved; 0 if the rows do not fit into one working set."""
     if rows is None:
         return estimate_feature_map_cost(n) if n <= MAX_WORKING_SET_ROWS else 0
     return estimate_primal_cost(*rows.shape) if n <= WORKING_SET_ROWS else 0

@@ -13,7 +13,7 @@ class Metric(ABC):
     Attributes
     ----------
     unit : float
-        What the distances below must be multiplied by: a power of two, 1 for ordinary data.
+        The factor by which the distances below must be multiplied: a power of two, 1 for ordinary data.
     """
 
     unit: float = 1.0
@@ -22,14 +22,14 @@ class Metric(ABC):
     def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
         """Return the coordinates (e, m) of rows C (d, m), which may be overwritten.
 
-        C holds the rows column by column; see `bakeoff.learners.knn.metric.coordinates.copy_transposed`.
+        C contains the rows column by column; see `bakeoff.learners.knn.metric.coordinates.copy_transposed`.
         """
 
     @abstractmethod
     def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return all distances between Q (e, m) and T (e, n): shape (m, n).
 
-        ``missing`` says whether there may be NaN.
+        ``missing`` is whether there may be NaN.
         """
 
     @abstractmethod

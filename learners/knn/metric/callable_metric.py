@@ -1,6 +1,6 @@
 """A distance that the user supplies: any function of two rows.
 
-Only brute force can search with it, since all other searches rely on properties of the metric.
+It can be used only with brute force, because all other searches rely on properties of the metric.
 
 Cost: one call per pair.
 """
@@ -16,14 +16,14 @@ from bakeoff.learners.knn.metric.base import Metric
 
 
 class CallableMetric(Metric):
-    """A metric that calls a function of two rows, with nominal cells as codes.
+    """A metric that is computed by a function of two rows, with nominal cells as codes.
 
     Parameters
     ----------
     function : callable
         From two arrays of shape (d,) to a number of at least 0.
     parameters : dict
-        Further keyword arguments of the function.
+        Additional keyword arguments of the function.
     """
 
     def __init__(self, function: Callable[..., float], parameters: dict[str, Any]) -> None:

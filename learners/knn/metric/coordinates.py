@@ -1,4 +1,4 @@
-"""Tables of coordinates, which are stored column by column: shape (columns, rows)."""
+"""Tables of coordinates, stored column by column: shape (columns, rows)."""
 
 from __future__ import annotations
 

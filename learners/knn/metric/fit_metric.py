@@ -1,4 +1,4 @@
-"""Fit the metric that the parameters of k-NN name to the training rows: units, ranges, covariances.
+"""Fit the metric selected by the parameters of k-NN to the training rows: units, ranges, covariances.
 
 There is one function for each family of metrics.
 
@@ -30,7 +30,7 @@ def fit_metric(
     metric_params: dict[str, Any] | None,
     feature_weights: Any,
 ) -> Metric:
-    """Return the metric that the parameters name, fitted to the training rows.
+    """Return the metric selected by the parameters, fitted to the training rows.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def fit_metric(
             return CallableMetric(metric, given)
         return fit_mahalanobis(C, nominal, given)
 
-    # A column of weight 0 takes no part: its cells are not even compared.
+    # A column of weight 0 is excluded: its cells are not even compared.
     weight = _check_feature_weights(feature_weights, C.shape[0])  # (d,)
     columns = np.flatnonzero(weight)  # (e,)
     if columns.size < C.shape[0]:
@@ -109,7 +109,7 @@ def _fit_gower(C: np.ndarray, columns: np.ndarray, nominal: np.ndarray, weight: 
 
 
 def _invert_ranges(C: np.ndarray) -> np.ndarray:
-    """Return 1 / range of each column of C (e, n): shape (e,), 0 for a constant column, which separates no rows."""
+    """Return 1 / range of each column of C (e, n): shape (e,), 0 for a constant column, in which no rows differ."""
     half = compute_half_ranges(C)
     varies = half > MIN_HALF_RANGE
     divisor = np.where(varies, half, 1.0)
@@ -119,12 +119,13 @@ def _invert_ranges(C: np.ndarray) -> np.ndarray:
 def _fit_p_norm(
     p: float, C: np.ndarray, columns: np.ndarray, nominal: np.ndarray, weight: np.ndarray
 ) -> MinkowskiMetric:
-    """Return the weighted p-norm, in a unit in which the squares of ordinary differences are floats."""
+    """Return the weighted p-norm, in a unit in which the squares of ordinary differences can be represented."""
     factor = weight if p == np.inf else weight ** (1 / p)  # (e,)
     half = np.where(nominal, 1.0, compute_half_ranges(C))  # (e,)
     unit = choose_unit(float((half * factor).max()))
 
-    # Only differences count, so a constant column may be moved to 0. Otherwise 1e200 in it would swamp the others.
+    # Only differences matter, so a constant column may be shifted to 0. Otherwise, a value of 1e200 in it would
+    # dominate.
     constant = (half == 0) & ~np.isnan(C[:, 0])
     offset = np.where(constant, C[:, 0], 0.0)
     return MinkowskiMetric(p, columns, nominal, factor / unit, weight, offset=offset, unit=unit)

@@ -45,7 +45,7 @@ def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -
         scale = np.ones(d)
         V = _check_covariance(next(iter(given.values())), d)
     else:
-        # The unit of a column cancels out, so each is scaled to a size whose square is a float.
+        # The unit of a column cancels out, so each is scaled to a size whose square can be represented.
         half_ranges = compute_half_ranges(C)
         scale = np.array([1 / choose_unit(half) for half in half_ranges.tolist()])  # (d,)
         V = _estimate_covariance(C, scale)
@@ -79,7 +79,7 @@ def _factor_covariance(V: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         lower = np.zeros_like(V)
 
-    # The squared pivot is the part of the column's variance that the columns before it do not explain.
+    # The squared pivot is the part of the column's variance that is not explained by the columns before it.
     unexplained = np.square(np.diag(lower))  # (d,)
     if not (unexplained > MIN_UNEXPLAINED_VARIANCE * np.diag(V)).all():
         raise ValueError(

@@ -1,17 +1,17 @@
 r"""Minkowski distances, and the metrics that are Minkowski distances in other coordinates.
 
-For rows x and z with column weights w (1 unless given) the p-norm distance is
+For rows x and z with column weights w (1 by default) the p-norm distance is
 
     d(x, z) = (Σ_j w_j |x_j - z_j|^p)^(1/p),        at p = ∞ the largest w_j |x_j - z_j|,
 
-with p = 1 Manhattan and p = 2 Euclidean. In a nominal column the difference is 0 or 1. Mahalanobis
-√((x-z)ᵀ V⁻¹ (x-z)) is Euclidean after multiplication by L⁻¹, V = LLᵀ. Gower is the mean over columns of
+where p = 1 is the Manhattan and p = 2 the Euclidean distance. In a nominal column the difference is 0 or 1.
+Mahalanobis √((x-z)ᵀ V⁻¹ (x-z)) is Euclidean after multiplication by L⁻¹, V = LLᵀ. Gower is the mean over columns of
 |x_j - z_j| / range_j and of nominal differences. Hamming is the fraction of columns that differ.
 
-A missing cell leaves its column out, and the sum is scaled up to all columns: Σ w / Σ_present w. Two rows that share
-no column are infinitely far apart.
+A column with a missing cell is excluded, and the sum is scaled up to all columns by Σ w / Σ_present w. The distance
+between two rows without a common column is infinite.
 
-Terms are added column by column, always in the same order, so that all searches get bit-identical distances.
+Terms are added column by column, always in the same order, so that all searches compute bit-identical distances.
 
 Cost: O(e) per pair of rows with e coordinates.
 
@@ -54,7 +54,7 @@ class MinkowskiMetric(Metric):
     rotation : ndarray of shape (e, e), optional
         Multiplies the scaled row from the left.
     mean : bool
-        Divide the sum by that of the column weights.
+        Whether to divide the sum by the sum of the column weights.
     unit : float
     """
 
@@ -81,7 +81,7 @@ class MinkowskiMetric(Metric):
         self.mean = mean
         self.unit = unit
         self._scale = np.where(nominal, 1.0, factor)  # codes are compared, not measured
-        # Each table of queries asks which steps it needs.
+        # Checked once here, because every table of queries uses it.
         self._has_scale = bool((self._scale != 1).any())
         self._has_offset = bool(self.offset.any())
         self._has_nominal = bool(nominal.any())
@@ -154,7 +154,7 @@ class MinkowskiMetric(Metric):
         if self.p in (1.0, np.inf):
             return self._sum_powers(subtract_column, self.p, missing)
 
-        # |x|^p may exceed the range of floats, so differences are first divided by the largest.
+        # |x|^p may exceed the range of floats, so differences are divided by the largest one first.
         largest = self._sum_powers(subtract_column, np.inf, missing)
         divisible = (largest > 0) & np.isfinite(largest)
         divisor = np.where(divisible, largest, 1.0)
@@ -187,7 +187,7 @@ class MinkowskiMetric(Metric):
             _raise_magnitudes(term, p)
             total = term if total is None else accumulate(total, term, out=total)
         assert total is not None  # a metric has at least one column
-        # What is missing is assumed to differ as much as what is present.
+        # Missing columns are assumed to differ as much as the present ones.
         if missing:
             comparable = present_weight > 0
             if p != np.inf:
@@ -207,7 +207,7 @@ def _raise_magnitudes(term: np.ndarray, p: float) -> None:
 
 
 def _measure_euclidean_pairs(Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """Return what `MinkowskiMetric.compute_norm` would, with fewer calls: a sum over the first axis adds by column.
+    """Return the same as `MinkowskiMetric.compute_norm`, with fewer calls: a sum over the first axis adds by column.
 
     The sum of a single pair is an exception, so a single pair is computed twice.
     """

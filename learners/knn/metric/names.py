@@ -24,7 +24,7 @@ METRICS = {*POWER_BY_METRIC, "minkowski", "mahalanobis", "hamming", "gower"}
 
 
 def name_metric(metric: str | Callable[..., float], p: float) -> str | Callable[..., float]:
-    """Return the one name of a metric that may have several, or the callable; p is the power of "minkowski"."""
+    """Return the canonical name of a metric with several names, or the callable; p is the power of "minkowski"."""
     if callable(metric):
         return metric
     if metric == "minkowski":

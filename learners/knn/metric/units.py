@@ -1,4 +1,4 @@
-"""Units in which the squares of differences neither overflow nor vanish."""
+"""Units in which the squares of differences neither overflow nor underflow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def compute_half_ranges(C: np.ndarray) -> np.ndarray:
 
 
 def choose_unit(size: float) -> float:
-    """Return the unit in which a size is ordinary: a power of two, so that scaling by it does not round."""
+    """Return a unit in which the size has ordinary magnitude: a power of two, so that scaling by it is exact."""
     if size == 0 or MIN_ORDINARY_SIZE <= size <= MAX_ORDINARY_SIZE:
         return 1.0
     exponent = np.clip(np.frexp(size)[1], -MAX_UNIT_EXPONENT, MAX_UNIT_EXPONENT)

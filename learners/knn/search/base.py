@@ -1,8 +1,8 @@
 """The interface of a search for neighbours: training coordinates are stored, and the rows nearest to queries are found.
 
-Every search returns the same rows and bit-identical distances; searches differ in cost only.
+Every search returns the same rows and bit-identical distances; searches differ only in cost.
 
-Letters, in all searches: n stored rows, m query rows, e coordinates, k neighbours wanted, K neighbours returned.
+Notation, in all searches: n stored rows, m query rows, e coordinates, k requested and K returned neighbours.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Brute force: every distance is computed, or shown not to matter.
+"""Brute force: every distance is computed, or shown to be irrelevant.
 
 Euclidean distances between many complete rows go through a float32 prefilter first
-(`bakeoff.learners.knn.search.float32_prefilter`), and exact distances are computed for its candidates alone. For all
-other metrics every distance is computed, in tiles that fit the cache.
+(`bakeoff.learners.knn.search.float32_prefilter`), and exact distances are computed only for its candidates. For all
+other metrics every distance is computed, in tiles that fit into cache.
 
 Cost: O(mne) time, O(block) memory.
 """
@@ -85,7 +85,7 @@ class BruteForce(Search):
         return rank_pairs(query, row, distance, m, k, whole_ties=whole_ties)
 
     def _find_candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the prefilter's pairs of query and row for complete queries, or None where it saves no work."""
+        """Return the prefilter's pairs of query and row for complete queries, or None if it does not save work."""
         n = self.T.shape[1]
         if not self.can_prefilter or n < MIN_PREFILTER_ROWS or k > n // MIN_PREFILTER_ROWS_PER_NEIGHBOUR:
             return None

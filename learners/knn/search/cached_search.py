@@ -1,9 +1,9 @@
-"""A search with a cache of its answers, so that one search serves many numbers of neighbours.
+"""A search that caches its results, so that one search can be used for many numbers of neighbours.
 
 Neighbours are ranked, so the k nearest are the first k of the K nearest: a later request for the same queries with
-another k is cut from the table that was found for the largest.
+another k is answered from the table for the largest k.
 
-Cost: the first answer costs a search; the next ones cost O(m(e + k)), to compare the queries.
+Cost: one search for the first request; O(m(e + k)) for each of the next ones, to compare the queries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_CACHED_NEIGHBOURS = 2**25
 
 
 class CachedSearch(Search):
-    """A search that answers from a cache for any k up to a largest one.
+    """A search that uses a cache for any k up to a maximum.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class CachedSearch(Search):
         """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
         if k > self.max_k:
             return self.search.find_nearest(Q, k, whole_ties=whole_ties)
-        # A block is looked up by its first query, and then compared as a whole.
+        # A block is found by its first query, and then compared as a whole.
         key = (whole_ties, Q.shape, Q[:, 0].tobytes())
         cached = self._cache.get(key)
         if cached is not None and _have_same_bits(cached[0], Q):
@@ -68,7 +68,7 @@ class CachedSearch(Search):
 
 
 def _have_same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return whether tables a and b of one shape hold the same bits; a missing cell then equals itself."""
+    """Return whether tables a and b of the same shape are equal bit by bit, so that missing cells compare as equal."""
     bits_a = a.view(np.int64)
     bits_b = np.ascontiguousarray(b).view(np.int64)
     return bool((bits_a == bits_b).all())

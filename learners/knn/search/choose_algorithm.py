@@ -1,4 +1,4 @@
-"""The choice of a search: all searches find the same neighbours, so the fastest that can handle the rows is taken."""
+"""The choice of a search: all searches find the same neighbours, so the fastest one that supports the rows is used."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     T : ndarray of shape (e, n)
         Coordinates of the training rows.
     algorithm, leaf_size
-        As of `bakeoff.learners.KNeighborsClassifier`.
+        As in `bakeoff.learners.KNeighborsClassifier`.
     metric_name : str or callable
-        The parameter ``metric``, for the message.
+        The parameter ``metric``, for the error message.
 
     Raises
     ------
     ValueError
-        Our kd-tree was requested and cannot hold such rows.
+        ``"kd_tree"`` was requested and does not support these rows.
     """
     brute_force = choose_brute_force(metric, T)
     if not isinstance(metric, MinkowskiMetric) or metric.nominal.any() or brute_force.missing:

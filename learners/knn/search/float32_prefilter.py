@@ -2,8 +2,8 @@
 
 In ‖q - x‖² = ‖q‖² - 2 q·x + ‖x‖² the first term is the same for all rows x, so the scores ‖x‖² - 2 q·x order the rows
 as their distances do. The scores of all rows are one matrix product, which in float32 is many times faster than exact
-differences. A score errs by at most a known bound E, so a row whose score exceeds the k-th smallest by more than 2E
-is not a neighbour. The few other rows are candidates, and the caller ranks them by exact distances.
+differences. The error of a score is at most a known bound E, so a row whose score exceeds the k-th smallest by more
+than 2E is not a neighbour. The few other rows are candidates, and the caller ranks them by exact distances.
 
 Cost: O(mne) time, in float32; O(ne) memory.
 
@@ -41,8 +41,8 @@ FLOAT32_ROUNDING = 2.0**-24
 class Float32Prefilter:
     """Stored rows in float32, and the bound on the error of their scores.
 
-    The bound grows with the largest norm. A few outlying rows would spoil it for all, so they have no scores and are
-    always candidates.
+    The bound increases with the largest norm. A few outliers would make it too large for all rows, so outliers have
+    no scores and are always candidates.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Float32Prefilter:
     Attributes
     ----------
     centre : ndarray of shape (e,)
-        The medians of about a hundred rows, which is near most rows wherever the outlying ones are.
+        The medians of about a hundred rows: a point near most rows, regardless of outliers.
     near_rows, far_rows : ndarrays of int
         The rows with scores, and those without.
     radius : float
@@ -62,7 +62,7 @@ class Float32Prefilter:
     """
 
     def __init__(self, T: np.ndarray) -> None:
-        # A row far from all others is set apart before the radius is measured, which it would determine.
+        # Rows far from all others are excluded before the radius is computed, because they would determine it.
         self.centre = _compute_sample_medians(T)
         squares = self._measure_squares(T)  # (n,)
         outlying = _find_outliers(squares)
@@ -73,7 +73,7 @@ class Float32Prefilter:
         self.augmented_rows = self._augment_rows(T, near_squares)
 
     def find_candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return pairs of query and row, among them the k nearest of each query.
+        """Return pairs of query and row that include the k nearest rows of each query.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Float32Prefilter:
         Returns
         -------
         query, row : ndarrays of equal length, or None
-            None if the pairs are too many to save work.
+            None if there are too many pairs to save work.
         """
         e, m = Q.shape
         scaled = (Q.T - self.centre) / self.radius  # (m, e)
@@ -134,7 +134,7 @@ class Float32Prefilter:
         return augmented
 
     def _iterate_offsets(self, T: np.ndarray, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the positions of some of the rows of T (e, n), and a new array of those rows less the centre."""
+        """Yield the positions of some of the rows of T (e, n), and a new array of those rows minus the centre."""
         n = T.shape[1] if rows is None else rows.size
         step = max(1, CELLS_PER_TILE // T.shape[0])
         for start in range(0, n, step):
@@ -151,7 +151,7 @@ def _compute_sample_medians(T: np.ndarray) -> np.ndarray:
 
 
 def _find_outliers(squares: np.ndarray) -> np.ndarray:
-    """Return the mask (n,) of the rows to set apart, given squared distances from the centre (n,)."""
+    """Return the mask (n,) of the rows to exclude, given squared distances from the centre (n,)."""
     n = squares.size
     median = np.partition(squares, n // 2)[n // 2]
     outlying = squares > MIN_OUTLIER_SQUARE_RATIO * median
@@ -164,6 +164,6 @@ def _bound_score_error(norms: np.ndarray, e: int) -> np.ndarray:
     """Return the bound on the error of a score, given the norms (m,) of the scaled queries: shape (m,).
 
     A sum of e + 1 float32 products errs by at most (e + 1)ε Σ|terms|, ε = 2⁻²⁴; the rounding of the factors adds 2ε;
-    and Σ|terms| ≤ 2‖q‖‖z‖ + ‖z‖² ≤ 2‖q‖ + 1. The bound is this, rounded up generously.
+    and Σ|terms| ≤ 2‖q‖‖z‖ + ‖z‖² ≤ 2‖q‖ + 1. The bound returned is this value, rounded up generously.
     """
     return 1.1 * (e + 8) * FLOAT32_ROUNDING * (2 * norms + 1)

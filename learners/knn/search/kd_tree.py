@@ -1,8 +1,8 @@
-"""A kd-tree: halve the rows at the median of the widest column, again and again, and skip boxes that are too far away.
+"""A kd-tree: halve the rows recursively at the median of the widest column, and skip boxes that are too far away.
 
-A node holds a slice of the rows and the box around them. All queries descend together. Each query first goes to a small
-node nearby, the start leaf, whose k-th distance bounds its radius. Then pairs of query and node descend level by level
-from the root, and a pair is dropped if the node's box lies beyond the query's radius.
+A node contains a slice of the rows and their bounding box. All queries descend together. Each query first goes to a
+small node nearby, the start leaf, whose k-th distance bounds its radius. Then pairs of query and node descend level
+by level from the root, and a pair is dropped if the node's box lies beyond the query's radius.
 
 Cost: O(en log n) to build; a query O(e log n) on average in few dimensions, O(en) in many.
 
@@ -38,11 +38,11 @@ class KDTree(Search):
     Attributes
     ----------
     order : ndarray of shape (n,), int
-        The rows, so arranged that each node holds a slice.
+        The rows, arranged so that each node contains a slice.
     start, stop : ndarrays of shape (nodes,), int
-        The slice of ``order`` that a node holds.
+        The slice of ``order`` that each node contains.
     child : ndarray of shape (nodes,), int
-        The first of a node's two children, which are neighbours in the list of nodes; `LEAF` in a leaf.
+        The first of a node's two children, which are adjacent in the list of nodes; `LEAF` for a leaf.
     low, high : ndarrays of shape (e, nodes)
         The corners of each node's box.
     """
@@ -102,7 +102,7 @@ class KDTree(Search):
         return self._rank_leaf_rows(query, leaf, Q, k, whole_ties=whole_ties)
 
     def _find_start_leaves(self, Q: np.ndarray, k: int) -> np.ndarray:
-        """Follow the nearer box down while it holds k rows: a node for each query, of shape (m,)."""
+        """Descend to the nearer box as long as it contains k rows: a node for each query, of shape (m,)."""
         query = np.arange(Q.shape[1])  # the queries that still descend
         node = np.zeros(query.size, dtype=np.intp)  # (m,)
         while query.size:
@@ -112,14 +112,14 @@ class KDTree(Search):
             right_distance = self._measure_box_distances(Q, query, left + 1)
             nearer = left + (right_distance < left_distance)
 
-            # A child of fewer rows has no k-th nearest, so the query stays at the parent.
+            # A child with fewer than k rows has no k-th nearest row, so the query stays at the parent.
             large_enough = self.stop[nearer] - self.start[nearer] >= k
             query = query[large_enough]
             node[query] = nearer[large_enough]
         return node
 
     def _find_leaves_in_reach(self, Q: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pairs of query and leaf whose box reaches into the query's radius."""
+        """Return the pairs of query and leaf whose box intersects the query's radius."""
         query = np.arange(Q.shape[1])
         node = np.zeros(query.size, dtype=np.intp)
         queries = []

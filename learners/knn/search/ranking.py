@@ -1,7 +1,7 @@
 """Ranking the top k: selection of candidates with a margin for error, and the order of neighbours.
 
-Neighbours are ordered by distance, and equal distances by row, so that searches with the same distances give the same
-answer.
+Neighbours are ordered by distance, and equal distances by row, so that searches with the same distances return the
+same neighbours.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ PADDING_ROW = -1
 
 
 def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find, in each row, all columns that may be among the k smallest if every score errs by at most slack / 2.
+    """Find, in each row, all columns that may be among the k smallest if scores have errors of at most slack / 2.
 
-    Scanning all n scores for the k-th smallest is expensive, so columns are dealt into buckets, and only the minima of
-    the buckets are scanned. If the minima of k buckets are at most t, then at least k scores are at most t. So the k-th
-    smallest score is at most the k-th smallest minimum, and a bucket whose minimum exceeds that by more than the slack
-    holds no neighbour.
+    Scanning all n scores for the k-th smallest is expensive, so columns are distributed over buckets, and only the
+    minima of the buckets are scanned. If the minima of k buckets are at most t, then at least k scores are at most t.
+    So the k-th smallest score is at most the k-th smallest minimum, and a bucket whose minimum exceeds that by more
+    than the slack does not contain a neighbour.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
     Returns
     -------
     query, column : ndarrays of equal length
-        At least k columns for each query, ties at the k-th place among them; ``query`` does not decrease.
+        At least k columns for each query, including ties at the k-th place; ``query`` does not decrease.
     """
     n = scores.shape[1]
     minima, height = _compute_bucket_minima(scores, k)
@@ -40,14 +40,14 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
     kth_minimum = np.partition(minima, k - 1, axis=1)[:, k - 1]  # (m,)
     bound = kth_minimum + slack.astype(scores.dtype)  # (m,)
 
-    # Positions in the flattened array take NumPy half the time of pairs of indices.
+    # In NumPy, indexing a flattened array takes half the time of indexing by pairs.
     near_buckets = np.flatnonzero(minima <= bound[:, None])
     query, bucket = np.divmod(near_buckets, minima.shape[1])
     column = bucket[:, None] + width * np.arange(height)  # (near buckets, height)
     single = np.flatnonzero(bucket >= width)  # the last columns, each a bucket of its own
     column[single] = bucket[single, None] + (height - 1) * width
 
-    # Of the buckets that remain each column is compared with the bound; a single column counts once.
+    # In the remaining buckets, each column is compared with the bound; a single column counts once.
     position = column + (query * n)[:, None]  # (near buckets, height)
     bucket_bound = bound.take(query)[:, None]
     near = scores.ravel().take(position) <= bucket_bound
@@ -57,12 +57,12 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
 
 
 def select_nearest(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Find, in each row of exact distances (m, n), columns that hold the k smallest and few others.
+    """Find, in each row of exact distances (m, n), columns that include the k smallest and few others.
 
     Returns
     -------
     query, column : ndarrays of equal length
-        Sorted. With ``whole_ties`` all ties at the k-th place are among them, otherwise at least as many as are wanted.
+        Sorted. With ``whole_ties``, all ties at the k-th place are included, otherwise at least as many as needed.
     """
     minima, _ = _compute_bucket_minima(distances, k)
     bound = np.partition(minima, k - 1, axis=1)[:, k - 1 : k]  # (m, 1), at least the k-th smallest distance
@@ -77,7 +77,7 @@ def select_nearest(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[
 
 
 def _compute_bucket_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]:
-    """Deal columns into at least k buckets of equal height; each of the last few columns is a bucket of its own.
+    """Distribute columns over at least k buckets of equal height; each of the last few columns is its own bucket.
 
     Column j is in bucket j mod width, where width = n // height.
 
@@ -87,7 +87,7 @@ def _compute_bucket_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]
     height : int
     """
     m, n = scores.shape
-    # About √(2kn) buckets balance the scan of their minima and that of the columns in k buckets.
+    # About √(2kn) buckets balance the cost of scanning their minima and the columns of k buckets.
     height = max(1, int(np.sqrt(n / (2 * k))))
     width = n // height
     buckets = scores[:, : height * width].reshape(m, height, width)
@@ -114,14 +114,14 @@ def rank_pairs(
         At least k pairs for each query.
     m, k : int
     whole_ties : bool
-        Keep every row as near as the k-th, not the first k.
+        Whether to keep all rows that are as near as the k-th, instead of the first k.
 
     Returns
     -------
     rows : ndarray of shape (m, K), int
-        By distance, then row; `PADDING_ROW` behind the last.
+        By distance, then row; `PADDING_ROW` after the last.
     distances : ndarray of shape (m, K)
-        Infinite behind the last.
+        Infinite after the last.
     """
     counts = np.bincount(query, minlength=m)  # (m,)
     first = np.cumsum(counts) - counts  # (m,)

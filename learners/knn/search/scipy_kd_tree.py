@@ -1,9 +1,9 @@
 """SciPy's kd-tree as a source of candidates.
 
-A tree search visits few rows of each query one after another. NumPy cannot do that fast; SciPy's cKDTree does it in
-C++. It adds up distances in another order than we do, so its rows are only candidates, and our distances decide. The
-rows that it leaves out are at least as far as the last it returns: where our k-th distance is not clearly smaller, more
-candidates are requested.
+A tree search visits few rows for each query, one after another. This is slow in NumPy; SciPy's cKDTree is implemented
+in C++. It sums the terms of a distance in a different order, so its rows are only candidates, which are ranked by the
+distances of the metric. The rows that it does not return are at least as far as the last one it returns: if the k-th
+distance is not clearly smaller, more candidates are requested.
 
 Cost: O(en log n) to build; a query O(e log n) on average in few dimensions.
 """
@@ -75,7 +75,7 @@ class SciPyKDTree(Search):
             return self._find_whole_ties(Q, k)
         if has_missing(Q):
             return self._search_exhaustively(Q, k)
-        # One more than k, since only a farther row shows that no other is as near as the k-th.
+        # One more than k, because only a farther row shows that no other row is as near as the k-th.
         rows, distances, certain = self._rank_candidates(Q, k, k + 1, whole_ties=False)
         for candidates in self._increase_candidates(k):
             if certain.all():
@@ -90,7 +90,7 @@ class SciPyKDTree(Search):
         return rows, distances
 
     def _find_whole_ties(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return all rows as near as the k-th; the width of the table depends on all queries, so all are repeated."""
+        """Return all rows as near as the k-th; the table's width depends on all queries, so all are searched again."""
         if not has_missing(Q):
             rows, distances, certain = self._rank_candidates(Q, k, k + 1, whole_ties=True)
             if certain.all():
@@ -102,7 +102,7 @@ class SciPyKDTree(Search):
         return self._brute_force.find_nearest(Q, k, whole_ties=True)
 
     def _increase_candidates(self, k: int) -> Iterator[int]:
-        """Yield numbers of candidates to request where many rows are at one distance, while the tree is worth it."""
+        """Yield numbers of candidates to request for many rows at equal distances, as long as the tree saves time."""
         candidates = 4 * (k + 2)
         while candidates <= self.T.shape[1] // MIN_ROWS_PER_CANDIDATE:
             yield candidates
@@ -133,7 +133,7 @@ class SciPyKDTree(Search):
         places = np.arange(1, candidates + 1)
         reach, row = self._tree.query(Q.T, k=places, p=self.metric.p)  # both (m, candidates)
 
-        # Our own distances decide; the rows that the tree left out are at least as far as its last.
+        # The metric's distances decide; rows that the tree did not return are at least as far as its last one.
         row = np.sort(row, axis=1).ravel()
         query = np.repeat(np.arange(m), candidates)
         distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)

@@ -1,8 +1,9 @@
 """Simple matching of nominal columns: count, in one matrix product, the columns in which two rows agree.
 
-A row is encoded one-hot: a vector of zeros with a one for the value that it has in each column. The product of two such
-vectors is the number s of columns in which the rows agree. With nominal columns of equal weight the distance grows with
-the number e - s of columns that differ, and depends on nothing else. So the neighbours are the rows with the smallest
+A row is encoded one-hot: a vector of zeros with a one for the value that it has in each column. The product of two
+such vectors is the number s of columns in which the rows agree. With nominal columns of equal weight, the distance
+depends only on the number e - s of columns that differ, and increases with it. So the neighbours are the rows with
+the smallest
 
     key = (e - s) n + row,
 
@@ -39,7 +40,7 @@ MAX_VALUES_PER_COLUMN = 32
 
 
 def can_count_matches(metric: Metric, T: np.ndarray) -> TypeGuard[MinkowskiMetric]:
-    """Return whether a count of matches gives the distances between rows T (e, n), at less cost than comparing."""
+    """Return whether counting matches yields the distances between rows T (e, n), at less cost than comparing."""
     if not isinstance(metric, MinkowskiMetric):
         return False
     if metric.p not in (1.0, 2.0) or not metric.nominal.all():
@@ -104,7 +105,7 @@ class SimpleMatchingSearch(BruteForce):
             no_matches = np.arange(e * n, (e + 1) * n, dtype=np.float32)  # the keys of rows that agree in no column
             self._key_matrix = np.vstack([vectors, no_matches])
 
-        # Each match takes n from the key.
+        # Each match subtracts n from the key.
         vectors = self._encode_one_hot(Q, -float(n))
         ones = np.ones(Q.shape[1], dtype=np.float32)
         queries = np.vstack([vectors, ones])  # (v + 1, m)
@@ -112,7 +113,7 @@ class SimpleMatchingSearch(BruteForce):
         return keys
 
     def _encode_one_hot(self, codes: np.ndarray, one: float) -> np.ndarray:
-        """Encode rows of codes (e, m) as vectors (v, m) with the given number for one; unknown values become zeros."""
+        """Encode rows of codes (e, m) as vectors (v, m) with ``one`` in place of 1; unknown values become zeros."""
         sizes = self._codes_per_column
         v = int(sizes.sum())
         vectors = np.zeros((v, codes.shape[1]), dtype=np.float32)

@@ -1,13 +1,14 @@
 """Block principal pivoting: guess the active set, solve for the free rows, and correct the guess for all rows at once.
 
-The active set holds the rows that lie on a bound. If it is known, the free rows solve one linear system (see
-`kkt_system`). The solution shows which rows of the guess are wrong:
+The active set contains the rows that lie on a bound. Given the active set, the free rows are the solution of one
+linear system (see `kkt_system`). The solution shows which rows of the guess are wrong:
 
     free rows that the solution puts on or beyond a bound belong to the active set;
     active rows whose gradient is on the wrong side of the multiplier λ are free.
 
-If no row is wrong, the optimality conditions hold to rounding. From a point near the optimum, a few guesses do the
-work of hundreds of SMO steps. Guesses may also cycle: then nothing is changed, and other steps must come nearer first.
+If no row is wrong, the optimality conditions hold to rounding. From a point near the optimum, a few guesses replace
+hundreds of SMO steps. Guesses may also cycle; in that case the point is left unchanged, and other steps have to come
+nearer to the optimum first.
 
 Cost: O(f³ + f n) for a guess with f free rows.
 
@@ -48,7 +49,7 @@ def guess_free_rows(box: BoxConstraints, point: DualPoint, tol: float) -> np.nda
     box : BoxConstraints
     point : DualPoint
     tol : float
-        Violation of a bounded row above which it counts as free.
+        A row on a bound counts as free if its violation is larger than this.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def solve_by_pivoting(
         if solution is None:
             return False
 
-        # Find the rows that the solution shows to be in the wrong set.
+        # Find the rows that are in the wrong set according to the solution.
         target = point.beta + solution.change
         above = free & (target >= box.high)
         below = free & (target <= box.low)
@@ -151,9 +152,9 @@ def solve_by_pivoting(
 def _solve_guess(
     gram: Gram, box: BoxConstraints, point: DualPoint, free: np.ndarray, at_high: np.ndarray
 ) -> _GuessSolution | None:
-    """Put the active rows on their bounds and solve for the free rows; None if that has no solution.
+    """Put the active rows on their bounds and solve for the free rows; return None if there is no solution.
 
-    Every group needs a free row, which fixes its multiplier.
+    Every group needs a free row, which determines its multiplier.
     """
     free_rows = free.nonzero()[0]  # (f,)
     groups, spans = locate_groups(box, free_rows)

@@ -1,13 +1,13 @@
-"""The linear system of the free rows, which both Newton's step and block principal pivoting solve.
+"""The linear system of the free rows, which both the Newton step and block principal pivoting solve.
 
-Let F be the free rows, and let the change Δ of all other rows be given. The optimality conditions are then
+Let F be the free rows, and let the changes Δ of all other rows be fixed. The optimality conditions are then
 
     K_FF Δ_F = λ - gradient_F,      Σ Δ given within each group,      λ one number per group,
 
 where gradient_F includes the changes of the other rows.
 
-Cost: O(f³) for f free rows. Cholesky's factorization takes half the work of elimination. NumPy has it, but no solver
-for triangular systems, so this step uses SciPy's LAPACK.
+Cost: O(f³) for f free rows. The Cholesky factorization needs half the operations of Gaussian elimination. NumPy
+provides it, but no solver for triangular systems, so this step uses SciPy's LAPACK.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def solve_kkt_system(
     spans : list of slice
         The free rows of each group that has any.
     gradient : ndarray of shape (f,)
-        Their gradient, with the changes of the other rows made.
+        Their gradient, including the changes of the other rows.
     totals : list of float
         Σ Δ over each span.
     ridge : float
@@ -58,7 +58,7 @@ def solve_kkt_system(
     multipliers : list of float
         λ of each span. None instead of both if there is no solution.
     """
-    # The sums in this unit weigh as much as the kernel values.
+    # In this unit, the coefficients of the sums are as large as the kernel values.
     unit = float(np.abs(K.diagonal()).max()) or 1.0
     if len(spans) == 1:
         solution = _solve_by_cholesky(K, gradient, totals[0], unit, ridge)
@@ -70,9 +70,10 @@ def solve_kkt_system(
 def _solve_by_elimination(
     K: np.ndarray, spans: list[slice], gradient: np.ndarray, totals: list[float], unit: float, ridge: float
 ) -> tuple[np.ndarray, list[float]] | None:
-    """Solve for all groups; None where the system is singular.
+    """Solve for all groups; return None if the system is singular.
 
-    The sums stay in the system instead of being eliminated first: K_FF alone may be singular where the whole is not.
+    The sums remain in the system instead of being eliminated first, because K_FF may be singular even if the whole
+    system is not.
     """
     f = gradient.size
     size = f + len(spans)
@@ -97,9 +98,9 @@ def _solve_by_elimination(
 def _solve_by_cholesky(
     K: np.ndarray, gradient: np.ndarray, total: float, unit: float, ridge: float
 ) -> tuple[np.ndarray, list[float]] | None:
-    """Solve for one group in half the work of elimination; None where K is not positive definite to rounding.
+    """Solve for one group, in half the time of elimination; return None if K is numerically not positive definite.
 
-    Since Σ Δ is given, a constant added to K changes λ alone. It makes K positive definite in the direction of
+    Since Σ Δ is fixed, adding a constant to K changes only λ. It makes K positive definite in the direction of
     constant β, in which a centered K is singular.
     """
     system = K + unit  # (f, f)

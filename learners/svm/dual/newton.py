@@ -1,7 +1,8 @@
-"""Newton's step on the free rows: one linear system reaches the point that SMO steps approach slowly.
+"""Newton step on the free rows: one linear system yields the point that SMO steps approach slowly.
 
-If the rows that lie on a bound stay there, the minimum over the free rows solves one linear system (see `kkt_system`).
-A free row that the solution would push through its bound is fixed on the bound, and the others are solved again.
+If the rows on a bound are fixed, the minimum over the free rows is the solution of one linear system (see
+`kkt_system`). A free row that the solution would move beyond its bound is fixed on the bound, and the system of the
+other rows is solved again.
 
 Cost: O(f³) for f free rows.
 
@@ -29,7 +30,7 @@ The second is tried if the first fails: rounding hides the small eigenvalues of 
 
 
 def take_newton_step(K: np.ndarray, box: BoxConstraints, point: DualPoint) -> bool:
-    """Minimize over the free rows, changing the point in place; the objective never rises.
+    """Minimize over the free rows, changing the point in place; the objective never increases.
 
     Parameters
     ----------
@@ -65,14 +66,14 @@ def _take_regularized_step(K: np.ndarray, box: BoxConstraints, point: DualPoint,
         nearest_bound = np.clip(target[outside], box.low[outside], box.high[outside])
         change[outside] = nearest_bound - point.beta[outside]
         free &= ~outside
-    # Too many rows would leave the box, or the objective would rise: go part of the way of the first solution.
+    # Too many rows would leave the box, or the objective would increase: move part of the way to the first solution.
     return first_change is not None and _take_shortened_step(K, box, point, first_change)
 
 
 def _solve_free_rows(
     K: np.ndarray, box: BoxConstraints, change: np.ndarray, gradient: np.ndarray, free_rows: np.ndarray, ridge: float
 ) -> bool:
-    """Write the minimizer into ``change[free_rows]``, with the other changes given; False if there is none."""
+    """Write the minimizer into ``change[free_rows]``, for fixed other changes; return False if there is none."""
     change[free_rows] = 0.0
     K_free = K.take(free_rows, axis=0)  # (f, n)
     slope = gradient[free_rows]  # (f,)
@@ -116,7 +117,7 @@ def _take_shortened_step(K: np.ndarray, box: BoxConstraints, point: DualPoint, c
     if not 0.0 < share < np.inf or not _apply_descent(K, point, share * change):
         return False
 
-    # A β on its bound equals the bound to the last bit.
+    # A β on its bound is exactly equal to the bound.
     np.clip(beta, box.low, box.high, out=beta)
     if share == room[blocking]:
         beta[blocking] = box.high[blocking] if rising[blocking] else box.low[blocking]

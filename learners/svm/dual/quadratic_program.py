@@ -1,12 +1,12 @@
 """The quadratic program of both margins: its constraints, its points, and their distance from the optimum.
 
-With β_i = y_i α_i the dual of the lecture is
+With β_i = y_i α_i, the dual of the lecture is
 
     minimize  ½ βᵀKβ - pᵀβ   subject to   low ≤ β ≤ high,   Σ β constant within each group of rows.
 
 Soft margin: p = y, β_i between 0 and y_i C_i, and one group with Σ β = Σ α y = 0.
-Hard margin: p = 0, β_i y_i ≥ 0, and two groups, the classes, with Σ β = ±1. This is the shortest vector between the
-convex hulls of the classes. It exists whether or not the classes can be separated, and its length tells which.
+Hard margin: p = 0, β_i y_i ≥ 0, and two groups, the classes, with Σ β = ±1. The solution is the shortest vector
+between the convex hulls of the classes. It always exists, and its length is 0 if the classes cannot be separated.
 
 At the optimum the gradient Kβ - p equals a multiplier λ of the group on the free rows (low < β < high), is at least λ
 on the rows at their lower bound, and at most λ on the rows at their upper bound. The intercept is b = -λ.
@@ -37,7 +37,7 @@ class BoxConstraints:
     low, high : ndarray of shape (n,)
         Bounds on β.
     groups : list of slice
-        Rows whose β has a constant sum; together the groups cover all rows.
+        Rows whose β have a constant sum; together the groups cover all rows.
     """
 
     low: np.ndarray
@@ -62,7 +62,7 @@ class DualPoint:
     beta : ndarray of shape (n,)
         β_i = y_i α_i.
     gradient : ndarray of shape (n,)
-        Kβ - p, which the solvers bring up to date with every change of β.
+        Kβ - p, which the solvers update with every change of β.
     n_iter : int
         SMO steps and Newton steps taken.
     converged : bool
@@ -84,7 +84,7 @@ def find_free_rows(box: BoxConstraints, point: DualPoint) -> np.ndarray:
 
 
 def snap_to_bounds(box: BoxConstraints, beta: np.ndarray) -> np.ndarray:
-    """Return β with every value within rounding of a bound set to the bound, so that it does not count as free.
+    """Return β after setting values that equal a bound up to rounding to the bound, so that they do not count as free.
 
     Parameters
     ----------
@@ -136,6 +136,6 @@ def _estimate_multiplier(low: np.ndarray, high: np.ndarray, beta: np.ndarray, gr
         return float(gradient[free].mean())
     least = float(gradient[falling].max(initial=-np.inf))
     most = float(gradient[rising].min(initial=np.inf))
-    # One end is infinite where all rows are at the same bound.
+    # One end is infinite if all rows are at the same bound.
     finite_ends = [end for end in (least, most) if np.isfinite(end)]
     return sum(finite_ends) / max(len(finite_ends), 1)

@@ -5,22 +5,23 @@ direction the objective is a parabola, whose minimum is at
 
     step = (gradient_j - gradient_i) / (K_ii + K_jj - 2 K_ij)
 
-unless one of the two rows reaches a bound before. In the notation of Fan, Chen and Lin, I_up holds the rows whose β
-may rise, I_low those whose β may fall, and gradient_t = y_t ∇f(α)_t. The working set {i, j} is chosen by one of their
-two rules:
+unless one of the two rows reaches a bound first. In the notation of Fan, Chen and Lin, I_up contains the rows whose β
+may increase, I_low those whose β may decrease, and gradient_t = y_t ∇f(α)_t. The working set {i, j} is chosen by one
+of their two rules:
 
     WSS 1, first order (Keerthi et al.):   i = argmin of the gradient over I_up,   j = argmax of it over I_low
     WSS 3, second order (libsvm):          the same i,   j = argmax of b_ij² / a_ij over I_low, where b_ij > 0
 
-with b_ij = gradient_j - gradient_i and the curvature a_ij = K_ii + K_jj - 2 K_ij. The first rule takes the pair that
-violates the optimality conditions most, the second the j with which the objective falls most.
+with b_ij = gradient_j - gradient_i and the curvature a_ij = K_ii + K_jj - 2 K_ij. The first rule selects the pair
+that violates the optimality conditions most, the second the j with which the objective decreases most.
 
 `bakeoff.learners.definitions.svm_smo` states the algorithm with the first rule. This one is faster because each step
 updates the gradient by two rows of K instead of computing it anew.
 
-The second rule doubles the cost of a step. Near the optimum of a smooth kernel it needs a tenth of the steps; far from
-the optimum it needs nearly as many. A step costs O(n) once the kernel values are known. For small n, most of the time
-is spent on the calls themselves, so there are few: SciPy's ``daxpy`` adds a multiple in one call, NumPy needs two.
+The second rule doubles the cost of a step. Near the optimum of a smooth kernel it needs a tenth of the steps; far
+from the optimum it needs nearly as many. A step costs O(n) once the kernel values are known. For small n, most of the
+time is the overhead of function calls, so their number is kept small: SciPy's ``daxpy`` adds a multiple of a vector
+in one call, NumPy needs two.
 
 References
 ----------
@@ -78,7 +79,7 @@ def run_smo(
     Returns
     -------
     int
-        The number of steps; less than ``max_steps`` if the tolerance was met.
+        The number of steps; less than ``max_steps`` if the tolerance was reached.
     """
     pairs = _PairOptimizer(K, box, point)
     selection = _SecondOrderSelection(K, pairs.min_curvature) if second_order else None
@@ -104,22 +105,22 @@ class _PairOptimizer:
         self.K = K
         self.min_curvature = max(MIN_CURVATURE_RATIO * float(np.abs(diagonal).max()), MIN_CURVATURE)
         self.gradient = point.gradient.copy()  # (n,)
-        # Infinities mark the rows outside I_up and I_low; adding finite changes leaves them unchanged.
+        # Rows outside I_up and I_low are marked by infinity, which finite changes do not affect.
         self.rising = np.where(point.beta < box.high, point.gradient, np.inf)  # (n,)
         self.falling = np.where(point.beta > box.low, point.gradient, -np.inf)  # (n,)
-        # Single numbers are read from lists: several times faster than from arrays.
+        # Reading single numbers from lists is several times faster than from arrays.
         self.values = point.beta.tolist()
         self._low = box.low.tolist()
         self._high = box.high.tolist()
         self._diagonal = diagonal.tolist()
         self._groups = box.groups
-        self._unit_change = np.empty(point.beta.size)  # (n,), of the gradient, by a step of length 1
+        self._unit_change = np.empty(point.beta.size)  # (n,), the change of the gradient by a step of length 1
 
     def select_first_order(self) -> tuple[int, int, slice]:
         """Return the maximal violating pair (WSS 1) and its group."""
         if len(self._groups) == 1:
             return int(self.rising.argmin()), int(self.falling.argmax()), self._groups[0]
-        # Both rows must be of one group, whose sum stays constant.
+        # Both rows must belong to the same group, whose sum stays constant.
         group = max(self._groups, key=self._measure_group)
         i = group.start + int(self.rising[group].argmin())
         j = group.start + int(self.falling[group].argmax())
@@ -131,7 +132,7 @@ class _PairOptimizer:
 
     def optimize_pair(self, i: int, j: int) -> None:
         """Raise β_i and lower β_j to the minimum along this direction, or to the first bound on the way."""
-        # Newton's step along the direction, clipped to the box (Platt).
+        # Newton step along the direction, clipped to the box (Platt).
         K_i = self.K[i]
         curvature = self._diagonal[i] + self._diagonal[j] - 2.0 * K_i.item(j)  # a_ij
         newton_length = self.measure_violation(i, j) / max(curvature, self.min_curvature)
@@ -148,7 +149,7 @@ class _PairOptimizer:
         self.falling[i] = self.gradient[i]
         self.rising[j] = self.gradient[j]
 
-        # A β on its bound equals the bound to the last bit, because later comparisons ask for equality.
+        # A β on its bound is set exactly to the bound, because later comparisons test for equality.
         if length == room_above:
             self.values[i] = self._high[i]
             self.rising[i] = np.inf
@@ -169,13 +170,13 @@ class _PairOptimizer:
 
 @final
 class _SecondOrderSelection:
-    """The choice of j by WSS 3, with the curvatures a_i of the rows i met so far."""
+    """The choice of j by WSS 3, with the curvatures a_i of the rows i used so far."""
 
     def __init__(self, K: np.ndarray, min_curvature: float) -> None:
         self._K = K
         self._diagonal = K.diagonal()
         self._min_curvature = min_curvature
-        self._curvatures: dict[int, np.ndarray] = {}  # the same few rows are raised again and again
+        self._curvatures: dict[int, np.ndarray] = {}  # the same few rows are selected repeatedly
         self._gap = np.empty(len(K))  # (n,), b_i
         self._gain = np.empty(len(K))  # (n,)
 

@@ -1,8 +1,8 @@
-"""Solve the dual: decomposition into working sets, SMO within them, pivoting or Newton's step to finish.
+"""Solve the dual: decomposition into working sets, SMO within them, and finally pivoting or a Newton step.
 
-With few rows, the working set holds all of them. With more, it holds the rows that violate the optimality conditions
-most. They are solved with their own kernel matrix, and one product updates the gradient of all rows: O(n q d) for a
-working set of q rows, with at most q² kernel values in memory.
+With few rows, the working set contains all of them. With more rows, it contains those that violate the optimality
+conditions most. Their subproblem is solved with its own kernel matrix, and one product updates the gradient of all
+rows: O(n q d) for a working set of q rows, with at most q² kernel values in memory.
 
 References
 ----------
@@ -83,7 +83,7 @@ def solve_dual(gram: Gram, box: BoxConstraints, point: DualPoint, tol: float, ma
 def _improve_rows(
     gram: Gram, box: BoxConstraints, point: DualPoint, rows: np.ndarray, tol: float, max_steps: int
 ) -> None:
-    """Solve for some rows, the others fixed, and bring the gradient of all rows up to date."""
+    """Solve for some rows while the others are fixed, and update the gradient of all rows."""
     # Far from the optimum, a working set need not be solved to the last digit.
     violation = measure_violation(box, point)
     working_tol = max(tol, LOOSE_TOLERANCE_RATIO * violation) if violation > LOOSE_VIOLATION else tol
@@ -102,15 +102,15 @@ def _improve_rows(
 def _solve_working_set(gram: Gram, box: BoxConstraints, point: DualPoint, tol: float, max_steps: int) -> int:
     """Solve for all rows of ``gram``, changing the point in place; return the number of steps.
 
-    SMO approaches the optimum, pivoting or Newton's step comes last: it leaves the free rows on the margin to rounding,
-    whatever the tolerance.
+    SMO approaches the optimum, and pivoting or a Newton step comes last: it places the free rows on the margin up to
+    rounding, for any tolerance.
     """
     K = gram.take_block(np.arange(point.beta.size))
     taken = 0
     polishing_steps = 0
     n_free = _count_free_rows(box, point)
     while taken < max_steps:
-        # SMO first: its steps are cheap, and far from the optimum no guess of the active set is right.
+        # SMO first: its steps are cheap, and far from the optimum a guess of the active set would be wrong.
         planned = min(_plan_smo_steps(taken, n_free), max_steps - taken)
         steps = run_smo(K, box, point, tol, planned, second_order=taken >= HARD_PROBLEM_SMO_STEPS)
         taken += steps + 1
@@ -118,20 +118,20 @@ def _solve_working_set(gram: Gram, box: BoxConstraints, point: DualPoint, tol: f
         is_within_tol = steps < planned
         n_free = _count_free_rows(box, point)
 
-        # A linear system of many free rows must wait for as much work by SMO.
+        # A linear system of many free rows is solved only after SMO steps of the same total cost.
         if SMO_STEPS_PER_CUBED_FREE_ROW * n_free**3 > SMO_STEPS_BEFORE_LARGE_SYSTEM + taken:
             if is_within_tol:
                 break
             continue
 
-        # A guess with many more free rows than the point has comes from a point far from the optimum.
+        # A guess with many more free rows than the point has indicates a point far from the optimum.
         guess = guess_free_rows(box, point, 0.5 * tol)
         max_guessed = 2 * n_free + EXTRA_GUESSED_ROWS
         is_near = np.count_nonzero(guess) <= max_guessed
         if is_near and solve_by_pivoting(gram, box, point, guess, 0.5 * tol, 2 * max_guessed):
             break
 
-        # At the tolerance, Newton's step removes what error is left; on a hard problem it also saves SMO steps before.
+        # At the tolerance, a Newton step removes the remaining error; before, it saves SMO steps on hard problems.
         if is_within_tol or (is_near and is_hard):
             moved = take_newton_step(K, box, point)
             polishing_steps += is_within_tol
@@ -162,7 +162,7 @@ def _select_working_set(box: BoxConstraints, point: DualPoint) -> np.ndarray:
     falling = np.where(point.beta > box.low, -point.gradient, np.inf)  # (n,)
     rows_per_kind = size // (2 * len(box.groups))
     chosen = np.zeros(n, dtype=bool)
-    # Both kinds in equal number, from every group, so that each group has pairs to move.
+    # The same number of both kinds from every group, so that each group contains pairs that can be changed.
     for group in box.groups:
         for order in (rising[group], falling[group]):
             if order.size <= rows_per_kind:
@@ -175,7 +175,7 @@ def _select_working_set(box: BoxConstraints, point: DualPoint) -> np.ndarray:
 
 
 def _choose_working_set_size(beta: np.ndarray) -> int:
-    """Return the number of rows to solve together: all if there are few, else at least the support vectors so far."""
+    """Return the size of the working set: all rows if there are few, else at least the current support vectors."""
     n = beta.size
     if n <= WORKING_SET_ROWS:
         return n

@@ -2,9 +2,9 @@
 
     K = V Λ Vᵀ,      rows of V √Λ
 
-With these rows, any kernel becomes a linear one with as many features as K has rank. For large C, thousands of SMO
-steps do not come near the optimum of the dual, whereas the primal takes about twenty iterations. This happens for
-smooth kernels, whose rank to rounding is often much smaller than n.
+With these rows, any kernel becomes a linear one, and the number of features is the rank of K. For large C, thousands
+of SMO steps do not come near the optimum of the dual, whereas the primal needs about twenty iterations. This occurs
+with smooth kernels, whose numerical rank is often much smaller than n.
 
 Cost: O(n³), once.
 """

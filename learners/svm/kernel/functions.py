@@ -1,4 +1,4 @@
-"""Kernels: inner products after a feature map that never has to be computed.
+"""Kernels: inner products in the space of a feature map that is never computed explicitly.
 
 A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ:
 
@@ -51,14 +51,14 @@ class Kernel:
         return K
 
     def multiply(self, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """Return K(A, B) @ coefficients, of shape (a,) or (a, p), without holding K."""
+        """Return K(A, B) @ coefficients, of shape (a,) or (a, p), without storing K."""
         result = np.empty((A.shape[0], *coefficients.shape[1:]))
         for rows, strip in self._compute_strips(A, B, None):
             result[rows] = strip @ coefficients
         return result
 
     def _compute_strips(self, A: np.ndarray, B: np.ndarray, K: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Compute K strip by strip of rows, into K if given, so that each strip stays in cache until it is finished."""
+        """Compute K in strips of rows, so that each stays in cache until it is complete; write into K if given."""
         left, right = self.make_factors(A, B)
         height = max(MIN_STRIP_ROWS, STRIP_VALUES // max(B.shape[0], 1))
         buffer = np.empty((min(height, A.shape[0]), B.shape[0])) if K is None else K
@@ -88,7 +88,7 @@ class Kernel:
         return left, right
 
     def transform_products(self, K: np.ndarray) -> None:
-        """Turn products of the factors into kernel values, in place."""
+        """Transform products of the factors into kernel values, in place."""
         if self.name == "rbf":
             np.minimum(K, 0.0, out=K)
             np.exp(K, out=K)
@@ -111,7 +111,7 @@ class Kernel:
 
 
 def _raise_to_power(K: np.ndarray, degree: int) -> None:
-    """Raise every value to a whole power in place, by products: about ten times faster than a general power."""
+    """Raise every value to an integer power in place, by products: about ten times faster than a general power."""
     base = K.copy()
     if degree == 0:
         K[...] = 1.0

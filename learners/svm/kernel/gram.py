@@ -1,8 +1,9 @@
 """The Gram matrix: kernel values between the training rows, which the solvers request in parts.
 
 For few rows, the matrix is computed once and stored. For more, parts are computed whenever they are requested, and the
-memory is O(n d). One against one, each pair of classes has a matrix of its own, computed when the pair is solved: of
-two classes a and b, the block between a and b appears in no other pair, and the block within a is kept for the next.
+memory is O(n d). In one-against-one classification, each pair of classes has its own matrix, computed when the pair
+is solved: for two classes a and b, the block between a and b is used in no other pair, and the block within a is kept
+for the next pair.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Gram(ABC):
     ----------
     diagonal : ndarray of shape (n,)
     offset : ndarray of shape (n,)
-        K_ij is the kernel value less offset_i + offset_j and a constant. Since Σ β = 0, that changes only b, by
-        -Σ β_i offset_i. Without the offsets, values that are large and nearly equal keep more digits.
+        K_ij is the kernel value minus offset_i, offset_j and a constant. Since Σ β = 0, this changes only b, by -Σ
+        β_i offset_i. If kernel values are large and nearly equal, subtracting the offsets preserves more digits.
     """
 
     diagonal: np.ndarray
@@ -59,7 +60,7 @@ class Gram(ABC):
 
 @final
 class StoredGram(Gram):
-    """The whole matrix in memory: for few rows, or for values given by the user."""
+    """The whole matrix in memory: for few rows, or for values supplied by the user."""
 
     def __init__(self, values: np.ndarray, offset: np.ndarray) -> None:
         self.values = values
@@ -103,7 +104,7 @@ class ComputedGram(Gram):
         self.diagonal = kernel.compute_diagonal(X)
         self.offset = np.zeros(X.shape[0])
         self._factors: tuple[np.ndarray, np.ndarray] | None = None
-        self._kept_blocks: dict[int, np.ndarray] = {}  # by first row: one for each class
+        self._kept_blocks: dict[int, np.ndarray] = {}  # key: first row; one entry for each class
 
     def take_rows(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
@@ -137,7 +138,7 @@ class ComputedGram(Gram):
         return _store(self.kernel, values)
 
     def _compute_diagonal_block(self, rows: slice) -> np.ndarray:
-        """Return K between the rows of a run, kept for the next request if there is room."""
+        """Return K between the rows of a run, kept for the next request if there is space."""
         kept = self._kept_blocks.get(rows.start)
         if kept is not None and kept.shape[0] == rows.stop - rows.start:
             return kept
@@ -179,7 +180,7 @@ def make_gram_of_values(values: Any) -> StoredGram:
 
 
 def _store(kernel: Kernel, K: np.ndarray) -> StoredGram:
-    # For the linear kernel the rows are centered instead; the Gaussian has no values above 1.
+    # For the linear kernel, the rows are centered instead; the values of the Gaussian kernel are at most 1.
     if kernel.name in ("poly", "sigmoid"):
         return _center(K)
     return StoredGram(K, np.zeros(K.shape[0]))

@@ -1,7 +1,7 @@
 """The training rows in the space of the kernel: origin, unit of length, γ, and the Gram matrix.
 
-Origin and unit of length do not change the solution except for rounding: the linear and the Gaussian kernel do
-not depend on the origin, and a unit of length only scales C.
+The origin and the unit of length affect the solution only by rounding: the linear and the Gaussian kernel do not
+depend on the origin, and the unit of length only scales C.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TrainingSpace:
     length_unit : float
         The unit of length; 1 except for the linear kernel.
     gamma : float
-        γ as a number; 0 for a kernel that the user gives.
+        γ as a number; 0 for a kernel that the user supplies.
     rows : ndarray of shape (n, d) or None
         The rows relative to the origin, in that unit; linear kernel only.
     """
@@ -66,7 +66,7 @@ def make_training_space(
         As for `SVC`.
     X : ndarray of shape (n, d), or (n, rows given to ``fit``) for a precomputed kernel
     fit_rows : ndarray of shape (n,)
-        Positions of these rows among the rows given to ``fit``.
+        Positions of these rows among the rows passed to ``fit``.
     sample_weight : ndarray of shape (n,)
     for_all_rows : bool
         Whether a binary problem needs kernel values between all rows, and not only between those of two classes.
@@ -74,7 +74,7 @@ def make_training_space(
     Raises
     ------
     ValueError
-        Kernel values overflow, or those that the user gives are not a symmetric matrix.
+        Kernel values overflow, or those that the user supplies are not a symmetric matrix.
     """
     if kernel == "precomputed":
         if fit_rows.max() >= X.shape[1]:
@@ -100,12 +100,12 @@ def _make_space_of_named_kernel(
 ) -> TrainingSpace:
     shift = np.zeros(1)
     length_unit = 1.0
-    # Only proportions matter to means, and in this unit the sum of the weights does not overflow.
+    # A mean depends only on relative weights, and in this unit their sum does not overflow.
     weight = sample_weight / sample_weight.max()
     with np.errstate(over="ignore", invalid="ignore"):
         gamma_value = _resolve_gamma(gamma, X, weight)
         if kernel in ("linear", "rbf"):
-            # Near the origin fewer digits are lost.
+            # Fewer digits are lost if the rows are near the origin.
             shift = np.average(X, axis=0, weights=weight)  # (d,)
             X = X - shift
         if kernel == "linear":

@@ -1,1 +1,1 @@
-"""Interior point solvers of the linear primal, which has d + 1 unknowns, whatever the number of rows."""
+"""Interior point solvers of the linear primal, which has d + 1 unknowns for any number of rows."""

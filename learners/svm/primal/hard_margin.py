@@ -1,12 +1,13 @@
-"""The hard margin of a linear kernel by an interior point method: d + 1 unknowns, whatever the unit of each column.
+"""The hard margin of a linear kernel by an interior point method: d + 1 unknowns, for columns in any units.
 
     minimize  ½‖w‖²   subject to   y_i (w·x_i + b) ≥ 1
 
 Newton's system (see `interior_point`) has Θ = diag(α_i / slack_i).
 
-If no hyperplane separates the classes, the multipliers grow without bound, towards a proof of it (Farkas' lemma):
+If no hyperplane separates the classes, the multipliers grow without bound, in the direction of a certificate of
+infeasibility (Farkas' lemma):
 
-    Σ α_i y_i x_i = 0,   Σ α_i y_i = 0,   α ≥ 0, not all 0:      the convex hulls of the classes meet.
+    Σ α_i y_i x_i = 0,   Σ α_i y_i = 0,   α ≥ 0, not all 0:      the convex hulls of the classes intersect.
 
 Cost: O(n d²) for an iteration; there are about 10 to 40.
 
@@ -65,7 +66,7 @@ MAX_PRIMAL_RESIDUAL_IN_CORNER = 0.1
 @final
 @dataclass(frozen=True)
 class HullsMeet:
-    """A proof that no hyperplane separates the classes: their convex hulls meet.
+    """A proof that no hyperplane separates the classes: their convex hulls intersect.
 
     Attributes
     ----------
@@ -86,7 +87,7 @@ class _InteriorPoint:
     slack: np.ndarray
 
     def move_along(self, step: _InteriorPoint) -> _InteriorPoint:
-        """Go along the step, at most to its end, and only so far that all constraints still hold strictly."""
+        """Move along the step, at most to its end, and only as far as all constraints still hold strictly."""
         alpha_ratio = float((-step.alpha / self.alpha).max())
         slack_ratio = float((-step.slack / self.slack).max())
         length = limit_step(max(alpha_ratio, slack_ratio))
@@ -156,19 +157,19 @@ def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) ->
     gap = float(product.sum())
     n = product.size
     try:
-        # Predict: a step to products of 0, without a barrier, shows how far the constraints allow to go.
+        # Predict: the step to products of 0, without a barrier, shows how far the constraints allow a move.
         predictor = _find_direction(rows, system, point, residuals, -product)
         predicted = point.move_along(predictor)
         predicted_gap = float(predicted.alpha @ predicted.slack)
 
-        # Correct: the further the prediction got, the smaller the barrier; add the prediction's second order term.
+        # Correct: the longer the predicted step, the smaller the barrier; add the second-order term of the prediction.
         barrier = (predicted_gap / gap) ** 3 * gap / n
         corrector = _find_direction(
             rows, system, point, residuals, barrier - product - predictor.alpha * predictor.slack
         )
         next_point = point.move_along(corrector)
 
-        # In a corner (and not on the way to infinity), go towards the center first.
+        # In a corner (but not while diverging to infinity), move towards the center first.
         is_nearly_feasible = np.abs(residuals.primal).max() < MAX_PRIMAL_RESIDUAL_IN_CORNER
         if is_nearly_feasible and float(next_point.alpha @ next_point.slack) > STALLED_STEP_RATIO * gap:
             centering = _find_direction(rows, system, point, residuals, CENTERED_STEP_RATIO * gap / n - product)
@@ -185,7 +186,7 @@ def _find_direction(
     residuals: Residuals,
     product_change: np.ndarray,
 ) -> _InteriorPoint:
-    """Return Newton's step that removes the residuals and changes α·slack by the given amounts (n,)."""
+    """Return the Newton step that removes the residuals and changes α·slack by the given amounts (n,)."""
     right_side = rows.Z @ ((product_change + point.alpha * residuals.primal) / point.slack) - residuals.dual
     u = system.solve(right_side)
     slack = u @ rows.Z - residuals.primal
@@ -196,7 +197,7 @@ def _find_direction(
 def _make_solution(point: _InteriorPoint, gap: float, scale: np.ndarray) -> PrimalSolution:
     """Return the solution in the units of the columns; multipliers that go to 0 are set to 0."""
     d = scale.size
-    # Multiplier and slack go to 0 together in pairs of which one stays positive: the smaller one is 0.
+    # In each pair of multiplier and slack, one converges to 0: the smaller one.
     is_zero = point.alpha < point.slack * point.alpha.max()
     alpha = np.where(is_zero, 0.0, point.alpha)
     return PrimalSolution(
@@ -208,7 +209,7 @@ def _make_solution(point: _InteriorPoint, gap: float, scale: np.ndarray) -> Prim
 
 
 def _prove_that_hulls_meet(Z: np.ndarray, alpha: np.ndarray) -> bool:
-    """Whether some α ≥ 0 near the given one has Σ α_i z_i = 0, which proves that the hulls meet."""
+    """Whether some α ≥ 0 near the given one has Σ α_i z_i = 0, which proves that the hulls intersect."""
     largest = alpha.max()
     support = np.flatnonzero(alpha >= MIN_ROW_SHARE * largest)
     terms = Z[:, support] * (alpha[support] / largest)  # (d + 1, s)

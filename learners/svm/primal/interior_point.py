@@ -1,13 +1,15 @@
-"""What the interior point methods of the hard and of the soft margin share: scaling, Newton's system, the gap.
+"""Common code of the interior point methods for hard and soft margin: scaling, the Newton system, the duality gap.
 
-Newton's method moves through the interior of the constraints, from each of which a shrinking barrier keeps it away.
-Slacks and multipliers are eliminated row by row, so that each iteration solves one system of d + 1 unknowns,
+Newton's method moves through the interior of the feasible region, with a barrier at each constraint that decreases
+over the iterations. Slacks and multipliers are eliminated row by row, so that each iteration solves one system of d +
+1 unknowns,
 
     (D + Z Θ Zᵀ) Δu = …,      z_i = y_i (x_i / s, 1),   u = (w s, b),   D = diag(1 / s_j², 0),   Θ diagonal.
 
 By Woodbury's identity this is the system of n unknowns that the dual would have. Every column j is divided by its
-largest absolute value s_j. Rows enter one by one, never as products of rows: where columns have very different units,
-as in a table that nobody scaled, kernel values have lost the digits that tell the classes apart, and these have not.
+largest absolute value s_j. The system is computed from individual rows, never from products between rows: if columns
+have very different units, as in a table that is not standardized, kernel values lose the digits that separate the
+classes, whereas the rows retain them.
 
 References
 ----------
@@ -91,12 +93,12 @@ def scale_rows(X: np.ndarray, signs: np.ndarray) -> ScaledRows:
 @final
 @dataclass(frozen=True)
 class Residuals:
-    """What the equations of the optimality conditions lack at a point.
+    """The residuals of the optimality conditions at a point.
 
     Attributes
     ----------
     primal : ndarray of shape (n,)
-        What the margin constraints lack.
+        The residuals of the margin constraints.
     dual : ndarray of shape (d + 1,)
         Du - Σ α_i z_i.
     """
@@ -106,7 +108,7 @@ class Residuals:
 
 
 def bound_gap(complementarity: float, alpha_sum: float, u: np.ndarray, D: np.ndarray, residuals: Residuals) -> float:
-    """Return an upper bound on what the objective may still gain, relative to Σ α.
+    """Return an upper bound on the possible decrease of the objective, relative to Σ α.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ def bound_gap(complementarity: float, alpha_sum: float, u: np.ndarray, D: np.nda
     residuals : Residuals
     """
     imbalance = residuals.dual
-    # To restore the primal constraints costs Σ α times the largest residual; the dual ones cost what follows.
+    # Restoring the primal constraints costs Σ α times the largest residual; for the dual constraints, see below.
     costs = np.abs(imbalance * u)
     costs[:-1] += imbalance[:-1] ** 2 / D[:-1]
     bound = complementarity + alpha_sum * np.abs(residuals.primal).max() + costs.sum() + abs(imbalance[-1])
@@ -136,8 +138,8 @@ def limit_step(worst_ratio: float) -> float:
 class NewtonSystem:
     """The system D + Z Θ Zᵀ of one iteration.
 
-    Every unknown has a unit of its own, which makes the diagonal 1: otherwise the largest would cost the others their
-    digits.
+    Every unknown has its own unit, chosen so that the diagonal is 1: otherwise the largest entries would reduce the
+    precision of the others.
 
     Parameters
     ----------

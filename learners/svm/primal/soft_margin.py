@@ -1,9 +1,9 @@
-"""The soft margin of a linear kernel by an interior point method: d + 1 unknowns, whatever the number of rows.
+"""The soft margin of a linear kernel by an interior point method: d + 1 unknowns, for any number of rows.
 
     minimize  ½‖w‖² + Σ C_i ξ_i   subject to   y_i (w·x_i + b) ≥ 1 - ξ_i,  ξ_i ≥ 0
 
 Newton's system (see `interior_point`) has 1 / Θ = diag(ξ_i / η_i + slack_i / α_i), where η_i = C_i - α_i is the
-multiplier of ξ_i ≥ 0, and slack_i the amount by which y_i (w·x_i + b) exceeds 1 - ξ_i.
+multiplier of ξ_i ≥ 0, and slack_i is the amount by which y_i (w·x_i + b) exceeds 1 - ξ_i.
 
 Cost: O(n d²) for an iteration; there are about 10 to 40, nearly independent of n.
 
@@ -55,7 +55,7 @@ class _InteriorPoint:
         return float(self.alpha @ self.slack + self.eta @ self.xi)
 
     def move_along(self, step: _InteriorPoint) -> _InteriorPoint:
-        """Go along the step, at most to its end, and only so far that all constraints still hold strictly."""
+        """Move along the step, at most to its end, and only as far as all constraints still hold strictly."""
         worst_ratio = max(
             float((-step.alpha / self.alpha).max()),
             float((-step.eta / self.eta).max()),
@@ -92,7 +92,7 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
     stalled = 0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         rows = scale_rows(X, signs)
-        # Rows in the unit of the largest column have multipliers up to this.
+        # If rows are measured in the unit of the largest column, this is the upper bound of the multipliers.
         scaled_C = C * float(rows.scale.max()) ** 2  # (n,)
         point = _start_inside(d, scaled_C)
         for _ in range(MAX_ITERATIONS):
@@ -145,11 +145,12 @@ def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) ->
     xi_product = -point.eta * point.xi  # (n,), the change that makes η·ξ 0
     gap = point.sum_products()
     try:
-        # Predict: a step to products of 0, without a barrier, shows how far the constraints allow to go.
+        # Predict: the step to products of 0, without a barrier, shows how far the constraints allow a move.
         predictor = _find_direction(rows, system, theta, point, residuals, slack_product, xi_product)
         predicted_gap = point.move_along(predictor).sum_products()
 
-        # Correct: the further the prediction got, the smaller the barrier; add the prediction's second order terms.
+        # Correct: the longer the predicted step, the smaller the barrier; add the second-order terms of the
+        # prediction.
         barrier = (predicted_gap / gap) ** 3 * gap / (2 * theta.size)
         corrector = _find_direction(
             rows,
@@ -175,7 +176,7 @@ def _find_direction(
     slack_product: np.ndarray,
     xi_product: np.ndarray,
 ) -> _InteriorPoint:
-    """Return Newton's step that removes the residuals and changes α·slack and η·ξ by the given amounts (n,)."""
+    """Return the Newton step that removes the residuals and changes α·slack and η·ξ by the given amounts (n,)."""
     right_side = residuals.primal - xi_product / point.eta + slack_product / point.alpha  # (n,)
     u = system.solve(rows.Z @ (theta * right_side) - residuals.dual)
     alpha = theta * (right_side - u @ rows.Z)
@@ -185,7 +186,7 @@ def _find_direction(
 
 
 def _snap_to_bounds(point: _InteriorPoint, scaled_C: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """Return α (n,), with multipliers set to the bound to which they go: those smaller than the slack of their pair."""
+    """Return α (n,), with each multiplier that is smaller than the slack of its pair set to its bound."""
     alpha = np.clip(point.alpha / scaled_C, 0.0, 1.0) * C
     is_zero = point.alpha < scaled_C * point.slack
     alpha[is_zero] = 0.0
@@ -195,7 +196,7 @@ def _snap_to_bounds(point: _InteriorPoint, scaled_C: np.ndarray, C: np.ndarray) 
 
 
 def _balance(alpha: np.ndarray, signs: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """Return α (n,) with Σ α y = 0: the excess is taken from rows with room for it, those with most room first."""
+    """Return α (n,) with Σ α y = 0: the excess is taken from the rows farthest from their bounds first."""
     beta = signs * alpha
     excess = float(beta.sum())
     room_up = np.where(signs > 0, C - alpha, alpha)
