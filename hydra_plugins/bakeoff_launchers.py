@@ -17,14 +17,14 @@ class PayloadLauncher(Launcher):
     """Runs jobs in processes that another program starts; a process that is lost affects its own job only."""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Keep what Hydra gives, and check that the engine can be used."""
+        """Store the arguments of Hydra, and check that the engine can be used."""
         self._context = hydra_context
         self._task = task_function
         self._config = config
         self.require_engine()
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        """Submit all jobs; the result of each is waited for when it is asked for."""
+        """Submit all jobs; reading a result waits for its job."""
         from bakeoff.pipeline.launcher.payload import make_payloads
 
         payloads = make_payloads(self._context, self._task, self._config, job_overrides, initial_job_idx)
@@ -65,7 +65,7 @@ class RayLauncher(PayloadLauncher):
 
 
 class SubmititLauncher(PayloadLauncher):
-    """Runs jobs by submitit.
+    """Runs jobs with submitit.
 
     Parameters
     ----------

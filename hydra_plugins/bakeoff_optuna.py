@@ -54,13 +54,13 @@ class OptunaSweeper(Sweeper):
         self._settings = settings
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Keep what Hydra gives; the task function is a `bakeoff.pipeline.cli.hydra_task.HydraTask`."""
+        """Store the arguments of Hydra; the task function is a `bakeoff.pipeline.cli.hydra_task.HydraTask`."""
         self._context = hydra_context
         self._task = task_function
         self._config = config
 
     def sweep(self, arguments: list[str]) -> None:
-        """Run a study and hand the outcomes of its jobs to the task."""
+        """Run a study and store the outcomes of its jobs in the task."""
         if find_spec("optuna") is None:
             raise UserError(
                 "hydra/sweeper=optuna needs Optuna, which is not installed; "

@@ -35,13 +35,13 @@ class PlanningSweeper(Sweeper):
         self._params = dict(params or {})
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Keep what Hydra gives; the task function is a `bakeoff.pipeline.cli.hydra_task.HydraTask`."""
+        """Store the arguments of Hydra; the task function is a `bakeoff.pipeline.cli.hydra_task.HydraTask`."""
         self._context = hydra_context
         self._task = task_function
         self._config = config
 
     def sweep(self, arguments: list[str]) -> None:
-        """Run the sweep and hand the outcomes of its jobs to the task."""
+        """Run the sweep and store the outcomes of its jobs in the task."""
         from bakeoff.pipeline.cli.hydra_task import HydraTask
         from bakeoff.pipeline.sweep.plugin import run_hydra_sweep
 

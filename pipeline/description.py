@@ -66,7 +66,7 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
     keys = [key for key in varying if key.split(".")[0] not in UNNAMED_KEYS]
     # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
     keys = sorted(keys, key=_rank_key)
-    # An option "none" is named like a value: "pruning=none" says more than "none".
+    # An option "none" is shown with its group, because "pruning=none" is clearer than "none".
     values = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
     words = []
     for key in keys:

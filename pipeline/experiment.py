@@ -1,7 +1,7 @@
-"""The one loop: for each split preprocess, tune, fit, prune and score; one stage reads each part of the data.
+"""The loop over splits: preprocess, tune, fit, prune and score; each part of the data is read by one stage.
 
-Holdout, k-fold and all others run through the same lines. A stage that is switched off is a null object, so there
-is no mode. The loop yields the result of each fold to its caller: a tracker, a progress display or a test.
+Holdout, k-fold and all other evaluations use the same code. A stage that is switched off is a null object, so that the
+loop has no modes. It yields the result of each fold to its caller: a tracker, a progress display or a test.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class FoldResult:
 
 
 def derive_seed(seed: int, axis: str) -> int:
-    """Derive the seed of one axis (``split``, ``tuning``) from the experiment's, so that no axis disturbs another.
+    """Derive the seed of one axis (``split``, ``tuning``) from the experiment's, so that the axes are independent.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
         for number, split in enumerate(splits):
             yield evaluate_split(experiment, number, split)
         return
-    # More BLAS threads than cores would delay one another.
+    # If there were more BLAS threads than cores, they would slow each other down.
     with parallel_config("loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
         calls = (delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
@@ -248,7 +248,7 @@ def _make_pipeline(experiment: Experiment) -> Pipeline:
 
 def _make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
     dataset = experiment.dataset
-    # A validation row serves one choice: tuning sees the validation part only if pruning does not need it.
+    # Validation rows are used for one choice only: tuning gets them if pruning does not need them.
     rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
     return TuningData(
         X=dataset.X.iloc[rows],
@@ -296,7 +296,7 @@ class _Stopwatch:
         self._last = time.perf_counter()
 
     def lap(self, stage: str) -> None:
-        """Note the time since the lap before under the name of a stage."""
+        """Record the time since the previous lap under the name of a stage."""
         now = time.perf_counter()
         self.seconds[stage] = now - self._last
         self._last = now

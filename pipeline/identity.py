@@ -31,7 +31,7 @@ CORE_MODULES = (
 """Modules that every result depends on."""
 OWN_PACKAGE = "bakeoff"
 HASHED_BY_VERSION = {"numpy": "numpy", "sklearn": "scikit-learn"}
-"""Packages whose version stands for their code, and the names under which they are installed."""
+"""Packages that are identified by their version instead of their code, and the names under which they are installed."""
 HASH_BYTES = 8
 
 
@@ -78,7 +78,7 @@ def hash_code(targets: frozenset[str]) -> str:
     target_modules = {module for target in targets if (module := _find_module(target)) is not None}
     packages = {_get_package(module) for module in target_modules} | {OWN_PACKAGE}
     hashed_packages = packages - HASHED_BY_VERSION.keys()
-    # A learner of the user's counts with all that it imports from its own package.
+    # The code of a user's learner includes everything that it imports from its own package.
     roots = {module for module in target_modules if _get_package(module) in hashed_packages}
     modules = _collect_imports(roots | set(CORE_MODULES), hashed_packages)
     lines = [f"{module} {_hash_module(module)}" for module in sorted(modules)]
@@ -139,7 +139,7 @@ def _parse_module(module: str) -> ast.Module:
 
 def _walk_statements(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and the statements in it, at any depth."""
-    # `ast.walk` would also visit the expressions, which are nine nodes of ten and hold no statements.
+    # `ast.walk` would also visit the expressions, which are nine of ten nodes and contain no statements.
     yield node
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
@@ -165,7 +165,7 @@ def _list_imports(module: str) -> frozenset[str]:
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            # In other packages the search would import them, and their version stands for their code anyway.
+            # In other packages the search would import them, and their version identifies their code anyway.
             submodules: set[str] = set()
             if _get_package(node.module) == OWN_PACKAGE:
                 names = {f"{node.module}.{alias.name}" for alias in node.names}

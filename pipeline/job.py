@@ -120,7 +120,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     trust = spec["trust"]
     splitter_node = dict(spec["evaluation"])
     metric_names = splitter_node.pop("metrics", None)
-    # The dataset first: without its rows nothing else matters to the user.
+    # The dataset is built first, because its errors are the most important ones for the user.
     dataset = resources.get_dataset(spec)
     preprocessing = resources.build("preprocessing", spec["preprocessing"], trust)
     learner = resources.build("learner", spec["learner"], trust)
@@ -158,7 +158,7 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
         resources.build(f"figures[{position}]", node, spec["trust"])
         for position, node in enumerate(spec.get("figures", []))
     ]
-    # A figure that cannot be drawn must not be found out after hours of fitting.
+    # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     for figure in figures:
         figure.check(experiment, splits)
     return PreparedJob(spec, experiment, splits, figures, describe_run(spec, invocation, experiment.dataset))
@@ -202,7 +202,7 @@ def execute_job(
             for fold in show_progress(results, n_folds, prepared.description.name):
                 run.record_fold(fold)
                 folds.append(fold)
-                # The rule sees the last fold too: a study records its score.
+                # The rule is called after the last fold too, because a study records its score.
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
             model = fit_final_model(experiment, splits, folds[-1])

@@ -27,15 +27,15 @@ FLAG_PREFIX = "-"
 class HydraTask:
     """The function that Hydra calls with a composed configuration.
 
-    Hydra hands it unchanged to the sweeper, and returns nothing from a sweep. So it also carries the input of the sweep
-    to the sweeper, and the outcomes back to the command.
+    Hydra passes it unchanged to the sweeper, and returns nothing from a sweep. For this reason it also holds the input
+    of the sweep, for the sweeper, and the outcomes, for the command.
 
     Attributes
     ----------
     tracebacks : bool
         Whether to print the traceback of a job that fails.
     sweep_input : SweepInput or None
-        What a sweep is made of; None for a single run.
+        The input of a sweep; None for a single run.
     outcomes : list of JobOutcome
         Of the jobs that ended.
     """
@@ -60,7 +60,7 @@ class HydraTask:
             # If it were raised from here, Hydra would print a message of its own before it.
             outcome = JobOutcome(number=0, name="", kind=REFUSED, reason=str(error))
         if outcome.kind == REFUSED:
-            # A refused command leaves nothing behind, and Hydra has created a folder already.
+            # A refused command must not leave any files, but Hydra has already created a folder.
             discard_output_folder()
         self.outcomes.append(outcome)
         return outcome.score
@@ -71,8 +71,8 @@ class HydraTask:
         Parameters
         ----------
         overrides : sequence of str
-            Those of the command line. They make up the sweep where a file asks for it by ``hydra.mode``, and not the
-            command line.
+            Those of the command line. They are the jobs' overrides if a file, not the command line, requests the sweep
+            with ``hydra.mode``.
         """
         if self.sweep_input is None:
             return SweepInput(overrides, tracebacks=self.tracebacks)
@@ -103,10 +103,10 @@ def run_hydra(task: HydraTask, words: Sequence[str]) -> None:
 
 
 def _compose_and_call(task: HydraTask, words: Sequence[str]) -> None:
-    """Compose once where that is possible.
+    """Compose once if that is possible.
 
-    `hydra.main` composes twice, the first time only to find out whether the configuration asks for a sweep. So it runs
-    only the commands with flags or modes that nothing else in Hydra interprets.
+    `hydra.main` composes twice, the first time only to find out whether the configuration requests a sweep. For this
+    reason it is used only for commands with flags or modes that nothing else in Hydra interprets.
     """
     import hydra
     from hydra.core.global_hydra import GlobalHydra

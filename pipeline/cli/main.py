@@ -1,7 +1,8 @@
 """The entry point: verbs, exit codes and signals.
 
 If the first word of the command line is not in `VERBS`, the words describe an experiment or a sweep and go to Hydra.
-Heavy packages are imported when a job runs, so that help, ``--cfg job`` and a misspelled key answer at once.
+Heavy packages are imported when a job runs, so that help, ``--cfg job`` and the error for a misspelled key appear at
+once.
 
 Exit codes: 0, all jobs are done; 1, a job failed; 2, the command was refused before anything ran; 130 and 143, the
 command was ended by Ctrl-C or SIGTERM.

@@ -18,7 +18,7 @@ KEYS = ("output", "tracking.uri", "tracking.experiment", "separator")
 
 
 def predict_file(words: Sequence[str]) -> int:
-    """Write the predictions of a run's model for each row of a file, with probabilities where the model has them.
+    """Write the predictions of a run's model for each row of a file, with probabilities if the model has them.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def predict_file(words: Sequence[str]) -> int:
     nominal = [name for name, column_type in column_types.items() if column_type == "string"]
     rows = read_file(file, values.get("separator", ","), nominal)
     predictions = predict_table(model, column_types, rows)
-    # The file of the predictions is written at the end only, so that an error leaves an earlier one as it is.
+    # The predictions are written at the end only, so that an error does not change the file of an earlier command.
     target = Path(values.get("output", f"{file.stem}.predictions.csv")).expanduser()
     try:
         predictions.to_csv(target, index=False)
@@ -61,14 +61,14 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
     model : estimator
         Fitted.
     column_types : dict of str to str
-        The columns that the model takes: ``double`` or ``string``.
+        The columns that the model requires, and their types: ``double`` or ``string``.
     rows : DataFrame of shape (m, at least d)
         Further columns are ignored.
 
     Returns
     -------
     DataFrame of shape (m, 1 or 1 + c)
-        ``prediction``, and ``probability_<class>`` where the model has probabilities.
+        ``prediction``, and ``probability_<class>`` if the model has probabilities.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from bakeoff.pipeline.tracking.store import open_store
 FLAG = "--failed"
 STORE_KEYS = ("tracking.uri", "tracking.experiment")
 OWN_KEYS = ("sweep", *STORE_KEYS)
-"""Keys that say which jobs are meant; all others are keys of the new sweep."""
+"""Keys that select the jobs; all others are keys of the new sweep."""
 
 
 def rerun_failed_jobs(words: Sequence[str]) -> int:
@@ -44,7 +44,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
 
 
 def find_failed_jobs(given: dict[str, str]) -> list[tuple[str, ...]]:
-    """Return the overrides of each job that failed, with the given store in the place of its own.
+    """Return the overrides of each job that failed, with the given store instead of its own.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def find_failed_jobs(given: dict[str, str]) -> list[tuple[str, ...]]:
     experiment = given.get("tracking.experiment", "bakeoff")
     store = open_store(given.get("tracking.uri"), experiment, create=False)
     history.end_orphans(store)
-    # The jobs were stored with the store of their time, which the user may have moved since.
+    # The stored overrides name the store that was used then, which the user may have moved since.
     store_words = [f"{key}={given[key]}" for key in STORE_KEYS if key in given]
     failed = history.find_failed_jobs(store, given.get("sweep"))
     return [_replace_keys(overrides, store_words) for overrides in failed]

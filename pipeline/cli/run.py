@@ -33,7 +33,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
         The command line is invalid, or none of its jobs can run.
     """
     _require_option(words)
-    # Hydra has two ways to ask for a sweep; from here on there is one.
+    # Hydra has two ways to request a sweep; from here on only the flags are used.
     words = [flag for word in words for flag in MODES.get(word.lstrip("+"), [word])]
     is_sweep = any(flag in words for flag in MULTIRUN_FLAGS)
     if is_sweep:

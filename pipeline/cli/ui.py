@@ -1,4 +1,4 @@
-"""``bakeoff ui``: serve the MLflow UI of a store, to this machine only."""
+"""``bakeoff ui``: serve the MLflow UI of a store on this machine only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_PORT = "5000"
 
 
 def serve_ui(words: Sequence[str]) -> int:
-    """Serve the UI until Ctrl-C; where the store is a server, which has a UI already, print its address.
+    """Serve the UI until Ctrl-C; if the store is a server, which has a UI already, print its address.
 
     Parameters
     ----------

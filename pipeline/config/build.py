@@ -99,7 +99,7 @@ def _require_trusted(target: str, key_and_value: str, trust: Sequence[str]) -> N
         found = locate_target(target)
         if found is None:
             raise UserError(f"{key_and_value} does not exist. {_suggest_target(target)}")
-        # A trusted package may import from others: sklearn.os.system is defined in os.
+        # A name in a trusted package may be imported from another one: sklearn.os.system is defined in os.
         package = str(getattr(found, "__module__", target)).split(".")[0]
     if package not in trusted:
         raise UserError(

@@ -1,4 +1,4 @@
-"""What the command line asked for, in addition to the configuration itself."""
+"""The information in the command line that is not part of the configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError
 
 @dataclass(frozen=True)
 class Invocation:
-    """What the command line asked for, in addition to the configuration itself.
+    """The information in the command line that is not part of the configuration.
 
     Attributes
     ----------
@@ -110,5 +110,5 @@ def discard_output_folder() -> None:
     for name in ("config.yaml", "hydra.yaml", "overrides.yaml"):
         (config_folder / name).unlink(missing_ok=True)
     for empty in (config_folder, folder):
-        with suppress(OSError):  # the folder holds other files, which are not ours to remove
+        with suppress(OSError):  # the folder contains other files, which must stay
             empty.rmdir()

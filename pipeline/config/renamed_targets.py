@@ -1,7 +1,7 @@
 """Names that ``_target_`` had in version 0.1.0, before the import name became ``bakeoff``.
 
-Configurations of that version still work: in stored overrides, and in YAML files of the user. The table is closed, and
-a name in it stays the user's own where the configuration trusts a package of that name.
+Configurations of that version still work, both stored overrides and YAML files of the user. The table is complete and
+does not grow. If the configuration trusts a package of the user with a former name, that name is not replaced.
 """
 
 from __future__ import annotations

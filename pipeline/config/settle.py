@@ -23,7 +23,7 @@ DEFAULT_VALIDATION_FRACTION = 0.2
 DEFAULT_INNER_FOLDS = 5
 REQUIRED_PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking")
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
-"""Methods that choose their cuts on validation rows."""
+"""Methods that use validation rows to decide which nodes to prune."""
 
 
 def resolve_config(composed: DictConfig) -> dict[str, Any]:

@@ -30,8 +30,8 @@ MARGIN_SHARE = 0.04
 class ValidationCurve(RunFigure):
     """The headline score on training and test rows of every fold against one parameter of the learner.
 
-    The figure shows over- and underfitting. It is not for choosing a value: a score that has chosen no longer
-    estimates the score on new rows.
+    The figure shows over- and underfitting. Do not use it to choose a value: a score that was used for a choice is no
+    longer an estimate of the score on new rows.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Margins(RunFigure):
         return figure
 
     def _choose_height(self, X: pd.DataFrame) -> float:
-        """Return the inches at which both axes have one scale, so that margins look as wide as they are."""
+        """Return the height in inches at which both axes have the same scale, so that margins are drawn undistorted."""
         x_range, y_range = np.ptp(X.to_numpy(), axis=0)
         panel_width = PANELS_INCHES / len(self.variants)
         height = FRAME_INCHES + panel_width * y_range / x_range

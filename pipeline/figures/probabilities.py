@@ -81,7 +81,7 @@ class ProbabilityTables(RunFigure):
         super().check(experiment, splits)
         dataset = experiment.dataset
         n_numeric = dataset.X.shape[1] - len(dataset.nominal)
-        # The figure knows learners by what they offer, not by class: only naive Bayes can smooth its prior.
+        # Learners are identified by their parameters, not by class: only naive Bayes can smooth its prior.
         if "smooth_prior" not in experiment.learner.get_params() or n_numeric:
             raise UserError(
                 "figures: ProbabilityTables are for learner=naive_bayes on nominal columns, without preprocessing; "
@@ -184,7 +184,7 @@ def _draw_table(axes: Axes, lines: Sequence[TableLine], class_labels: Sequence[s
 
 
 def _name_lines(axes: Axes, lines: Sequence[TableLine]) -> None:
-    """Write the names of the lines beside a table, the first on top."""
+    """Write the names of the lines next to a table, the first on top."""
     axes.set_yticks(np.arange(len(lines)) + 0.5, [line.name for line in lines])
     for tick, line in zip(axes.get_yticklabels(), lines, strict=True):
         tick.set(fontweight="bold" if line.is_bold else "normal", color=TEXT_COLOUR)

@@ -61,7 +61,7 @@ class RunFigure(ABC):
         run = FinishedRun(experiment, folds, model)
         with rc_context(RC_PARAMS):
             figure = self.draw(run)
-            # Without Matplotlib's version in the file, equal runs give equal bytes.
+            # Without Matplotlib's version in the file, equal runs produce equal bytes.
             figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
     def get_label(self, name: str) -> str:

@@ -35,7 +35,7 @@ class TreeDiagram:
     Attributes
     ----------
     x, y : ndarray of shape (k,)
-        Leaves stand at 0, 1, 2, …; a parent over the middle of its children; y is minus the depth.
+        The leaves are at x = 0, 1, 2, …, and a parent is above the middle of its children; y is minus the depth.
     texts : list of k str
         The question of an inner node; the rows of a leaf, as "2 of 3" if only two of the three are of its class.
     answers : list of (parent, child, str)
@@ -235,7 +235,7 @@ def _format_question(name: str, threshold: float) -> str:
 
 
 def _format_values(answer: str, name: str) -> str:
-    """Return the values of a nominal answer without the column's name, which stands in the question above it.
+    """Return the values of a nominal answer without the column's name, which is part of the question above it.
 
     Examples
     --------

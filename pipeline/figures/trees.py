@@ -110,7 +110,7 @@ class Trees(RunFigure):
         return figure
 
     def _choose_layout(self, diagrams: Sequence[TreeDiagram]) -> PanelLayout:
-        """Choose the number of panels in a row: rather fewer panels than no texts."""
+        """Choose the number of panels in a row; fewer panels are preferred to panels without texts."""
         most = min(self.columns, len(diagrams))
         panel_height = max(diagram.measure_height() for diagram in diagrams) + TITLE_INCHES
         for columns in range(most, 0, -1):
@@ -132,7 +132,7 @@ class Trees(RunFigure):
         if method == PESSIMISTIC:
             pipeline[-1].prune(None, None, method=method)
             return pipeline
-        # The learner alone prunes, so the rows must first pass the steps before it.
+        # Pruning is a method of the learner, so the rows must first be transformed by the steps before it.
         X, y = run.select_rows(run.split.validation)
         pipeline[-1].prune(pipeline[:-1].transform(X), y, method=method)
         return pipeline

@@ -1,4 +1,4 @@
-"""The results of jobs on other machines, in the order of the jobs; each is waited for when it is asked for."""
+"""The results of jobs on other machines, in the order of the jobs; reading a result waits for its job."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, store_uri
 
 JOB_ID_VARIABLE = "SLURM_JOB_ID"
-"""The environment variable in which Slurm gives a job its number."""
+"""The environment variable in which Slurm stores the number of a job."""
 STORE_VARIABLE = "MLFLOW_TRACKING_URI"
 
 
@@ -46,7 +46,7 @@ class SweepOrigin:
         return cls(socket.gethostname(), os.getcwd(), os.environ.get(STORE_VARIABLE))
 
     def restore(self) -> None:
-        """Give this process the folder, the import path and the store of the origin."""
+        """Set the folder, the import path and the store of this process to those of the origin."""
         if Path(self.folder).is_dir():
             os.chdir(self.folder)
         # Learners of the user are modules in that folder.
@@ -56,7 +56,7 @@ class SweepOrigin:
             os.environ[STORE_VARIABLE] = self.store
 
     def require_reachable_store(self, uri: str) -> None:
-        """Check that this machine can reach a store: a SQLite file is reached on its own machine only.
+        """Check that this machine can reach a store: a SQLite file can be used on its own machine only.
 
         Parameters
         ----------

@@ -40,9 +40,9 @@ def submit_jobs(payloads: Sequence[JobPayload], init: Mapping[str, Any], remote:
     ----------
     payloads : sequence of JobPayload
     init : mapping
-        Arguments of ``ray.init``; ignored where Ray runs in this process already.
+        Arguments of ``ray.init``; ignored if Ray is already initialized in this process.
     remote : mapping
-        Options of ``ray.remote``: what one job needs.
+        Options of ``ray.remote``: the resources of one job.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _connect(init: Mapping[str, Any]) -> None:
 
 
 def _require_listener(address: str) -> None:
-    """Reject an address where no process listens at once; Ray would try it for minutes."""
+    """Reject at once an address on which no process listens; Ray would try it for minutes."""
     host, _, port = address.rpartition(":")
     if not port.isdigit():
         return

@@ -109,7 +109,7 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def _run_payload(payload: JobPayload) -> JobReturn:
-    """Run a job in a process of Slurm, where SIGTERM has the effect of Ctrl-C: the run ends as KILLED."""
+    """Run a job in a process of Slurm, in which SIGTERM has the effect of Ctrl-C: the run ends as KILLED."""
     signal.signal(signal.SIGTERM, _raise_interrupt)
     return run_payload(payload)
 
@@ -121,7 +121,7 @@ def _raise_interrupt(number: int, frame: Any) -> None:
 def _wait_for(job: Any, has_ended: Callable[[Any], bool]) -> JobReturn:
     """Wait for the result of a job, or for the end of a job that leaves no result.
 
-    Submitit alone would ask sacct whether a job has ended, and wait forever on a cluster without it.
+    Submitit itself would query sacct to find out whether a job has ended, and wait forever on a cluster without sacct.
     """
     next_query = time.monotonic() + SLURM_POLL_SECONDS
     deadline = math.inf

@@ -17,8 +17,8 @@ ATTRIBUTE_PREFIX = "process "
 class Liveness:
     """The heartbeat of this process in a study, and the heartbeats of the others.
 
-    The first heartbeat is written before the first trial is asked for. So a trial without the name of a process,
-    because that process ended in between, is known to be lost once no process is alive that could have asked for it.
+    The first heartbeat is written before the first trial is requested. A trial without the name of a process belongs to
+    a process that ended in between. It is known to be lost once no process is alive that could have requested it.
 
     Parameters
     ----------

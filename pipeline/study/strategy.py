@@ -84,7 +84,7 @@ def build_strategy(settings: StudySettings, key: StudyKey, space: SearchSpace, c
 
 
 def _build_sampler(config: Mapping[str, Any], key: StudyKey, n_known: int) -> Any:
-    """Build a sampler; one without a seed takes the seed of the experiment.
+    """Build a sampler; one without a seed gets the seed of the experiment.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def _build_sampler(config: Mapping[str, Any], key: StudyKey, n_known: int) -> An
             seed = key.seed
         if not isinstance(seed, int):
             raise UserError(f"hydra.sweeper.sampler.seed={seed!r} must be an integer, or null.")
-        # Another seed lets a study that continues draw other trials. The seed of a grid is the order of its points,
-        # which must stay.
+        # With another seed, a study that continues draws other trials. The seed of a grid determines the order of its
+        # points, which must not change.
         is_grid = config.get("_target_") == GRID_SAMPLER
         settled["seed"] = seed if is_grid else seed + n_known
     return _build_optuna_object(settled, "hydra.sweeper.sampler", key.trust)
@@ -128,7 +128,7 @@ def _require_stoppable(objectives: Sequence[Objective], is_local: bool) -> None:
 
 
 def _find_extension(target: str | None, composer: Composer, trust: Sequence[str]) -> ExtendSuggestion:
-    """Return what adds the keys that ``hydra.sweeper.custom_search_space`` suggests to a suggestion."""
+    """Return a function that adds the keys suggested by ``hydra.sweeper.custom_search_space`` to a suggestion."""
     if target is None:
         return lambda trial, suggestion: suggestion
     function = find_target(target, "hydra.sweeper.custom_search_space", list(trust))

@@ -18,13 +18,13 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job
 
 COSMETIC_KEYS = ("tracking", "trust", "figures")
-"""Keys that say how runs are kept. Commands that differ in these alone continue the same study."""
+"""Keys that define how runs are kept. Commands that differ only in these continue the same study."""
 DIGEST_BYTES = 4
 
 
 @dataclass(frozen=True)
 class StudyKey:
-    """What identifies a study.
+    """The key that identifies a study.
 
     Attributes
     ----------

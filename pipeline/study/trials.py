@@ -90,7 +90,7 @@ class Trials:
             return None
         trial = self.study.ask()
         self.running[trial.number] = trial
-        # Another process may have started the last trial since the count above. The later of the two gives way.
+        # Another process may have started the last trial since the count above. Then the later of the two is dropped.
         if self._count_used(before=trial.number) >= self.n_trials:
             self.fail(trial, "one more than hydra.sweeper.n_trials")
             return None

@@ -164,7 +164,7 @@ def _search_space(words: JobWords, composer: Composer, method: str, n: int, seed
     if not space:
         yield words
         return
-    # The learner does not take the space itself, so its overrides are left out.
+    # The space is not part of a job, so its overrides are left out.
     fixed_words = [word for word in words if not word.lstrip("+~").startswith("space")]
     for point in search.space_points(space, method, n, seed):
         point_words = [f"learner.{name}={override_text(value)}" for name, value in point.items()]

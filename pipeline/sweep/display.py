@@ -33,7 +33,7 @@ class SweepDisplay:
     def __init__(self, total: int) -> None:
         self._out = Console(highlight=False)
         self._err = Console(stderr=True, highlight=False)
-        # The number of failures and the best job so far stand at the end of the bar.
+        # The end of the bar shows the number of failures and the best job so far.
         columns = (
             BarColumn(),
             MofNCompleteColumn(),
@@ -166,7 +166,7 @@ def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:
 def _summarize_plan(plan: Plan) -> str:
     """Return how many jobs there are, and how many of each state.
 
-    The state to do is always named, the others only where there are such jobs.
+    The state "to do" is always named, the others only if there are such jobs.
     """
     words = {TO_DO: "to run", DONE: "already done", DUPLICATE: "given twice", INVALID: "invalid"}
     counts = {state: len(plan.with_state(state)) for state in words}

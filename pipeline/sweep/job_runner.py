@@ -107,7 +107,7 @@ class JobRunner:
         return Job(number, name, job_hash, spec, invocation, claim_count)
 
     def check_job(self, job: Job) -> None:
-        """Check a job before anything runs, and keep its splits for its run where they are small.
+        """Check a job before anything runs, and keep its splits for its run if they are small.
 
         Raises
         ------

@@ -28,7 +28,7 @@ class ComposedJob:
         In the sweep, from 0.
     overrides : tuple of str
     spec : mapping or None
-        The settled configuration; None where composing failed.
+        The settled configuration; None if composing failed.
     invocation : Invocation or None
     error : UserError or None
     """
@@ -67,7 +67,7 @@ class Job:
     claim_count: int = 0
 
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
-        """Return the outcome of the job where it has measured nothing."""
+        """Return the outcome of the job if it has measured nothing."""
         return JobOutcome(self.number, self.name, kind, reason, run_id=run_id)
 
 
@@ -112,7 +112,7 @@ class JobOutcome:
         Wall time of the learner: fitting, tuning and pruning.
     run_id : str or None
     metrics : mapping of str to float
-        Means over folds, by name; empty where the job did not run now.
+        Means over folds, by name; empty if the job did not run now.
     warnings : tuple of str
         Those of the learner.
     """

@@ -1,4 +1,4 @@
-"""The keys of a sweep: they say how its jobs are made and run together, and are part of none of them."""
+"""The keys of a sweep: they define how its jobs are made and run together, and are not part of any job."""
 
 from __future__ import annotations
 

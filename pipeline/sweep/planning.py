@@ -36,9 +36,9 @@ class PlanEntry:
     reason : str
         Why it is invalid, or the run or job that it is the same as.
     job : Job or None
-        None where it could not be composed.
+        None if it could not be composed.
     seconds : float or None
-        How long it may take, where the store has finished runs of its learner.
+        The expected duration, if the store has finished runs of its learner.
     """
 
     composed: ComposedJob
@@ -49,7 +49,7 @@ class PlanEntry:
 
     @property
     def name(self) -> str:
-        """The name of the job, or its overrides where it could not be composed."""
+        """The name of the job, or its overrides if it could not be composed."""
         if self.job is not None:
             return self.job.name
         return " ".join(self.composed.overrides) or "default"
@@ -99,7 +99,7 @@ class Planner:
         return Plan(tuple(self._check_entry(entry, done) for entry in entries))
 
     def add_estimates(self, plan: Plan) -> Plan:
-        """Return the plan with the expected duration of each job, where the store has finished runs of its learner."""
+        """Return the plan with the expected duration of each job whose learner has finished runs in the store."""
         durations: dict[StoreKey, Durations] = {}
         for job in plan.jobs:
             store = self._find_store(job)
@@ -108,7 +108,7 @@ class Planner:
         return Plan(tuple(_add_estimate(entry, durations) for entry in plan.entries))
 
     def _identify(self, composed: ComposedJob) -> PlanEntry:
-        """Give the job its name and hash, for which its data must be read."""
+        """Determine the name and the hash of a job, which requires reading its data."""
         if composed.spec is None or composed.invocation is None:
             return PlanEntry(composed, INVALID, str(composed.error))
         try:

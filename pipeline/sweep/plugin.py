@@ -56,7 +56,7 @@ class SweepCommand:
 
     @classmethod
     def read(cls, words: Sequence[str], context: HydraContext, master: DictConfig) -> SweepCommand:
-        """Read what Hydra gives to a sweeper.
+        """Read the command from the arguments that Hydra passes to a sweeper.
 
         Parameters
         ----------

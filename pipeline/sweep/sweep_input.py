@@ -15,7 +15,7 @@ class SweepInput:
     overrides : sequence of str
         Those of the command line that go to the jobs; each may have several values.
     jobs : sequence of sequence of str or None
-        The overrides of each job, where they are known already; None if they are to be made from `overrides`.
+        The overrides of each job, if they are already known; None if they are to be made from `overrides`.
     tracebacks : bool
         Whether to print the traceback of a job that fails.
     """

@@ -1,8 +1,8 @@
 """Tracking of runs: the only package that imports MLflow.
 
-`interface` is what the rest of the pipeline knows of it. `trackers` decide where runs are kept, `run` writes a run,
-`models` its model and `model_file` the file of the model; `store` finds or creates the store, and `history` asks it for
-earlier runs. MLflow is imported when the first run starts, so that an invalid command is rejected at once.
+`interface` is the interface to the rest of the pipeline. `trackers` decide where runs are kept, `run` writes a run,
+`models` its model and `model_file` the file of the model; `store` finds or creates the store, and `history` queries it
+for earlier runs. MLflow is imported when the first run starts, so that an invalid command is rejected at once.
 """
 
 from bakeoff.pipeline.tracking.interface import Figure, Run, RunDescription, RunStopped, Tracker

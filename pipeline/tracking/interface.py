@@ -1,4 +1,4 @@
-"""What the rest of the pipeline knows of tracking: a tracker starts runs, and a run records folds and a model."""
+"""The interface of tracking to the rest of the pipeline: a tracker starts runs, and a run records folds and a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bakeoff.pipeline.tracking.store import Store
 
 @dataclass(frozen=True)
 class RunDescription:
-    """What is known of a run before it starts.
+    """The description of a run before it starts.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The model of a run as a file: MLflow's scikit-learn flavor in the skops format, which can hold no code.
+"""The model of a run as a file: MLflow's scikit-learn flavor in the skops format, which cannot contain code.
 
 skops rejects every type that it does not know. The types listed here were reviewed: they hold arrays and numbers, and
 building one runs no other code. The types of bakeoff are trusted through the registry of learners, those of other
@@ -131,7 +131,7 @@ def save_model(model: Any, folder: Path, record: Model, dataset: Dataset, trust:
     add_flavors(record, types)
     record.signature = model_signature(dataset)
     record.model_size_bytes = len(dumped)
-    # MLflow would take PyYAML's dumper in Python, which takes ten times as long as the one in C.
+    # MLflow would use PyYAML's Python dumper, which takes ten times as long as the one in C.
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     (folder / "MLmodel").write_text(yaml.dump(record.to_dict(), Dumper=dumper))
 
@@ -209,7 +209,7 @@ def environment_files() -> Mapping[str, str]:
 
 
 def model_signature(dataset: Dataset) -> ModelSignature:
-    """Return the types of the columns that the model takes, double or string, and of its predictions."""
+    """Return the types of the columns that the model requires, double or string, and of its predictions."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema, TensorSpec
 

@@ -35,7 +35,7 @@ def log_model(store: Store, run_id: str, description: RunDescription, dataset: D
     description : RunDescription
         The model gets the name of the run.
     dataset : Dataset
-        Determines the columns that the model takes.
+        Determines the columns that the model requires.
     model : FittedModel
     """
     from mlflow.entities import LoggedModelOutput, LoggedModelStatus
@@ -110,7 +110,7 @@ def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[st
     model : estimator
         Fitted.
     column_types : dict of str to str
-        The columns that the model takes, and their types in MLflow: ``double`` or ``string``.
+        The columns that the model requires, and their types in MLflow: ``double`` or ``string``.
 
     Raises
     ------

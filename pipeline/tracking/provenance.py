@@ -1,4 +1,4 @@
-"""Where a run comes from: the user, the machine, the versions of packages, and the state of the code."""
+"""The provenance of a run: the user, the machine, the versions of packages, and the state of the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GIT_TIMEOUT_SECONDS = 10
 def read_git_state() -> tuple[str, bool] | None:
     """Return the commit of the code, and whether files differ from it; None outside a repository.
 
-    This is the repository of the current folder; an installed command outside of one looks where its own code is.
+    This is the repository of the current folder; outside a repository, it is the one that contains this file, if any.
     """
     # Experiments are usually run in the repository that holds their configurations and learners.
     for folder in (Path.cwd(), Path(__file__).parent):

@@ -48,7 +48,7 @@ def store_uri(given: str | None) -> str:
     Parameters
     ----------
     given : str or None
-        A URI or the path of a SQLite file; None takes ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
+        A URI or the path of a SQLite file; None selects ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
 
     Raises
     ------

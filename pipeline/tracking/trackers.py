@@ -51,7 +51,7 @@ class MLflowTracker:
     Parameters
     ----------
     uri : str or None
-        A server or a SQLite file; None takes ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
+        A server or a SQLite file; None selects ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
     experiment : str
         The name under which MLflow groups the runs.
     models : bool

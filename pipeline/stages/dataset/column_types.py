@@ -11,7 +11,7 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 from bakeoff.pipeline.errors import UserError
 
 MAX_INTEGER_CLASSES = 20
-"""A target of integers with at most this many distinct values is taken for classes."""
+"""A target of integers with at most this many distinct values is interpreted as classes."""
 
 
 def set_column_types(frame: pd.DataFrame, numeric: Sequence[str] = (), nominal: Sequence[str] = ()) -> pd.DataFrame:

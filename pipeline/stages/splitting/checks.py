@@ -1,4 +1,4 @@
-"""Checks of what a splitter is given, with messages that name the key, the value and the remedy."""
+"""Checks of the arguments of splitters, with messages that name the key, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bakeoff.pipeline.stages.splitting.splits import SplitInput
 
 
 def require_fraction(key: str, value: float, *, allow_zero: bool) -> None:
-    """Reject a value that is not a fraction in (0, 1), or in [0, 1) where zero is allowed."""
+    """Reject a value that is not a fraction in (0, 1), or in [0, 1) if zero is allowed."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and (0 < value < 1 or (allow_zero and value == 0)):
         return

@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SplitInput:
-    """What a splitter may know of n rows.
+    """The information about n rows that a splitter may use.
 
     Attributes
     ----------
