@@ -1,4 +1,4 @@
-"""What both tree estimators share: fitting, pruning, paths of limits, and questions about the tree.
+"""Base class of both tree estimators: fitting, pruning, paths of limits, and properties of the tree.
 
 The tree itself is grown and pruned in `bakeoff.learners.trees`.
 """
@@ -83,7 +83,7 @@ class TreeLearner(Learner):
 
     @abstractmethod
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
-        """Check the rows, learn all fitted attributes but ``tree_``, and return the tree without pruning it."""
+        """Check the rows, set all fitted attributes except ``tree_``, and return the tree without pruning it."""
 
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         """Grow a tree on checked rows X (n, d)."""
@@ -97,7 +97,7 @@ class TreeLearner(Learner):
         return grow_tree(X, target, count_categories(self.categories_), limits)
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit for every value of a parameter whose trees are parts of one another, with one growth.
+        """Fit for every value of a parameter whose trees are nested, by growing only one tree.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class TreeLearner(Learner):
         Yields
         ------
         estimator
-            For each value in turn, what a clone with that value would be after `fit`. Estimators share arrays.
+            For each value in turn, an estimator equal to a clone fitted with that value. Estimators share arrays.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class TreeLearner(Learner):
         values = check_path_values(self, parameter, values)
         limits_growth = parameter == "max_leaf_nodes" or (parameter == "max_depth" and self.max_leaf_nodes is not None)
         if limits_growth and self.max_features is not None:
-            # Which features a node draws depends on the nodes beside it, so that each value needs its own growth.
+            # The features that a node draws depend on the other nodes of its level, so each value needs its own tree.
             for value in values:
                 yield clone(self).set_params(**{parameter: value}).fit(X, y, sample_weight)
         elif values:
@@ -156,7 +156,7 @@ class TreeLearner(Learner):
         Parameters
         ----------
         X : array-like of shape (m, d), y : array-like of shape (m,)
-            Validation rows, not those of training; ``"pessimistic"`` takes none.
+            Validation rows, different from the training rows; ``"pessimistic"`` does not use any.
         method : {"best_first", "bottom_up", "pessimistic"}
             The first two are reduced-error pruning (Quinlan 1987). Best-first collapses, of all inner nodes, the one
             whose collapse gives the best validation score, equal scores included, until every collapse lowers it
@@ -230,7 +230,7 @@ class TreeLearner(Learner):
         return visited
 
     def get_depth(self) -> int:
-        """Return the number of questions on the longest path."""
+        """Return the number of splits on the longest path."""
         check_is_fitted(self)
         return self.tree_.max_depth
 

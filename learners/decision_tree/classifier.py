@@ -1,7 +1,7 @@
 """Decision tree for classes: CART, ID3 and C4.5.
 
-A row goes down to a leaf, or as far as its values have a branch, and is predicted the majority class of the training
-rows there:
+A row descends to a leaf, or as far as there are branches for its values, and the prediction is the majority class of
+the training rows there:
 
     p(class k | x) = weight of class k in the node / weight of the node
 
@@ -36,13 +36,14 @@ from bakeoff.learners.trees import (
 
 
 class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
-    """A tree of questions, each about one feature, that ends in classes.
+    """A decision tree for classification; each split tests one feature.
 
     A numeric question is ``x < s`` (equality goes right), with s halfway between neighbouring values; a nominal one
     has a branch for every value, or two groups of values. Of equally good questions the one about the lowest feature
     is asked, and of these the one with the lowest threshold. A missing numeric cell goes to the side that was better
-    in training, or to the fuller one if no cell was missing at that node; a missing nominal cell is a value of its
-    own. A row whose nominal value has no branch stops at the node and gets its majority class.
+    in training, or to the one with more rows if no cell was missing at that node; a missing nominal cell is treated
+    as a separate value. A row whose nominal value has no branch stops at the node, and the node's majority class is
+    predicted.
 
     Parameters
     ----------
@@ -53,22 +54,22 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     max_depth : int, optional
     min_samples_split : int or fraction of the rows, default 2
     min_samples_leaf : int or fraction of the rows, default 1
-        The least number of training rows in every branch.
+        The minimum number of training rows in every branch.
     min_weight_fraction_leaf : float, default 0
-        The least fraction of the total weight in every branch.
+        The minimum fraction of the total weight in every branch.
     min_impurity_decrease : float, default 0
-        The least decrease of impurity by a split, in the unit of the criterion (bits for gain ratio), weighted by the
-        node's share of the rows.
+        The minimum decrease of impurity by a split, in the unit of the criterion (bits for gain ratio), weighted by
+        the node's share of the rows.
     max_leaf_nodes : int, optional
-        Grow best-first: the split of largest weighted gain is made before all others, until the next one would exceed
-        this number of leaves.
+        Grow best-first: the split with the largest weighted gain is made first, until the next one would exceed this
+        number of leaves.
     max_features : int, fraction, {"sqrt", "log2"}, optional
-        The number of features drawn for each node; where none of them splits it, more are drawn.
+        The number of features drawn for each node; if none of them splits it, more are drawn.
     class_weight : dict, "balanced", optional
     random_state : int, RandomState, optional
         Used only if features are drawn.
     ccp_alpha : float, default 0
-        Complexity parameter of cost-complexity pruning, which follows the growing if it is above 0.
+        Complexity parameter of cost-complexity pruning; if it is above 0, the tree is pruned after growing.
     nominal_splits : {"multiway", "binary"}, default "multiway"
     categorical_features : {"from_dtype"}, list, mask, optional
         The nominal columns.

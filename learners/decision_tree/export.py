@@ -19,7 +19,7 @@ class Drawing:
     Attributes
     ----------
     x : ndarray of shape (k,)
-        Leaves stand at 0, 1, 2, …; a parent over the middle of its children.
+        Leaves are at 0, 1, 2, …; a parent is centred above its children.
     y : ndarray of shape (k,)
         Minus the depth.
     labels : list of k str
@@ -187,6 +187,6 @@ class _NodeLabels:
         return str(self._classes[np.argmax(value)])
 
     def _format_number(self, value: float) -> str:
-        """Return a number with the decimals asked for, or with three digits if it is too small for them."""
+        """Return a number with the requested decimals, or with three digits if it is too small for them."""
         is_small = 0 < abs(value) < 10.0 ** (1 - self._decimals)
         return f"{value:.3g}" if is_small else f"{value:.{self._decimals}f}"

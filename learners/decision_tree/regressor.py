@@ -27,10 +27,10 @@ from bakeoff.learners.trees import REGRESSION, NodeLosses, NumericTarget, Tree, 
 
 
 class DecisionTreeRegressor(Regressor, TreeLearner):
-    """A tree of questions, each about one feature, that ends in means.
+    """A decision tree for regression; each split tests one feature.
 
-    Questions, ties, missing cells and unseen values are as in `DecisionTreeClassifier`; a row is predicted the mean of
-    the node where it stops.
+    Questions, ties, missing cells and unseen values are as in `DecisionTreeClassifier`; the prediction for a row is
+    the mean of the node where it stops.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Random forests: many trees, each grown on drawn rows and with drawn features.
 
 ``bootstrap`` draws the rows of a tree, ``batch_grower`` grows trees in batches, ``out_of_bag`` collects predictions for
-the rows that a tree has not drawn, and ``predictor`` predicts with all trees at once. ``base`` joins them for both
+the rows that a tree has not drawn, and ``predictor`` predicts with all trees at once. ``base`` combines them for both
 estimators. The trees are grown in `bakeoff.learners.trees`.
 """
 

@@ -9,7 +9,7 @@ as one frontier over columns that are sorted once (``batch_grower``), and becaus
 
 A tree is grown on n rows drawn with replacement (a bootstrap sample), or on a fraction of the rows drawn without. For
 each of its nodes, or once for the tree, it draws a random subset of the features. The rows that a tree has not drawn
-are out of its bag, and show how well the forest predicts new ones.
+are its out-of-bag rows, from which the generalization of the forest is estimated.
 
 A sample weight is the number of times that a row counts: rows are drawn in proportion to their weights, and the total
 weight is the number of draws (``bootstrap``).
@@ -104,7 +104,7 @@ class ForestLearner(Learner):
         Raises
         ------
         ValueError
-            Fractional weights, where a part of the rows is drawn without replacement.
+            Fractional weights, if a part of the rows is drawn without replacement.
 
         Warns
         -----
@@ -128,7 +128,7 @@ class ForestLearner(Learner):
         Yields
         ------
         estimator
-            For each value in turn, what a clone with that value would be after `fit`. Estimators share trees.
+            For each value in turn, an estimator equal to a clone fitted with that value. Estimators share trees.
 
         Raises
         ------

@@ -1,8 +1,8 @@
 """Growing the trees of a forest in batches: the trees of a batch draw their rows and then grow as one frontier.
 
-Trees differ in their rows alone, so columns are sorted once for all of them: the rows of a tree in the order of a
-feature are the rows of the table in that order, without those that the tree has not drawn. A row that is drawn several
-times stands there once and counts several times.
+Trees differ only in their rows, so columns are sorted once for all of them: the rows of a tree in the order of a
+feature are the rows of the table in that order, without those that the tree has not drawn. A row that is drawn
+several times is stored once and counts several times.
 
 `bakeoff.learners.definitions.random_forest` grows the same trees one after another.
 """
@@ -44,7 +44,7 @@ class GrownTree(NamedTuple):
 
 @dataclass(frozen=True)
 class Sampling:
-    """What each tree draws.
+    """The sampling of rows and features for each tree.
 
     Attributes
     ----------
@@ -110,7 +110,8 @@ class BatchGrower:
         """
         batches = self._divide_into_batches(generators)
         n_processes = min(count_processes(n_jobs), len(batches))
-        # Within one process trees are handed on batch by batch, so that only one batch is in memory beside the forest.
+        # Within one process trees are handed on batch by batch, so that only one batch is in memory in addition to
+        # the forest.
         if n_processes == 1:
             for batch in batches:
                 yield from self.grow_batch(batch)

@@ -1,12 +1,13 @@
 """Bootstrap samples: which rows each tree draws, with or without replacement.
 
-A draw depends on what a row holds, never on its position in the table. Rows are sorted by content, equal rows are
+A draw depends on the contents of a row, never on its position in the table. Rows are sorted by content, equal rows are
 merged and their weights added, and a draw is a point on the line [0, W) on which each row has an interval as long as
 its weight (inverse transform sampling):
 
     row of the point u W  =  the first i with  w_1 + … + w_i > u W,   u uniform in [0, 1)
 
-Rows in another order, a row given twice, and one row of weight 2 therefore give the same forest, to the last bit.
+Therefore the forest does not depend on the order of the rows, and a row that occurs twice is equivalent to one row of
+weight 2, to the last bit.
 
 Cost: O(n log n) to sort by the first column; further columns are compared only where rows still tie. To draw s rows,
 O(s + n) with whole weights and O(s log s + n) with fractions; O(n) where s is many times n, because the counts are then
@@ -113,7 +114,7 @@ class TrainingRows:
         return self._count_by_copy(points, self._first_copy)
 
     def weigh_each_draw(self, n_draws: int | None) -> np.ndarray:
-        """Return how much a row weighs in a tree, each time that the tree has it: shape (k,)."""
+        """Return the weight of each row in a tree for each time that the tree contains it: shape (k,)."""
         if n_draws is None:
             return self.weight
         # The number of times that a row is drawn stands for its weight, which must not count again.

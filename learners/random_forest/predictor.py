@@ -1,4 +1,4 @@
-"""Prediction with many trees at once: their nodes stand in one table, and all rows descend through all trees together.
+"""Prediction with many trees at once: their nodes form one table, and all rows descend through all trees together.
 
 A numeric split sends a row to the first child or to the next one; a nominal split, to the child that the route of the
 value's code names. The code of a missing cell is the number of values. A leaf is its own child, so that a row which has
@@ -46,7 +46,7 @@ def average_over_trees(trees: list[Tree], X: np.ndarray, predictions: list[np.nd
     X : ndarray of shape (m, d)
         Nominal cells are codes, missing cells NaN.
     predictions : list of T ndarray of shape (nodes of the tree, width)
-        What each node predicts.
+        The prediction of each node.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def divide_into_groups(trees: list[Tree]) -> Iterator[slice]:
 
 
 def encode_cells(X: np.ndarray, n_values: np.ndarray) -> np.ndarray:
-    """Give missing and unknown nominal cells a code.
+    """Assign codes to missing and unknown nominal cells.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class ForestPredictor:
             cell = cells.take(first_cell + self._feature.take(node))
             node = take_step(node, cell)
             if node.size > MIN_PATHS_TO_COMPACT and step % STEPS_PER_COMPACTION == 0:
-                # Paths that have ended at a leaf would only cost time from here on.
+                # Paths that have ended at a leaf need not be processed any further.
                 stop[paths] = node
                 moving = np.flatnonzero(~self._is_leaf.take(node))
                 paths = paths.take(moving)

@@ -1,10 +1,10 @@
 """The tree engine: how decision trees and random forests are grown and pruned.
 
-Decision trees and forests import the engine's names from here alone.
+Decision trees and forests import the engine only through this package.
 
 ``rows`` holds the training rows of a growing tree, ``splitting`` finds the best split of each node, ``growing`` repeats
-that level by level, ``pruning`` collapses nodes of a grown tree. `tree` is the result, `criteria` measures how good a
-split is, and `parameters` are those that all learners of trees share.
+that level by level, and ``pruning`` collapses nodes of a grown tree. `tree` is the result, `criteria` measures the
+quality of splits, and `parameters` defines the parameters shared by all tree learners.
 """
 
 from bakeoff.learners.trees.criteria import CLASSIFICATION, REGRESSION, Criterion

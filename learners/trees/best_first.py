@@ -1,7 +1,7 @@
-"""Best-first order: of all open splits, the one with the largest gain is made next.
+"""Best-first order: of all possible next splits, the one with the largest gain is made first.
 
-A tree of at most ``max_leaf_nodes`` leaves has the first splits in this order, so that the trees of all such limits are
-nested.
+A tree with at most ``max_leaf_nodes`` leaves consists of the first splits in this order, so the trees for all values
+of this limit are nested.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 def order_best_first(
     root: int, gain: list[float], first_child: list[int], n_children: list[int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the splits below a root in best-first order; of equal gains the node of lowest number is first.
+    """Yield the splits below a root in best-first order; among equal gains, the node with the lowest number is first.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def order_best_first(
     leaves : int
         The number of leaves of the tree after this split.
     """
-    # A heap of the nodes that can be split next: its smallest entry is the one of largest gain.
+    # A heap of the nodes that can be split next: its smallest entry has the largest gain.
     heap = [(-gain[root], root)] if n_children[root] else []
     leaves = 1
     while heap:

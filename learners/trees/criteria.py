@@ -4,11 +4,12 @@ Impurity of class fractions p: Gini Σ p(1-p), entropy -Σ p log2 p (bits), misc
 targets: the variance. A split into branches v of weight n_v lowers the impurity Q of its node (weight n) by
 
     gain = Q(node) - Σ_v n_v/n Q(v)         information gain, where Q is the entropy
-    gain ratio = gain / H(n_1/n, n_2/n, …)  C4.5: divides by the split information, which grows with the branches
+    gain ratio = gain / H(n_1/n, n_2/n, …)  C4.5: divides by the split information, which grows with the number of
+    branches
 
-All gains are sums over branches of how far the branch *departs* from its node: for Gini and for the variance the
+All gains are sums over branches of the *divergence* of the branch from its node: for Gini and for the variance the
 squared distance between the means (Gini is the variance of 0/1 class indicators), for entropy the Kullback-Leibler
-divergence. In that form nothing cancels, and a split and its mirror image gain the same to the last bit.
+divergence. In this form there is no cancellation, and a split and its mirror image have exactly the same gain.
 
 `bakeoff.learners.definitions.criteria` states impurities and gains node by node. A `Criterion` computes the same gains
 for many candidate splits at once, from the sums of their branches.
@@ -51,7 +52,7 @@ def gini(weights: ArrayLike) -> np.ndarray:
 
 
 def misclassification(weights: ArrayLike) -> np.ndarray:
-    """Return the fraction that is not of the majority class, for class weights of shape (..., c): shape (...)."""
+    """Return the fraction of rows outside the majority class, for class weights of shape (..., c): shape (...)."""
     return 1 - _normalize(weights).max(axis=-1)
 
 
@@ -96,7 +97,7 @@ class Criterion(ABC):
 
     @abstractmethod
     def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
-        """Return what branches with sums ``part`` add to the gain of nodes with sums ``total``: shape (q,)."""
+        """Return the contribution of branches (sums ``part``) to the gain of nodes (sums ``total``): shape (q,)."""
 
     def cut_gain(self, left: np.ndarray, total: np.ndarray) -> np.ndarray:
         """Return the gain of splitting ``total`` into ``left`` and the rest: shape (q,)."""
@@ -106,8 +107,8 @@ class Criterion(ABC):
 class SquaredDistance(Criterion):
     """Gini impurity, or with ``classes`` false the variance: W_v/W (mean_v - mean)², over classes.
 
-    With whole sums the difference W·S_v - W_v·S is exact, so that equal splits tie exactly. Gains are left times W²,
-    which is the same for all splits of a node.
+    With whole sums the difference W·S_v - W_v·S is exact, so that equal splits tie exactly. Gains are not divided by
+    W², which is the same for all splits of a node.
     """
 
     def __init__(self, *, classes: bool) -> None:

@@ -63,7 +63,7 @@ def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int,
     Returns
     -------
     GrowthLimits
-        Without generators: where ``max_features`` is less than d, the caller adds them.
+        Without generators: if ``max_features`` is less than d, the caller adds them.
     """
     max_depth = learner.max_depth
     max_leaf_nodes = learner.max_leaf_nodes
@@ -81,14 +81,14 @@ def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int,
 
 
 def count_rows(value: int | float, n: int, least: int) -> int:
-    """Return a number of rows, given as such or as a fraction of n."""
+    """Return a number of rows, specified as a number or as a fraction of n."""
     if isinstance(value, Integral):
         return int(value)
     return max(least, int(np.ceil(value * n)))
 
 
 def count_features(max_features: int | float | str | None, d: int) -> int:
-    """Return how many of d features a node tries."""
+    """Return the number of features, out of d, that a node tries."""
     if max_features is None:
         return d
     if isinstance(max_features, str):

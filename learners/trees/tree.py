@@ -1,7 +1,7 @@
 """A grown tree: flat arrays with one entry for each node, and the path of a row from the root to its leaf.
 
-Nodes are numbered level by level from the root, 0, and the children of a node stand side by side. A row stops at a
-leaf, or at a node that has no branch for its nominal value: the node's own majority (or mean) is the prediction.
+Nodes are numbered level by level from the root, 0, and the children of a node have consecutive numbers. A row stops
+at a leaf, or at a node that has no branch for its nominal value: the node's own majority (or mean) is the prediction.
 Cost of `Tree.apply`: O(m depth).
 """
 
@@ -47,7 +47,7 @@ class Tree:
     value : ndarray of shape (k, c) or (k, 1)
         Class fractions, or the mean.
     gain : ndarray of shape (k,)
-        By how much the split lowers the impurity, times the node's weight; 0 at leaves.
+        The decrease of impurity by the split, times the node's weight; 0 at leaves.
     """
 
     feature: np.ndarray
@@ -134,7 +134,7 @@ class Tree:
             node = child.take(node)
             node += goes_right
             if rows.size > MIN_ROWS_TO_COMPACT and step % STEPS_PER_COMPACTION == 0:
-                # Rows that have reached a leaf would only cost time from here on.
+                # Rows that have reached a leaf need not be processed any further.
                 stop[rows] = node
                 moving = np.flatnonzero(~leaf.take(node))
                 rows = rows.take(moving)
@@ -231,12 +231,12 @@ class Tree:
         self.gain[nodes] = 0
 
     def collapse(self, nodes: np.ndarray) -> None:
-        """Make leaves of the given nodes, in place: the nodes below them are removed, and the others renumbered."""
+        """Turn the given nodes into leaves, in place: the nodes below them are removed, and the others renumbered."""
         is_collapsed = np.zeros(self.node_count, dtype=bool)
         is_collapsed[nodes] = True
         is_removed = np.zeros(self.node_count, dtype=bool)
         parent = self.parent
-        # From the top down: a node goes if its parent is collapsed, or goes.
+        # From the top down: a node is removed if its parent is collapsed or removed.
         for level in self.levels():
             above = parent[level]
             is_removed[level] = is_collapsed[above] | is_removed[above]

@@ -66,13 +66,13 @@ class SplitRecords(NamedTuple):
 
 
 class TreeLayout:
-    """The positions of nodes when they stand tree after tree.
+    """The positions of nodes when they are sorted by tree.
 
     Parameters
     ----------
     nodes : NodeRecords
     node_count : int
-        The number of nodes with a number; some were never added.
+        The number of numbered nodes; some of them were never added.
     n_trees : int
 
     Attributes
@@ -123,7 +123,7 @@ class TreeAssembly:
         self._route = np.empty(0, dtype=np.intp)
 
     def lay_out_nodes(self, nodes: NodeRecords, target: Target) -> None:
-        """Put what nodes hold at their positions."""
+        """Write the contents of nodes to their positions."""
         k = self.layout.nodes.size
         at = self.layout.position[nodes.number]
         value, impurity = target.describe_nodes(nodes.stats)
@@ -136,8 +136,8 @@ class TreeAssembly:
         }
 
     def lay_out_splits(self, splits: SplitRecords, routes: Routes) -> None:
-        """Put the splits that were carried out at the positions of their nodes, and number children by tree."""
-        # Best-first growth leaves some splits undone: numbers were reserved for children that were never added.
+        """Write the splits that were carried out to their nodes' positions, and number children within each tree."""
+        # In best-first growth some splits are not carried out: their children have numbers but were never added.
         was_carried_out = self.layout.position[splits.first_child] >= 0
         splits = splits.take(was_carried_out)
         k = self.layout.nodes.size
@@ -154,7 +154,7 @@ class TreeAssembly:
         self._lay_out_routes(routes)
 
     def _lay_out_routes(self, routes: Routes) -> None:
-        """Write the branches of each nominal split side by side, by value code, the missing cell's last."""
+        """Write the branches of each nominal split consecutively, by value code, with that of missing cells last."""
         feature = self._columns["feature"]
         is_nominal = (feature >= 0) & (self.n_values[feature] > 0)
         nominal = np.flatnonzero(is_nominal)
@@ -183,7 +183,7 @@ class TreeAssembly:
         nominal = np.flatnonzero(start >= 0)
         if nominal.size == 0:
             return Tree(route=self._route[:0], n_values=self.n_values, **columns)
-        # The tree's own entries stand together, from those of its first nominal node to those of its last.
+        # The tree's own entries are contiguous, from those of its first nominal node to those of its last.
         first = int(start[nominal[0]])
         last_node = nominal[-1]
         n_entries = self.n_values[columns["feature"][last_node]] + 1

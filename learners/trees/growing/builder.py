@@ -1,6 +1,6 @@
-"""The builder of growing trees: it numbers the nodes of each level, and records what they hold and how they are split.
+"""The builder of growing trees: it numbers the nodes of each level, and records their contents and splits.
 
-Nodes are numbered level by level over all trees of the frontier, children side by side.
+Nodes are numbered level by level over all trees of the frontier, with the children of a node adjacent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Level:
     tree : ndarray of shape (m,), int
         The tree of each node.
     branch : ndarray of shape (m,), int
-        Which branch of its parent each node is; ascending.
+        The branch of its parent that each node belongs to; ascending.
     stats : NodeStats
     rows : ndarray of shape (n,), int
         The rows, node after node.
@@ -49,7 +49,7 @@ class Level:
     rows: np.ndarray
 
     def select_nodes(self, mask: np.ndarray) -> Level:
-        """Return the nodes where a mask (m,) is set, with their rows."""
+        """Return the nodes selected by a mask (m,), with their rows."""
         if mask.all():
             return self
         nodes = mask.nonzero()[0]
@@ -77,7 +77,7 @@ class TreeBuilder:
     depth : int
         The depth of the newest level.
     node_count : int
-        The number of nodes with a number.
+        The number of numbered nodes.
     root_weight : ndarray of shape (number of trees,)
     """
 
@@ -88,7 +88,7 @@ class TreeBuilder:
         self.node_count = 0
         self.root_weight = np.empty(0)
         self._nodes: list[NodeRecords] = []
-        # Empty records, so that there is something to join if no root can be split.
+        # Empty records, so that concatenation also works if no root can be split.
         integers = np.empty(0, dtype=np.intp)
         reals = np.empty(0)
         self._splits = [SplitRecords(integers, integers, reals, integers, integers, integers, reals)]
@@ -162,7 +162,7 @@ class TreeBuilder:
         return children
 
     def _compute_stats(self, rows: np.ndarray, node_of_row: np.ndarray, n_positions: np.ndarray) -> NodeStats:
-        """Compute the statistics of nodes, and leave the addends of their rows with the target."""
+        """Compute the statistics of nodes, and store the addends of their rows in the target."""
         stats, addends = self.target.compute_stats(rows, node_of_row, n_positions)
         self.target.store_addends(rows, addends)
         return stats
@@ -172,7 +172,7 @@ class TreeBuilder:
         self._nodes.append(NodeRecords(level.number, level.tree, depth, level.stats))
 
     def _join_splits(self) -> SplitRecords:
-        """Return the splits of all levels, without the nodes that turned out to have none."""
+        """Return the splits of all levels, without nodes for which no split was found."""
         splits = SplitRecords(*join_columns(self._splits))
         return splits.take(np.flatnonzero(splits.n_children))
 
@@ -183,7 +183,7 @@ class TreeBuilder:
         first_child = scatter(splits.first_child, splits.number, self.node_count).tolist()
         n_children = scatter(splits.n_children, splits.number, self.node_count).tolist()
         is_first = np.zeros(self.node_count, dtype=bool)
-        # Every tree has its own order; the roots have the numbers of their trees.
+        # Every tree has its own order; a root has the number of its tree.
         n_trees = self.root_weight.size
         for root in range(n_trees):
             for node, leaves in order_best_first(root, gain, first_child, n_children):
@@ -207,7 +207,7 @@ class TreeBuilder:
         return trees
 
     def _collapse_later_splits(self, trees: list[Tree], layout: TreeLayout, max_leaf_nodes: float) -> None:
-        """Collapse the splits that came first in best-first order only until those of deeper levels were known."""
+        """Collapse the splits that are no longer among the first in best-first order once deeper levels are known."""
         is_first = self.mark_best_first(max_leaf_nodes)
         for t, tree in enumerate(trees):
             own = layout.nodes[layout.slice_tree(t)]

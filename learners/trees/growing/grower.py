@@ -6,14 +6,14 @@
         split the region R into R_1, R_2 and the rows T into T_1, T_2
         return Split(R_1, T_1), Split(R_2, T_2)
 
-`bakeoff.learners.definitions.decision_tree` is this function. Here a node is a region R, and each turn of the loop
-calls Split for all open nodes of a level at once: it finds the best split of each, drops weak ones, partitions the
-rows, and adds the child nodes. A node stays a leaf if it is pure, if a limit forbids splitting it, or if it has no
-split. A frontier may hold the roots of several trees, which then grow side by side.
+`bakeoff.learners.definitions.decision_tree` is this function. Here a node is a region R, and each iteration of the
+loop calls Split for all open nodes of a level at once: it finds the best split of each, drops weak ones, partitions
+the rows, and adds the child nodes. A node stays a leaf if it is pure, if a limit forbids splitting it, or if it has
+no split. A frontier may contain the roots of several trees, which are then grown together.
 
-Best-first growth (``max_leaf_nodes``) needs no other loop: the split of a node depends on its rows alone, so that the
-best-first tree is the level-wise tree cut back to the splits that come first in best-first order. Nodes that can no
-longer be among them are not split any further.
+Best-first growth (``max_leaf_nodes``) uses the same loop: the split of a node depends only on its rows, so the
+best-first tree is the level-wise tree pruned to the splits that come first in best-first order. Nodes that can no
+longer be among these are not split further.
 
 Cost: O(n d log n) to sort, then O(n d c) per level.
 """
@@ -41,7 +41,7 @@ again: at every step of every level, which could take as long as all the computi
 
 @dataclass
 class GrowthLimits:
-    """The limits that keep a node from being split, and the splits that it may choose from.
+    """The limits of growth, and the splits that a node may choose from.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
         if level.number.size == 0:
             break
         frontier = _gather_rows(frontier, level)
-        # For each R, of all features and thresholds those of largest gain.
+        # For each R, pick the feature and threshold of largest gain.
         splits = _choose_splits(frontier, level, limits)
         splits = _drop_weak_splits(splits, frontier, level, limits, builder.root_weight)
         # T becomes T_1, T_2, and with nominal features as many parts as there are branches.
@@ -133,14 +133,14 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
             partition = partition.keep_splits(is_made[level.number], frontier.node_of_position)
         if not partition.n_branches.any():
             break
-        # R becomes R_1, R_2: the next turn calls Split for each of them.
+        # R becomes R_1, R_2: the next iteration calls Split for each of them.
         rows = _group_rows_by_child(frontier, partition)
         level = builder.add_nodes(level, partition, rows)
     return builder.finish_trees(limits.max_leaf_nodes)
 
 
 def _keep_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> Level:
-    """Return the nodes of a level that the limits allow to split."""
+    """Return the nodes of a level that may be split within the limits."""
     if depth >= limits.max_depth:
         none = np.zeros(level.number.size, dtype=bool)
         return level.select_nodes(none)
@@ -173,14 +173,14 @@ def _choose_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Sp
 
 
 def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
-    """Find the best split of every node over features drawn for it; where none of them splits a node, draw more."""
+    """Find the best split of every node over features drawn for it; if none of them splits a node, draw more."""
     d = frontier.table.columns.shape[0]
     m = level.number.size
     rules = _derive_split_rules(frontier, limits)
     draws = _draw_numbers(level, limits, d)
     splits = Splits.none(m)
     pending = np.arange(m)
-    # A node without a split on the features of the lowest numbers tries those of the next.
+    # A node that cannot be split on the features with the lowest numbers tries the next ones.
     for n_tried in range(0, d, limits.max_features):
         part = frontier if pending.size == m else frontier.select_nodes(pending)
         features = draw_features(draws[pending], n_tried, limits.max_features)
@@ -197,7 +197,7 @@ def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
     by_tree = np.argsort(level.tree, kind="stable")
     n_trees = len(limits.generators)
     n_nodes = np.bincount(level.tree, minlength=n_trees).tolist()
-    # So a tree draws the same numbers, whichever trees grow at the same time.
+    # Thus a tree draws the same numbers, regardless of which trees grow at the same time.
     parts = [generator.random((m, d), np.float32) for generator, m in zip(limits.generators, n_nodes, strict=True)]
     draws = np.empty((level.tree.size, d), dtype=np.float32)
     draws[by_tree] = np.concatenate(parts)
@@ -211,7 +211,7 @@ def draw_features(draws: np.ndarray, n_tried: int, count: int) -> np.ndarray:
     ----------
     draws : ndarray of shape (m, d)
     n_tried : int
-        The number of features, those of the very lowest numbers, that have been tried before.
+        The number of features, those with the lowest numbers, that have already been tried.
     count : int
         How many features to return, at most.
 
@@ -232,7 +232,7 @@ def draw_features(draws: np.ndarray, n_tried: int, count: int) -> np.ndarray:
 def _drop_weak_splits(
     splits: Splits, frontier: Frontier, level: Level, limits: GrowthLimits, root_weight: np.ndarray
 ) -> Splits:
-    """Return the splits that gain enough; their gains become decreases of impurity times the node's weight."""
+    """Return the splits with sufficient gain; gains are converted to decreases of impurity times the node's weight."""
     is_kept = splits.feature >= 0  # (m,)
     gain = np.where(is_kept, splits.gain, 0.0)
     gain *= limits.criterion.gain_unit(frontier.node_weights)
@@ -251,7 +251,7 @@ def _derive_split_rules(frontier: Frontier, limits: GrowthLimits) -> SplitRules:
     min_rows = limits.min_samples_leaf
     min_weight = limits.min_weight_leaf * frontier.target.fixed_point_scale
     if frontier.target.weights_are_counts:
-        # A weight is a number of rows, so that one limit of weight serves both.
+        # A weight is a number of rows, so one limit of weight covers both.
         least_count = min_rows if min_rows > 1 else 0
         min_weight = max(min_weight, least_count)
         min_rows = 1

@@ -1,8 +1,8 @@
-"""A tree that loses subtrees one after another, with its loss, leaves and depth kept up to date.
+"""A tree whose subtrees are collapsed one after another, while its loss, leaves and depth are updated.
 
-To collapse a node changes the losses below it and of its ancestors, and no others.  So a heap holds every inner node
-under its current cost; when the cost of an ancestor changes, the ancestor is pushed again, and its old entry is skipped
-when it is popped.  Cost: O(k log k · depth) for k nodes, in practice O(k log k).
+Collapsing a node changes only the losses of its descendants and ancestors. A heap contains every inner node with its
+current cost; when the cost of an ancestor changes, the ancestor is pushed again, and its old entry is skipped when it
+is popped. Cost: O(k log k · depth) for k nodes, in practice O(k log k).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class CollapsibleTree:
     Parameters
     ----------
     tree : Tree
-        It is read, not changed.
+        It is not modified.
     losses : NodeLosses
 
     Attributes
@@ -57,7 +57,7 @@ class CollapsibleTree:
     is_inner : list of k bool
         Whether each node still has a subtree.
     as_leaf, of_subtree : list of k float
-        The losses as in `NodeLosses`, of the tree as it now is.
+        The losses as in `NodeLosses`, for the current tree.
     leaves : list of k int
         The number of leaves of the subtree at each node.
     depth : int
@@ -83,11 +83,11 @@ class CollapsibleTree:
         self._record_step(node=-1, cost=0.0)
 
     def loss_increase(self, node: int) -> float:
-        """Return by how much the loss of the tree grows if the node becomes a leaf."""
+        """Return the increase of the loss of the tree if the node becomes a leaf."""
         return self.as_leaf[node] - self.of_subtree[node]
 
     def collapse(self, node: int, cost: float) -> None:
-        """Make a leaf of an inner node, and append the step."""
+        """Turn an inner node into a leaf, and append the step."""
         increase = self.loss_increase(node)
         fewer_leaves = self.leaves[node] - 1
         self._remove_subtree(node)
@@ -128,7 +128,7 @@ class CollapsibleTree:
     def collapse_cheapest_first(self, cost: Callable[[float, int], float], limit: float) -> None:
         """Collapse the inner node of smallest cost until all costs exceed the limit.
 
-        Of equal costs the node of lowest number is first, which is nearest to the root and leftmost.
+        Among equal costs, the node with the lowest number is first, which is nearest to the root and leftmost.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class CollapsibleTree:
         heapq.heapify(heap)
         while heap:
             cheapest, node = heapq.heappop(heap)
-            # The node is gone, or its cost has changed since, and a later entry holds the current one.
+            # The node was removed, or its cost has changed and another entry has the current cost.
             if not self.is_inner[node] or cheapest != present_cost(node):
                 continue
             if cheapest > limit:

@@ -4,7 +4,7 @@ The weakest link is the inner node whose subtree lowers the risk least for each 
 
     g(node) = (R(node) - R(subtree at node)) / (leaves of the subtree - 1),
 
-and collapsing weakest links one after another, as long as g is at most alpha, leads to that subtree.
+and collapsing weakest links one after another, as long as g is at most alpha, yields that subtree.
 
 Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 3.
 """
@@ -56,7 +56,7 @@ def list_alphas(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     alphas = [0.0]
     impurities = [steps[0].loss]
     for step in steps[1:]:
-        # Costs ascend, up to rounding; steps of equal cost are one change of the tree.
+        # Costs are ascending, up to rounding; steps of equal cost form one change of the tree.
         if step.cost > alphas[-1]:
             alphas.append(step.cost)
             impurities.append(step.loss)

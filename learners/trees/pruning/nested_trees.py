@@ -1,9 +1,9 @@
-"""Nested trees: the tree of every smaller limit is a part of the tree grown with the widest.
+"""Nested trees: the tree for every tighter limit is a part of the tree grown with the loosest limit.
 
-Depth: the nodes of depth D at most are the tree that would have been grown with ``max_depth=D``. Leaves: best-first
+Depth: the nodes of depth at most D form the tree that would have been grown with ``max_depth=D``. Leaves: best-first
 growth makes its splits in an order that does not depend on where it stops. Cost-complexity: collapses for a larger
-alpha begin with those for a smaller one (Breiman et al. 1984, theorem 3.10). So a tree for every value of one of these
-parameters costs one growth, and O(k) for each value besides.
+alpha begin with those for a smaller one (Breiman et al. 1984, theorem 3.10). Thus trees for all values of one of
+these parameters require growing one tree, plus O(k) for each value.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from bakeoff.learners.trees.tree import Tree
 def nest_trees(
     full: Tree, parameter: str, values: Sequence[Any], max_leaf_nodes: int | None = None
 ) -> Callable[[Any], Tree]:
-    """Return a function that cuts the tree of each value of a parameter from the tree of the widest value.
+    """Return a function that derives the tree for each value of a parameter from the tree for the loosest value.
 
     Parameters
     ----------
     full : Tree
-        Grown with the value that allows most.
+        The tree grown with the least restrictive value.
     parameter : {"max_depth", "max_leaf_nodes", "ccp_alpha"}
     values : sequence
-        The values that will be asked for.
+        The values that will be requested.
     max_leaf_nodes : int, optional
-        A limit that holds beside every ``max_depth``; ``full`` was grown without it.
+        A limit that applies in addition to every ``max_depth``; ``full`` was grown without it.
 
     Returns
     -------
     callable
-        From a value to a tree; what the trees have in common is computed once.
+        From a value to a tree; computations that the trees share are performed once.
     """
     if parameter == "max_depth":
         return partial(_limit_depth, full, max_leaf_nodes)
     if parameter == "max_leaf_nodes":
         return partial(_limit_leaves, full, *_list_best_first(full))
     steps = collapse_weakest_links(full, max(values))
-    # Costs ascend, up to rounding.
+    # Costs are ascending, up to rounding.
     costs = np.maximum.accumulate([step.cost for step in steps[1:]])
     return partial(_limit_cost, full, list_collapsed_nodes(steps), costs)
 

@@ -24,7 +24,7 @@ def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
     Parameters
     ----------
     tree : Tree
-        It is read, not changed.
+        It is not modified.
     confidence : float
         C4.5's CF, above 0 and at most 0.5; a smaller one prunes more.
 
@@ -60,7 +60,7 @@ def estimate_extra_errors(n: np.ndarray, errors: np.ndarray, confidence: float) 
         variance = corrected * (1 - corrected / n)  # of the binomial distribution
         root = np.sqrt(np.maximum(z2 * (variance + z2 / 4), 0.0))
         limit = n * (corrected + z2 / 2 + root) / (n + z2) - errors
-        # Where nearly all rows are errors, C4.5 adds two thirds of the rest.
+        # If nearly all rows are errors, C4.5 adds two thirds of the rest.
         return np.where(corrected >= n, 0.67 * np.maximum(n - errors, 0.0), limit)
 
     for_one_error = approximate(np.minimum(1.0, n))

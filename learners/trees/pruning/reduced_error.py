@@ -1,4 +1,4 @@
-"""Reduced-error pruning (Quinlan 1987): a grown tree is cut back as long as its validation score does not get worse.
+"""Reduced-error pruning (Quinlan 1987): a grown tree is pruned as long as its validation score does not decrease.
 
 Bottom-up (method A of the lectures): a node whose children are all leaves becomes a leaf if the validation score is
 strictly greater; repeat until no such node is left.
@@ -6,8 +6,8 @@ Best-first (method B): of all inner nodes, the one whose collapse gives the best
 equal score still prunes; stop when every collapse lowers the score.
 
 `bakeoff.learners.definitions.pruning` states both methods. These choose the same nodes faster, without predicting the
-rows again for each of them: one pass of the rows gives the loss of every node as a leaf, sums from the bottom up give
-the loss of the subtree at every node, and a collapse changes only the sums above it.
+rows again for each of them: one pass over the rows yields the loss of every node as a leaf, sums from the bottom up
+yield the loss of the subtree at every node, and a collapse changes only the sums above it.
 
 Cost: O(m depth + k log k) for m rows and k nodes.
 
@@ -35,7 +35,7 @@ def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weigh
     stop : ndarray of shape (m,), int
         The node where each row stops, as from `Tree.apply`.
     codes : ndarray of shape (m,), int
-        Class codes; -1 for a class that the tree does not know.
+        Class codes; -1 for a class that did not occur in training.
     weight : ndarray of shape (m,)
 
     Returns
@@ -86,7 +86,7 @@ def prune_bottom_up(tree: Tree, losses: NodeLosses, weight: float) -> list[Pruni
     Parameters
     ----------
     tree : Tree
-        It is read, not changed.
+        It is not modified.
     losses : NodeLosses
         On the validation rows.
     weight : float
@@ -110,7 +110,7 @@ def prune_bottom_up(tree: Tree, losses: NodeLosses, weight: float) -> list[Pruni
 
 
 def prune_best_first(tree: Tree, losses: NodeLosses, weight: float) -> list[PruningStep]:
-    """Collapse, again and again, the node that lowers the loss most, until every collapse raises it (method B).
+    """Repeatedly collapse the node that lowers the loss most, until every collapse increases it (method B).
 
     Parameters and result are those of `prune_bottom_up`.
     """

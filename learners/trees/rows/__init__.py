@@ -1,1 +1,1 @@
-"""The training rows of a growing tree: which node each is in, in which order, and what is summed over them."""
+"""The training rows of a growing tree: their nodes, their order, and the sums over them."""

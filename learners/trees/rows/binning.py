@@ -1,7 +1,7 @@
 """Bins: columns of few values, and the code of each cell, its position among the distinct values of its column.
 
-Where n is many times the number v of values, it is cheaper to sort the n cells of a column without their rows, and to
-find each among the v values, than to sort rows. Small integers are their own codes.
+If n is much larger than the number v of values, sorting only the n cells of a column and looking up each among the v
+values is cheaper than sorting rows. Small integers are their own codes.
 
 Cost: O(n d log n) with a small constant; O(n d) for small integers.
 """
@@ -31,7 +31,7 @@ class Bins:
     Attributes
     ----------
     values : ndarray of shape (d, v)
-        The distinct values of each column, ascending, then +inf; of integers also those that the column lacks.
+        The distinct values of each column, ascending, then +inf; for integers, including those that do not occur.
     codes : ndarray of shape (d, n), int
         The position of each cell in the values of its column.
     flat_codes : ndarray of shape (d, n), int
@@ -68,7 +68,7 @@ def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | 
     """Return the distinct values of columns (d, n), ascending, then +inf: (d, v); None if a column has more."""
     some_rows = columns[:, : SAMPLED_ROWS_PER_BIN * max_values]
     for part in (some_rows, columns):
-        # Along sorted cells, the first of each run of equal ones stands for its value.
+        # Along sorted cells, the first of each run of equal cells represents its value.
         cells = np.sort(part, axis=1)
         is_first = np.ones(cells.shape, dtype=bool)
         np.not_equal(cells[:, 1:], cells[:, :-1], out=is_first[:, 1:])

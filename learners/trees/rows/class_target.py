@@ -1,7 +1,7 @@
-"""Classes as a target: their weights are summed along sorted rows, several classes in one word.
+"""Classes as a target: their weights are summed along sorted rows, with several classes in one word.
 
-A sum needs no more bits than the weight of a tree's rows has, so 64 bits hold the prefix sums of several classes side
-by side: ten classes of a thousand rows take two words. Differences of such sums are right even when sums along the
+A sum does not need more bits than the total weight of a tree's rows, so 64 bits can store the prefix sums of several
+classes: ten classes and a thousand rows need two words. Differences of such sums are correct even if sums along the
 whole table overflow.
 """
 
@@ -54,7 +54,7 @@ class ClassTarget(Target):
         self._small_codes = codes.astype(np.min_scalar_type(c))
         self._set_weights(weight, tree_weight)
         self._has_exact_weights = self._is_fixed_point_exact()
-        # With rounded weights, or where many cuts tie at a gain of 0, the order of rows would show in a tree.
+        # With rounded weights, or if many cuts tie at a gain of 0, the tree would depend on the order of rows.
         self.allows_histogram = self._has_exact_weights and impurity != "misclassification"
         self._pack_classes(self._count_all_rows())
 
@@ -84,7 +84,7 @@ class ClassTarget(Target):
         self._words = []
         for word in range(n_words):
             one = np.where(word_of_class == word, one_in_field, 0)  # (c,)
-            # Class 0 needs no field: the weight is in its place, and every class adds to the weight.
+            # Class 0 does not need a field: the field of the weight, to which every class adds, replaces it.
             one_of_weight = one[0]
             one[0] = 0
             addends = (one + one_of_weight).take(self.codes)  # (n0,)
@@ -111,7 +111,7 @@ class ClassTarget(Target):
             total = counts.sum(axis=0).astype(np.int64)
             later_classes = counts[1:].astype(np.int64)
             sums = np.vstack([total, later_classes])  # (c, m)
-        # A tree holds weights in the user's unit: where fixed point scales or rounds them, floats are summed as well.
+        # A tree holds weights in the user's unit: if fixed point scales or rounds them, floats are summed as well.
         if self._has_exact_weights:
             class_weights = counts
             weight = total.astype(np.float64)
@@ -130,7 +130,7 @@ class ClassTarget(Target):
         return stats, None
 
     def store_addends(self, rows: np.ndarray, addends: np.ndarray | None) -> None:
-        """Store nothing: the class of a row adds the same in every node."""
+        """Do nothing: the class of a row contributes the same in every node."""
 
     def _sum_by_class(self, key: np.ndarray, weight: np.ndarray | None, m: int) -> np.ndarray:
         """Return the weight of each class in each node, given the keys of rows, class * m + node: (c, m)."""
@@ -139,7 +139,7 @@ class ClassTarget(Target):
 
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
         impurity = IMPURITY[self._impurity](stats.summary)
-        # Exactly 0 in a pure node, whatever the rounding.
+        # Exactly 0 in a pure node, regardless of rounding.
         impurity[stats.pure] = 0.0
         total = stats.summary.sum(axis=1)[:, None]
         return stats.summary / total, impurity
@@ -178,7 +178,7 @@ class ClassTarget(Target):
         counts = counts.reshape(n_keys, self.c)
         sums = np.empty((self.c, n_keys))
         sums[1:] = counts[:, 1:].T
-        # The weight takes the row of the first class: it is the sum of all classes.
+        # The row of the first class stores the weight, which is the sum of all classes.
         later_classes = sums[1:].sum(axis=0)
         np.add(counts[:, 0], later_classes, out=sums[0])
         return sums

@@ -1,12 +1,12 @@
 """The frontier of a growing tree: the open nodes of one level, and their rows, sorted by any feature.
 
-Where nodes look at all features, rows are presorted once, feature by feature. From one level to the next, the rows of
-each node are selected by branch, which keeps their order, so that nothing is sorted again: O(n d log n) once, then
-O(n d) a level. Where nodes draw a few of many features, rows are kept by node alone, and sorted at each level by the
-features drawn: node and bin code make one integer, and integers are sorted by their digits, O(n) for each
-drawn feature.
+If nodes consider all features, rows are presorted once, feature by feature. From one level to the next, the rows of
+each node are selected by branch, which keeps their order, so no further sorting is needed: O(n d log n) once, then
+O(n d) per level. If nodes draw a few of many features, rows are ordered by node only, and sorted at each level by the
+features drawn: node and bin code make one integer, and integers are sorted by their digits, O(n) for each drawn
+feature.
 
-Where columns have few values, the first levels need no sorting: histograms count rows by node and bin (see
+If columns have few values, the first levels do not require sorting: histograms count rows by node and bin (see
 `histogram`), and rows are presorted once there are too many nodes for that.
 """
 
@@ -40,10 +40,10 @@ class Frontier:
     target : Target
         Of all rows of all trees.
     order : ndarray of shape (d, n) or (1, n), int
-        For each feature the rows by node and within a node by value, in the smallest dtype that holds them; rows by
-        node alone if the table has bin codes.
+        For each feature the rows by node and within a node by value, in the smallest sufficient dtype; rows by node
+        only if the table has bin codes.
     n_positions : ndarray of shape (m,), int
-        Nodes stand one after the other, at the same positions for every feature.
+        The number of positions of each node. Nodes are contiguous, at the same positions for every feature.
     tree : ndarray of shape (m,), int
     sums : ndarray of shape (p, m)
         The target's sums in each node; none yet at the roots.
@@ -152,7 +152,7 @@ class Frontier:
             # Neighbouring features are a view of the order; others are copied.
             are_neighbours = last - first + 1 == b
             order = self.order[first : last + 1] if are_neighbours else self.order[feature[:, 0]]
-        # NumPy would convert narrow rows at each use: do it once.
+        # NumPy would convert rows of a small dtype at each use, so they are converted once.
         order = order.astype(np.intp)
         cells = self.table.cells.take(order + self._spread_offset(feature))
         return order, cells
@@ -205,7 +205,7 @@ class Frontier:
         rows : ndarray of shape (k,), int
             Those that are still split, by the nodes of the next level.
         branch : ndarray of shape (k,), int
-            The branch that each of them takes.
+            The branch of each of these rows.
         tree : ndarray of shape (m,), int
             The tree of each node of the next level. Nodes stand branch by branch, and within a branch by parent.
         stats : NodeStats

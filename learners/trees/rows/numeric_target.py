@@ -36,7 +36,7 @@ class NodeWeights(NamedTuple):
 
 
 class NumericTarget(Target):
-    """Real targets y (n0,), in any unit and of any magnitude.
+    """Real-valued targets y (n0,), in any unit and of any magnitude.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class NumericTarget(Target):
         start = n_positions.cumsum() - n_positions  # (m,)
         weights = self._sum_weights(rows, start, n_positions)
 
-        # Relative to the smallest target of the node, an offset that all targets share takes no digits.
+        # Relative to the smallest target of the node, an offset common to all targets does not cost precision.
         y = self.y.take(rows)  # (n,)
         smallest = np.minimum.reduceat(y, start)  # (m,)
         y -= smallest.take(node)
@@ -130,7 +130,7 @@ class NumericTarget(Target):
 
     def _round_addends(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return weighted targets in steps as integers (n,); y is overwritten."""
-        # Exact weights multiply integers; others are part of what is rounded.
+        # Exact weights multiply integers; other weights are applied before rounding.
         if not self._has_exact_weights:
             y *= self.weight.take(rows) / self.max_weight
         addends = np.rint(y, out=y).astype(np.int64)

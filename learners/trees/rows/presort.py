@@ -1,7 +1,8 @@
 """Presort: the rows in the order of each column, and radix sort of integers.
 
-A table is turned into columns once. The rows in the order of each column take the smallest dtype that holds them, since
-there are as many of them as cells. Integers are sorted by their digits of 16 bits, which NumPy does by counting.
+A table is converted to columns once. The rows in the order of each column are stored in the smallest sufficient
+dtype, because there are as many of them as cells. Integers are sorted by digits of 16 bits, for which NumPy uses
+counting.
 
 Cost: O(n log n) for a column of n numbers, O(n) for each digit of integers.
 """

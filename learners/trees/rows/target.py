@@ -1,7 +1,7 @@
 """The target of a growing tree: statistics of nodes, and prefix sums along sorted rows.
 
-Sums are taken over integers: weights, and targets relative to their node, in fixed point. They are exact: neither
-the order of rows nor a neighbouring node changes the last bit of a gain, and equal splits tie exactly.
+Sums are taken over integers: weights, and targets relative to their node, in fixed point. They are exact: gains do
+not depend on the order of rows or on neighbouring nodes, not even in the last bit, and equal splits tie exactly.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class NodeStats(NamedTuple):
     Attributes
     ----------
     n_rows : ndarray of shape (m,), int
-        Rows, each as often as it counts.
+        The number of rows, counted with multiplicity.
     n_positions : ndarray of shape (m,), int
-        Positions that the node takes in the frontier: rows, each once.
+        The number of positions of the node in the frontier: rows without multiplicity.
     weight : ndarray of shape (m,)
     pure : ndarray of shape (m,), bool
         Whether all rows have the same target.
@@ -146,12 +146,13 @@ class Target(ABC):
         -------
         NodeStats
         ndarray of shape (n,), int, or None
-            What each row adds to the sum of its node, for `store_addends`; None if that is the same in all nodes.
+            The contribution of each row to the sum of its node, for `store_addends`; None if it is the same in all
+            nodes.
         """
 
     @abstractmethod
     def store_addends(self, rows: np.ndarray, addends: np.ndarray | None) -> None:
-        """Store what each of these rows (n,) adds to the sum of the node where it now is."""
+        """Store the contribution of each of these rows (n,) to the sum of its current node."""
 
     @abstractmethod
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:

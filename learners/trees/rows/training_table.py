@@ -1,4 +1,4 @@
-"""The table of training rows by columns, presorted or encoded: what all nodes, and all trees of a forest, share."""
+"""The table of training rows by columns, presorted or encoded: shared by all nodes, and by all trees of a forest."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ class TrainingTable:
         X : ndarray of shape (n0, d)
         nominal : ndarray of shape (d,), bool
         draws_features : bool
-            Whether nodes draw some of the features: sorting those alone then costs less than a presort kept by all.
+            Whether nodes draw some of the features; sorting only by these is then cheaper than maintaining a presort.
         allows_histogram : bool
-            Whether rows may be counted by value, if columns have few.
+            Whether rows may be counted by value, if columns have few values.
         """
         columns, has_missing = extract_columns(X)
         has_nominal = bool(nominal.any())
         rows = np.arange(X.shape[0])[None, :]  # (1, n0)
         table = cls(columns, nominal, rows, None, None, has_nominal, has_missing, 0)
-        # Histograms need no presort; they take numeric features without missing cells, all at once.
+        # Histograms do not need a presort, but require that all features are numeric and without missing cells.
         if allows_histogram and not (draws_features or has_missing or has_nominal):
             bins = Bins.from_columns(columns)
             if bins is not None:
@@ -72,7 +72,7 @@ class TrainingTable:
         order = presort_columns(columns)
         if not draws_features:
             return replace(table, order=order)
-        # Sorting codes level by level takes the place of the presort, which only serves to find them.
+        # Sorting codes level by level replaces the presort, which is used only to compute the codes.
         bin_codes = encode_values(columns, order)
         max_nominal_values = int(bin_codes[nominal].max()) + 1 if has_nominal else 0
         return replace(table, bin_codes=bin_codes, max_nominal_values=max_nominal_values)

@@ -1,7 +1,7 @@
 """The first best of many candidate splits: of each (feature, node) pair, of each node, and among features.
 
-Candidates stand in ascending order of their pair, slot * m + node, so that the best of a pair is one segmented maximum.
-Ties go to the candidate that stands first: the lowest feature, and then the lowest threshold.
+Candidates are in ascending order of their pair, slot * m + node, so that the best of a pair is one segmented maximum.
+Ties go to the first candidate: the lowest feature, and then the lowest threshold.
 """
 
 from __future__ import annotations

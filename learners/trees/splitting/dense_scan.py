@@ -1,9 +1,9 @@
 """Dense scan: cuts of numeric features evaluated at every position at once, in whole tables of features by rows.
 
-Where most positions are possible cuts, or where there are few rows, this takes fewer steps than listing the possible
-cuts first (see `numeric`), provided that a gain is as cheap as a squared distance. The rows of a node up to a
-position, and the sums of the node, are the same for all features. So the largest gain is found over features first,
-and over the rows of each node after that.
+If most positions are possible cuts, or if there are few rows, this needs fewer steps than listing the possible cuts
+first (see `numeric`), provided that computing a gain is as cheap as a squared distance. The rows of a node up to a
+position, and the sums of the node, are the same for all features. Therefore the maximum of the gain is computed over
+features first, and then over the rows of each node.
 
 Cost: O(n c) per feature and level; O(n) for Gini impurity of many classes (see `gini_prefix_sums`).
 """

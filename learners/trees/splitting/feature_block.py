@@ -126,7 +126,7 @@ class FeatureBlock:
         target = self.frontier.target
         sums_of_node = target.pack_sums(self.frontier.sums, self.frontier.n_positions)
         prefix_sums = target.iter_prefix_sums(self.order.ravel())
-        # One word after the other, since prefix sums of all rows are large.
+        # One word after another, because prefix sums of all rows need much memory.
         words = []
         for prefix_sum, of_node in zip(prefix_sums, sums_of_node, strict=True):
             before_pair = self.sum_before_pairs(of_node)
@@ -135,7 +135,7 @@ class FeatureBlock:
         if self.has_unit_weights:
             before_pair = self.sum_before_pairs(self.frontier.n_positions)
             np.subtract(position + 1, before_pair.take(pair), out=left[0])
-        # The fields of words are unpacked for the chosen positions alone.
+        # The fields of words are unpacked only for the chosen positions.
         sums_of_target = left[self.has_unit_weights :]
         for row, sums in zip(sums_of_target, target.unpack_sums(words), strict=True):
             row[:] = sums

@@ -7,12 +7,12 @@ With L_k and R_k the rows of class k left and right of a cut, and W_L and W_R th
 When a row of class k and weight w passes from right to left, and o is the weight of its class on the left after that,
 Σ L² grows by w (2o - w) and Σ R² changes by w (2o - w) - 2 w T_k, where T_k is the class's weight in the node. So two
 prefix sums, of w (2o - w) and of w T_k, replace one for each class. The o themselves come from prefix counts of several
-classes packed into one 64-bit word: its fields need to hold no more than the largest node, since differences are right
-even when sums along the whole table overflow. Where cuts are few, the L_k themselves are known, and
+classes packed into one 64-bit word: its fields only need to be large enough for the largest node, because differences
+are correct even if sums along the whole table overflow. If there are few cuts, the L_k themselves are known, and
 
     Σ R_k² = Σ T_k² - 2 Σ T_k L_k + Σ L_k²
 
-Cost: O(n) a feature and level, times one word for every 64 / log2(rows of the largest node) classes.
+Cost: O(n) per feature and level, times one word for every 64 / log2(rows of the largest node) classes.
 """
 
 from __future__ import annotations

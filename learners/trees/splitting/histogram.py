@@ -4,11 +4,11 @@ With N_k(v) the rows of class k that have value v of a feature in a node, the le
 
     L_k(v) = Σ_{u <= v} N_k(u)
 
-so one count of all keys (node, feature, bin, class), and one prefix sum along bins, give what lies left of every cut. A
-cut is only between neighbouring values that the node holds. Every bin is a single value, so the trees are those of
-sorted rows (see `numeric`), to the last bit.
+so one count of all keys (node, feature, bin, class), and one prefix sum along bins, yield the left branch of every
+cut. Cuts lie only between neighbouring values that occur in the node. Every bin is a single value, so the trees are
+those of sorted rows (see `numeric`), to the last bit.
 
-Cost: O(n d) a level to count, and O(m d v c) to evaluate the cuts of m nodes with v values.
+Cost: O(n d) per level to count, and O(m d v c) to evaluate the cuts of m nodes with v values.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class HistogramBlock(FeatureBlock):
         is_cut = np.append(~is_first[1:], False)
         left_classes = _sum_within_runs(self._counts, is_first)  # (c, q)
         if rules.min_rows > 1:
-            # A row counts once here, whatever its weight.
+            # A row counts once here, regardless of its weight.
             counts = self._count_rows(None).take(self._occupied, axis=1)
             left_rows = _sum_within_runs(counts, is_first).sum(axis=0)
             node = pair // self.b
@@ -107,7 +107,7 @@ def _sum_within_runs(counts: np.ndarray, is_first: np.ndarray) -> np.ndarray:
     """Return prefix sums of integers (c, q) along runs that begin where marked (q,)."""
     begin = np.flatnonzero(is_first)
     length = np.diff(begin, append=is_first.size)
-    # Sums along all runs may overflow; differences of integers are right nevertheless.
+    # Sums along all runs may overflow; differences of integers are still correct.
     up_to = np.cumsum(counts, axis=1)
     before_run = up_to.take(begin, axis=1) - counts.take(begin, axis=1)
     up_to -= np.repeat(before_run, length, axis=1)

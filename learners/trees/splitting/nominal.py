@@ -76,12 +76,12 @@ def _list_routes(groups: ValueGroups, chosen_pair: np.ndarray, branch: np.ndarra
 
 
 def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates:
-    """Give every group of a pair a branch of its own."""
+    """Assign every group of a pair its own branch."""
     weight = groups.sums[0]
     gain_of_group = rules.criterion.branch_gain(groups.sums, groups.total)
     gain = np.add.reduceat(gain_of_group, groups.begin)
 
-    # One branch that is too small forbids the split, and a single branch is none.
+    # A split is not allowed if one of its branches is too small, or if there is only one branch.
     is_large = (groups.n_rows >= rules.min_rows) & (weight >= rules.min_weight)
     is_allowed = np.logical_and.reduceat(is_large, groups.begin)
     is_allowed &= groups.length > 1

@@ -2,7 +2,7 @@
 
 A candidate cut of a numeric feature lies halfway between neighbouring distinct values in a node. Prefix sums along
 the sorted frontier give the sums to the left of every candidate, and one array expression computes all gains.
-Missing cells stand last; they are tried on the right and on the left.
+Missing cells come last; they are tried on the right and on the left.
 Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of squares are prefix sums as well.
 
 Ties, to the last bit, go to the first feature, then to the lowest threshold, then to missing cells on the right.
@@ -138,7 +138,7 @@ def _choose_by_square_sums(
     merit = squares.compute_merit(node_weight)
     _exclude_light_branches(merit, block, cuts, rules)
     best = find_first_of_nodes(merit, cuts.node, block.m)
-    # The merit is cheap but rounded: only the gain of the best cut is computed in integers.
+    # The merit is cheap to compute but rounded; only the gain of the best cut is computed in integers.
     gain = compute_gini_gain(block, squares.take(best), cuts.node.take(best))
     return best, gain
 

@@ -125,7 +125,7 @@ class Splits:
         self._replace_routes(nodes, routes)
 
     def improve(self, other: Splits) -> None:
-        """Take over the better splits of ``other``; ties go to the lower feature, and then to the older split."""
+        """Adopt the better splits of ``other``; ties go to the lower feature, and then to the existing split."""
         # Merits of -inf are equal too, but stand for no split.
         is_larger = other.merit > self.merit
         is_tied = (other.merit == self.merit) & np.isfinite(other.merit)

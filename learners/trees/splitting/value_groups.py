@@ -1,7 +1,7 @@
 """Groups of equal values: the sums of a node's rows that share one value of a nominal feature.
 
-Rows sorted by value hold each group as one run. Where columns hold few values, sums by key, one for each pair and
-value, give the same groups without sorting.
+In rows sorted by value, each group is one run. If columns have few values, sums by key, one for each pair and value,
+yield the same groups without sorting.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class KeyedGroups(ValueGroups):
         self._key = self._make_keys(wanted, n_values)  # (b, n)
         rows = frontier.order[0]
         sums = frontier.target.sum_by_key(rows, self._key, self._n_keys + 1)
-        # The last key is that of unwanted cells. A key without weight has no rows, and is not a group.
+        # The last key is that of cells of unwanted pairs. A key without weight has no rows, and is not a group.
         sums = sums[:, : self._n_keys]
         self._key_of_group = np.flatnonzero(sums[0])  # (q,)
         self.sums = sums.take(self._key_of_group, axis=1)  # (p, q)
