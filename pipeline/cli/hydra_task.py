@@ -71,8 +71,8 @@ class HydraTask:
         Parameters
         ----------
         overrides : sequence of str
-            Those of the command line. They are the jobs' overrides if a file, not the command line, requests the sweep
-            with ``hydra.mode``.
+            Those of the command line. They are used if the sweep was requested by ``hydra.mode`` in a file instead of
+            on the command line.
         """
         if self.sweep_input is None:
             return SweepInput(overrides, tracebacks=self.tracebacks)
