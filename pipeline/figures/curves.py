@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CURVE_POINTS = 1500
 MARGIN_SHARE = 0.04
-"""The part of the column's range by which a curve goes beyond the rows on each side."""
+"""The margin of a curve around the rows on each side, as a fraction of the column's range."""
 
 
 @final

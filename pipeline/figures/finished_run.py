@@ -20,7 +20,7 @@ from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 
 Parameters = Mapping[str, Any]
-"""A variant of the run's pipeline, as its ``set_params`` takes it: ``{learner__max_depth: 2}``."""
+"""A variant of the run's pipeline, as parameters of its ``set_params``: ``{learner__max_depth: 2}``."""
 
 
 def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Parameters]) -> None:

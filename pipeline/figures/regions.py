@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 GRID_POINTS = 300
 """Points along each axis at which a class is predicted."""
 MARGIN_SHARE = 0.06
-"""The part of a column's range by which the plane goes beyond the rows on each side."""
+"""The margin of the plane around the rows on each side, as a fraction of a column's range."""
 FEW_ROWS = 20
 """Up to this number of rows, markers are large."""
 LARGE_MARKER_AREA = 70

@@ -148,7 +148,7 @@ class GridTuning:
         return best_model, table
 
     def _make_inner_splits(self, data: TuningData) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the rows to fit on and the rows to score on, of each inner fold."""
+        """Return, for each inner fold, the rows to fit on and the rows to score on."""
         train = np.arange(data.n_train)
         if self.folds == 0:
             return [(train, np.arange(data.n_train, len(data.y)))]

@@ -15,7 +15,7 @@ from bakeoff.pipeline.study.storage import has_storage, open_storage, parse_stor
 from bakeoff.pipeline.study.study_key import StudyKey
 
 FINISHED_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
-"""The states that count as finished: a trial that was stopped before its last fold needs no repetition."""
+"""The states that count as finished: a trial that was stopped before its last fold need not be repeated."""
 STORAGE_ERRORS = (optuna.exceptions.StorageInternalError, SQLAlchemyError)
 """Errors that a storage raises if it does not respond."""
 SHARED_ATTRIBUTE = "same"

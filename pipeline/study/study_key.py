@@ -1,4 +1,4 @@
-"""The key of a study: the data, objectives, code and search space by which the same command finds the same study."""
+"""The key of a study: its data, objectives, code and search space, so that the same command finds the same study."""
 
 from __future__ import annotations
 

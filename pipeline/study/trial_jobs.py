@@ -22,7 +22,7 @@ from bakeoff.pipeline.tracking.store import Store
 
 @dataclass
 class TrialJobs:
-    """The jobs of a study, each made when there is room for it.
+    """The jobs of a study, each created when a process is free to run it.
 
     Attributes
     ----------
