@@ -23,7 +23,7 @@ BLOCK_ROWS = 256
 """Rows of a block: with this many, the addition for a mistake costs no more than calling it."""
 
 ROWS_PER_MISTAKE_FOR_SCAN = 24
-"""Where mistakes are more frequent than one in this many rows, a Python loop finds the next one faster than NumPy."""
+"""If mistakes are more frequent than one in this number of rows, a Python loop finds the next one faster than NumPy."""
 
 MAX_KEPT_PRODUCTS = 2**20
 """Elements of Gram matrices that are kept: 8 MiB."""

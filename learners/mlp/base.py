@@ -25,7 +25,7 @@ from bakeoff.learners.mlp.training import DivergedError, TrainingHistory, Traini
 TILE_ROWS = 128
 """Query rows that pass through the network together; the last tile is filled up.
 
-A matrix product of one fixed shape gives a row the same bits, whatever rows are next to it.
+In a matrix product of fixed shape, the result for a row does not depend on the other rows, to the last bit.
 """
 
 AUTO_BATCH_ROWS = 200

@@ -193,7 +193,7 @@ class ForestLearner(Learner):
             size = len(self.trees_)
             if size not in sizes:
                 continue
-            # A forest of this size is a result of its own, so that it needs the out-of-bag attributes of its trees.
+            # A forest of this size is a separate result, so it needs the out-of-bag attributes of its trees.
             if self.oob_score:
                 self._set_out_of_bag_attributes(out_of_bag.predictions, rows, sample_weight)
             yield size

@@ -117,7 +117,7 @@ class TrainingRows:
         """Return the weight of each row in a tree for each time that the tree contains it: shape (k,)."""
         if n_draws is None:
             return self.weight
-        # The number of times that a row is drawn stands for its weight, which must not count again.
+        # The number of times that a row is drawn already accounts for its weight.
         return np.ones(self.weight.size)
 
     def _draw_counts_directly(self, generator: np.random.Generator, n_draws: int, replacement: bool) -> np.ndarray:

@@ -212,7 +212,7 @@ class ForestPredictor:
         is_unknown = code < 0
         if self._has_all_branches and not is_unknown.any():
             return child
-        # A row whose value has no branch stops where it is; a leaf is its own child whatever the value.
+        # A row whose value has no branch stops where it is; a leaf is its own child for any value.
         is_stuck = is_unknown & ~self._is_leaf.take(node)
         is_stuck |= branch < 0
         return np.where(is_stuck, node, child)

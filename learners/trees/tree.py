@@ -97,7 +97,7 @@ class Tree:
         return parent
 
     def levels(self) -> list[slice]:
-        """Return the nodes of depth 1, 2, …, which stand together."""
+        """Return the nodes of depth 1, 2, …, each level being contiguous."""
         depths = np.arange(1, self.max_depth + 2)
         bounds = np.searchsorted(self.depth, depths).tolist()
         return [slice(first, end) for first, end in pairwise(bounds)]

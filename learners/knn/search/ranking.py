@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 PADDING_ROW = -1
-"""The row behind the last neighbour, where a query has fewer neighbours than another of its block."""
+"""The row after the last neighbour, if a query has fewer neighbours than another one in its block."""
 
 
 def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +44,7 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
     near_buckets = np.flatnonzero(minima <= bound[:, None])
     query, bucket = np.divmod(near_buckets, minima.shape[1])
     column = bucket[:, None] + width * np.arange(height)  # (near buckets, height)
-    single = np.flatnonzero(bucket >= width)  # the last columns, each a bucket of its own
+    single = np.flatnonzero(bucket >= width)  # the last columns, each in its own bucket
     column[single] = bucket[single, None] + (height - 1) * width
 
     # In the remaining buckets, each column is compared with the bound; a single column counts once.

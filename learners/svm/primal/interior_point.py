@@ -29,7 +29,7 @@ FRACTION_TO_BOUNDARY = 0.995
 """Fraction of the way to the nearest constraint that a step may go."""
 
 MAX_GAP = 1e-8
-"""Largest relative gap between the objectives of an accepted solution, where rounding allows no smaller one."""
+"""Largest relative gap between the objectives of an accepted solution if rounding does not allow a smaller one."""
 
 MAX_COLUMN_RATIO = 1e300
 """Largest entry of D, relative to the smallest."""

@@ -117,7 +117,7 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
     builder = TreeBuilder(n_values, frontier.target)
     level = builder.add_roots(frontier)
     while True:
-        # Where the stopping criterion is fulfilled, Split(R, T) returns R: the node stays a leaf.
+        # If the stopping criterion is fulfilled, Split(R, T) returns R: the node stays a leaf.
         level = _keep_open_nodes(level, limits, builder.depth)
         if level.number.size == 0:
             break

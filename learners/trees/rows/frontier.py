@@ -207,7 +207,7 @@ class Frontier:
         branch : ndarray of shape (k,), int
             The branch of each of these rows.
         tree : ndarray of shape (m,), int
-            The tree of each node of the next level. Nodes stand branch by branch, and within a branch by parent.
+            The tree of each node of the next level. Nodes are sorted by branch, and within a branch by parent.
         stats : NodeStats
             Of these nodes.
         """
@@ -225,7 +225,7 @@ class Frontier:
     def _select_presorted(self, rows: np.ndarray, branch: np.ndarray) -> np.ndarray:
         """Return the presorted order of the rows that are still split (d, k), by branch."""
         d, n = self.order.shape
-        n_branches = int(branch[-1]) + 1  # rows stand branch by branch
+        n_branches = int(branch[-1]) + 1  # rows are sorted by branch
         if n_branches == 1 and rows.size == n:
             return self.order
         # A table of branches by row is small enough for cache if its entries are narrow.

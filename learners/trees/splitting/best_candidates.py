@@ -10,7 +10,7 @@ import numpy as np
 
 
 def mark_first_of_runs(keys: np.ndarray) -> np.ndarray:
-    """Return whether each key (q,), which stand in runs of equal ones, is the first of its run: (q,)."""
+    """Return whether each key (q,) is the first of its run of equal keys: (q,)."""
     changes = keys[1:] != keys[:-1]
     return np.concatenate([[True], changes])
 

@@ -3,7 +3,7 @@
 *Multiway* (ID3, C4.5): a node has as many branches as values; below it the feature is constant and never chosen again.
 *Binary* (CART): values are ordered by their mean target (the share of class 1; for more than two classes, the share of
 the node's most frequent class), and cut where the gain is largest. For two classes and for numeric targets no other
-grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is a value of its own.
+grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated as a separate value.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _split_in_two(groups: ValueGroups, rules: SplitRules) -> NominalCandidates:
         share = left_weight[cut] / groups.total[0, cut]
         merit = merit / compute_split_information(share)
 
-    # Groups up to the cut of their pair go left; a pair without a cut is not chosen, whatever its branches.
+    # Groups up to the cut of their pair go left; a pair without a cut is never chosen.
     n_pairs = groups.block.b * groups.block.m
     cut_of_pair = np.full(n_pairs, -1)
     cut_of_pair[groups.pair[cut]] = cut

@@ -193,7 +193,7 @@ def compute_midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def _sum_missing(block: FeatureBlock) -> np.ndarray:
     """Return the sums of the missing cells of each (feature, node) pair: (p, b m)."""
-    # Missing cells stand last in their node: their sums are those of the node, less those up to the last known cell.
+    # Missing cells come last in their node: their sums are those of the node minus those up to the last known cell.
     n_rows = block.frontier.n_positions
     first_of_slot = np.arange(block.b)[:, None] * block.n
     last_of_node = first_of_slot + (block.start + n_rows - 1)  # (b, m)

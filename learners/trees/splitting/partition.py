@@ -50,7 +50,7 @@ def partition_rows(frontier: Frontier, splits: Splits) -> Partition:
     right_rows = np.add.reduceat(goes_right, frontier.start, dtype=np.intp)  # (m,)
     left_rows = frontier.n_positions - right_rows
 
-    # Where training has no missing cells, later ones go to the branch that holds more rows.
+    # If there are no missing cells in training, those in prediction go to the branch with more rows.
     missing_branch = (right_rows >= left_rows).astype(np.intp)
     if frontier.table.has_missing:
         has_missing = np.logical_or.reduceat(np.isinf(cells), frontier.start)

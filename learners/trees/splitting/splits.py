@@ -37,7 +37,7 @@ class Routes(NamedTuple):
     Attributes
     ----------
     node : ndarray of shape (r,), int
-        Entries of one node stand together, in ascending order of the code.
+        Entries of one node are contiguous, in ascending order of the code.
     code : ndarray of shape (r,)
         The code of the value; +inf for a missing cell.
     branch : ndarray of shape (r,), int
@@ -126,7 +126,7 @@ class Splits:
 
     def improve(self, other: Splits) -> None:
         """Adopt the better splits of ``other``; ties go to the lower feature, and then to the existing split."""
-        # Merits of -inf are equal too, but stand for no split.
+        # Merits of -inf are equal too, but mean that there is no split.
         is_larger = other.merit > self.merit
         is_tied = (other.merit == self.merit) & np.isfinite(other.merit)
         is_better = is_larger | (is_tied & (other.feature < self.feature))
