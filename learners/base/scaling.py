@@ -13,7 +13,7 @@ TILE_CELLS = 1 << 15
 
 MIN_SAFE_SQUARES = 1e-200
 MAX_SAFE_SQUARES = 1e200
-"""Sums of squares between these bounds neither vanish nor overflow in what follows."""
+"""Sums of squares between these bounds neither underflow nor overflow in later computations."""
 
 N_SAMPLED_ROWS = 64
 MAX_SHIFT_DEVIATIONS = 1e-3

@@ -35,7 +35,7 @@ SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "tanh": lambda a: 1 - a**2,
     "relu": lambda a: np.where(a > 0, 1.0, 0.0),
 }
-"""f' of each curve, as a function of a = f(z)."""
+"""The derivative f' of each activation, as a function of a = f(z)."""
 
 Layers = list[tuple[np.ndarray, np.ndarray]]
 """Of each layer the weights W (below, above) and the biases b (above,), or the derivatives by them."""

@@ -23,7 +23,7 @@ MAX_INVERSE_TRACE = 1e8
 """The largest trace with which the normal equations are used: half of the 16 digits remain."""
 
 MAX_UNREFINED_INVERSE_TRACE = 1e3
-"""Up to this trace some 13 digits are right at once, which saves the two passes over X of a refinement."""
+"""Up to this trace about 13 digits are correct at once, which saves the two passes over X of a refinement."""
 
 
 def solve_least_squares(X: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ SUFFICIENT_DECREASE = 1e-4
 RELATIVE_ROUNDING = 1e-15
 
 MIN_RELATIVE_CURVATURE = 1e-11
-"""Curvatures below this part of the largest are taken for zero: columns are collinear there."""
+"""Curvatures below this fraction of the largest are treated as zero: columns are collinear there."""
 
 
 def minimize_by_gradient_descent(objective: LogLikelihood, tol: float, max_iter: int) -> tuple[Evaluation, int]:

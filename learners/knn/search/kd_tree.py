@@ -22,7 +22,7 @@ RADIUS_MARGIN = 1 + 1e-12
 """The factor that widens a radius, since two ways to compute one power may differ in the last bits."""
 
 LEAF = 0
-"""The child of a node without children: the root is nobody's child."""
+"""The child of a leaf: 0, because the root is not a child of any node."""
 
 
 class KDTree(Search):

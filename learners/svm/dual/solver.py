@@ -39,7 +39,7 @@ MIN_SMO_STEPS = 48
 """Fewest SMO steps between two guesses of the active set."""
 
 HARD_PROBLEM_SMO_STEPS = 256
-"""A problem that takes more steps is a hard one: SMO changes to second order selection, and Newton's step is tried."""
+"""A problem that takes more steps is a hard one: SMO switches to second-order selection, and a Newton step is tried."""
 
 MAX_POLISHING_STEPS = 3
 """Newton's steps taken after the tolerance was met: rounding could continue them without end."""

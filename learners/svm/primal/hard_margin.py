@@ -43,7 +43,7 @@ MAX_STALLED_ITERATIONS = 5
 """Iterations without a smaller gap, after which rounding is taken to allow none."""
 
 PROOF_CANDIDATE_RATIO = 1e-6
-"""If Σ α_i z_i is smaller than this, relative to Σ α_i, a proof that the hulls meet is tried."""
+"""If Σ α_i z_i is smaller than this, relative to Σ α_i, a proof that the hulls intersect is attempted."""
 
 PROOF_RATIO = 1e-13
 """Largest Σ α_i z_i of a proof, relative to the sum of the absolute terms: 0 to rounding, in every column."""

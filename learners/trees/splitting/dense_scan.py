@@ -27,7 +27,7 @@ MAX_CELLS_SCANNED = 1 << 13
 """Up to this many cells listing the possible cuts takes longer than evaluating all positions."""
 
 MAX_POSITIONS_PER_CUT = 4
-"""The same holds, whatever the number of cells, while a possible cut has at most this many positions."""
+"""The same holds, for any number of cells, while a possible cut has at most this many positions."""
 
 
 class BestCuts(NamedTuple):
