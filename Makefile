@@ -22,7 +22,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 unit: $(INSTALLED)
-	$(PYTEST) --dist worksteal -m "not slow and not external" $(ARGS)
+	$(PYTEST) --dist worksteal -m "not slow and not external" --ignore=tests/integration $(ARGS)
 
 # Everything, with what the machine has: servers, databases, clusters, a browser.
 test: $(INSTALLED)

@@ -68,6 +68,7 @@ def test_a_yaml_of_ours_names_the_class_and_each_parameter_with_its_default(name
     assert given == as_yaml
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", YAMLS)
 def test_every_yaml_builds_a_learner_whose_parameters_hold(name: str) -> None:
     made = learner(name)

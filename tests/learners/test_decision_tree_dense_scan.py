@@ -32,6 +32,7 @@ def _are_equal(one: Tree, other: Tree) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs if isinstance(a, np.ndarray))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("c", [0, 2, 3, 4, 11])
 @pytest.mark.parametrize("limit", LIMITS, ids=str)
 @pytest.mark.parametrize("weights", ["none", "whole", "fractions"])

@@ -34,6 +34,7 @@ def _are_equal(one: Tree, other: Tree) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs if isinstance(a, np.ndarray))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
 @pytest.mark.parametrize("limit", LIMITS, ids=str)
 @pytest.mark.parametrize("weighted", [False, True])

@@ -246,6 +246,7 @@ def test_one_training_serves_every_number_of_epochs(monkeypatch: pytest.MonkeyPa
     assert len(seen) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "given",

@@ -99,6 +99,7 @@ def test_paths_on_bundled_data(tree: Any, load: Any) -> None:
     check(tree(), X, y, "ccp_alpha", alphas[:: max(1, len(alphas) // 12)].tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forest", FORESTS)
 @pytest.mark.parametrize(
     "beside",

@@ -22,6 +22,7 @@ def average_cv_score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean(scores))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
 def test_accuracy_is_scikit_learns_within_noise(load: Any) -> None:
     X, y = load(return_X_y=True)
@@ -30,6 +31,7 @@ def test_accuracy_is_scikit_learns_within_noise(load: Any) -> None:
     assert accuracy == pytest.approx(expected, abs=0.015)
 
 
+@pytest.mark.slow
 def test_r2_is_scikit_learns_within_noise() -> None:
     X, y = load_diabetes(return_X_y=True)
     r2 = average_cv_score(RandomForestRegressor(30), X, y)

@@ -398,6 +398,7 @@ def find_overlaps(figure: Figure) -> list[tuple[str, str]]:
     return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dataset", "depth"), [("mortgage", 9), ("iris", 2), ("iris", 3), ("wine", 2), ("wine", 3), ("breast_cancer", 2)]
 )

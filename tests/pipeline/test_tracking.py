@@ -130,6 +130,7 @@ def test_every_learner_of_the_registry_has_an_option() -> None:
     assert set(REGISTRY) <= set(SAVED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAVED)
 def test_the_model_of_every_option_is_kept_and_predicts_the_same(
     bakeoff: Bakeoff, name: str, recwarn: pytest.WarningsRecorder
