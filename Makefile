@@ -1,8 +1,8 @@
 # `make run` and `make test` work in a fresh clone: they make .venv and install what they need.
 PYTHON ?= python3
 VENV := .venv
-# What is installed: EXTRAS=dev,ray,slurm,postgres,optuna also tests the engines of many machines, and studies.
-EXTRAS ?= dev
+# What is installed: EXTRAS=dev,stats,ray,slurm,postgres,optuna also tests the engines of many machines, and studies.
+EXTRAS ?= dev,stats
 INSTALLED := $(VENV)/installed-$(EXTRAS)
 BIN := $(VENV)/bin
 

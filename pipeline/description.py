@@ -10,6 +10,7 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking import RunDescription
 
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
@@ -20,7 +21,7 @@ UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "figures", "n_jobs")
 """Keys that never appear as KEY=VALUE in a run's name."""
 
 
-def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset) -> RunDescription:
+def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset, splits: Splits) -> RunDescription:
     """Return the run's name, params and tags.
 
     Parameters
@@ -29,6 +30,7 @@ def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Datas
         The settled configuration.
     invocation : Invocation
     dataset : Dataset
+    splits : Splits
     """
     choices = {part: invocation.choices.get(part, "custom") for part in PARTS}
     choices["dataset"] = dataset.name
@@ -37,7 +39,7 @@ def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Datas
     return RunDescription(
         name=name_run(choices | {"experiment": experiment}, spec, invocation.varying),
         params=_make_params(spec, choices, experiment),
-        tags=_make_tags(spec, invocation, dataset.digest()),
+        tags=_make_tags(spec, invocation, dataset.digest(), splits),
         config=to_yaml(spec),
         trust=tuple(spec["trust"]),
     )
@@ -98,10 +100,13 @@ def _make_params(spec: Mapping[str, Any], choices: Mapping[str, str], experiment
     return params
 
 
-def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: str) -> dict[str, str]:
+def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: str, splits: Splits) -> dict[str, str]:
     tags = {
         "config_hash": hash_config(spec, dataset_digest),
         "dataset_digest": dataset_digest,
+        # By these two, a comparison pairs runs fold by fold, and corrects its tests for overlapping training parts.
+        "splits_digest": splits.digest(),
+        "rows_per_fold": json.dumps(splits.mean_rows),
         "overrides": json.dumps(invocation.overrides),
     }
     if invocation.sweep:

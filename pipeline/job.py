@@ -161,7 +161,8 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     for figure in figures:
         figure.check(experiment, splits)
-    return PreparedJob(spec, experiment, splits, figures, describe_run(spec, invocation, experiment.dataset))
+    description = describe_run(spec, invocation, experiment.dataset, splits)
+    return PreparedJob(spec, experiment, splits, figures, description)
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:

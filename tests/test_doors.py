@@ -29,6 +29,7 @@ LAYERS = (
     {"figures", "tracking"},
     {"description"},
     {"job"},
+    {"comparison"},
     {"sweep"},
     {"launcher", "study"},
     {"cli"},
@@ -43,6 +44,9 @@ ONE_DOOR = {
     "matplotlib": {"figures"},
     "ray": {"launcher"},
     "submitit": {"launcher"},
+    "baycomp": {"comparison"},
+    "scikit_posthocs": {"comparison"},
+    "statsmodels": {"comparison"},
 }
 
 

@@ -19,6 +19,7 @@ from bakeoff.pipeline.stages.splitting import (
     LeaveOneOut,
     Split,
     SplitInput,
+    Splits,
     Splitter,
     TimeSeries,
 )
@@ -142,6 +143,32 @@ def test_validation_is_a_fraction_of_all_rows() -> None:
 def test_the_validation_part_does_not_move_the_test_part() -> None:
     without, with_it = splits(KFold(), LABELS), splits(KFold(validation=0.3), LABELS)
     assert all(np.array_equal(a.test, b.test) for a, b in zip(without, with_it, strict=True))
+
+
+def test_the_digest_is_equal_if_and_only_if_every_fold_tests_the_same_rows_and_fits_on_the_same_others() -> None:
+    splits = KFold().make_splits(LABELS, 0)
+    assert splits.digest() == KFold(validation=0.2).make_splits(LABELS, 0).digest()
+    first, second, *others = splits.folds
+    # The last fold loses a row of its training part, as a series that starts later would.
+    shorter = Split(second.train[1:], second.validation, second.test)
+    different = [
+        KFold().make_splits(LABELS, 1),
+        KFold(folds=4).make_splits(LABELS, 0),
+        KFold(repeats=2).make_splits(LABELS, 0),
+        Splits((second, first, *others), None),
+        Splits((first, shorter, *others), None),
+        Splits((Split(first.test, first.validation, first.train), second, *others), None),
+    ]
+    assert len({splits.digest(), *(other.digest() for other in different)}) == 1 + len(different)
+
+
+def test_the_mean_rows_of_each_part_are_those_of_the_folds() -> None:
+    splits = KFold(folds=3, validation=0.2, stratify=False).make_splits(LABELS, 0)  # tests 34, 33 and 33 rows
+    assert splits.mean_rows == {
+        "train": pytest.approx(100 - 20 - 100 / 3),
+        "validation": 20,
+        "test": pytest.approx(100 / 3),
+    }
 
 
 def test_repeats_are_fresh_shuffles_and_the_first_is_plain_k_fold() -> None:

@@ -84,6 +84,14 @@ def test_tags_hold_identity_and_provenance(kept: Any) -> None:
     assert tags["git_dirty"] in ("true", "false")
 
 
+def test_tags_say_on_which_splits_a_run_was_scored(kept: Any) -> None:
+    tags = kept.data.tags
+    assert len(tags["splits_digest"]) == 16
+    rows = json.loads(tags["rows_per_fold"])
+    assert list(rows) == ["train", "validation", "test"]
+    assert sum(rows.values()) == pytest.approx(178)
+
+
 def test_the_dataset_is_an_input_with_its_digest(kept: Any) -> None:
     (entry,) = kept.inputs.dataset_inputs
     assert entry.dataset.name == "wine"

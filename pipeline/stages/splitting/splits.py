@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
+
+DIGEST_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -71,3 +74,24 @@ class Splits:
     def min_train_rows(self) -> int:
         """The number of rows of the smallest training part."""
         return min(len(split.train) for split in self.folds)
+
+    @property
+    def mean_rows(self) -> dict[str, float]:
+        """The number of rows of each part, on average over the folds."""
+        parts = ("train", "validation", "test")
+        return {part: float(np.mean([len(getattr(split, part)) for split in self.folds])) for part in parts}
+
+    def digest(self) -> str:
+        """Return a fingerprint of the test rows, and of the rows besides them, of each fold: 16 hexadecimal digits.
+
+        Two runs can be compared fold by fold if their fingerprints are equal. Training and validation rows are not
+        told apart, because whether rows are set aside for pruning or tuning is a part of what is compared.
+        """
+        fingerprint = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        for split in self.folds:
+            rest = np.concatenate([split.train, split.validation])
+            for rows in (np.sort(split.test), np.sort(rest)):
+                # The length keeps apart parts whose rows, written one after the other, are the same.
+                fingerprint.update(f"{len(rows)}\0".encode())
+                fingerprint.update(rows.astype(np.int64).tobytes())
+        return fingerprint.hexdigest()
