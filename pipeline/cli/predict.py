@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 POSITIONS = ("RUN", "FILE")
-KEYS = ("output", "tracking.uri", "tracking.experiment", "separator")
+KEYS = ("output", "dataset", "tracking.uri", "tracking.experiment", "separator")
 
 
 def predict_file(words: Sequence[str]) -> int:
@@ -23,8 +23,8 @@ def predict_file(words: Sequence[str]) -> int:
     Parameters
     ----------
     words : sequence of str
-        ``RUN FILE [output=FILE] [tracking.uri=URI] [tracking.experiment=NAME] [separator=;]``; RUN is the id of a run,
-        or ``latest``.
+        ``RUN FILE [output=FILE] [dataset=NAME] [tracking.uri=URI] [tracking.experiment=NAME] [separator=;]``; RUN is
+        the id of a run, ``latest``, or ``best``, among the runs on ``dataset`` if it is given.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def predict_file(words: Sequence[str]) -> int:
     file = Path(path).expanduser()
     require_file(file)
     experiment = values.get("tracking.experiment", "bakeoff")
-    model, column_types = load_model(run, values.get("tracking.uri"), experiment)
+    model, column_types = load_model(run, values.get("tracking.uri"), experiment, values.get("dataset", ""))
     # Nominal columns are read as text: a code such as 007 must not become a number.
     nominal = [name for name, column_type in column_types.items() if column_type == "string"]
     rows = read_file(file, values.get("separator", ","), nominal)

@@ -16,10 +16,10 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import FittedModel
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking import model_file
+from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.interface import RunDescription
 from bakeoff.pipeline.tracking.store import Store, open_store
 
-LATEST = "latest"
 REJECTED_CHARACTERS = "/:.%\"'"
 """MLflow does not accept them in the name of a model."""
 PRELOADED_MODULES = ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io")
@@ -94,16 +94,19 @@ def model_name(run_name: str) -> str:
     return "".join("_" if character in REJECTED_CHARACTERS else character for character in run_name)
 
 
-def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[str, str]]:
+def load_model(run: str, uri: str | None, experiment: str, dataset: str = "") -> tuple[Any, dict[str, str]]:
     """Load the model of a run.
 
     Parameters
     ----------
     run : str
-        The id of a run, or ``latest`` for the newest finished run of the experiment.
+        The id of a run, ``latest`` for the newest finished run of the experiment, or ``best`` for the one with the
+        best headline score.
     uri : str or None
         As for `store_uri`.
     experiment : str
+    dataset : str
+        Restricts ``latest`` and ``best`` to runs on this dataset.
 
     Returns
     -------
@@ -121,7 +124,7 @@ def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[st
     import mlflow
 
     mlflow.set_tracking_uri(store.uri)
-    run_id = _find_latest_run(store) if run == LATEST else run
+    run_id = find_run_id(store, run, "predict", dataset)
     model_uri = _find_model_uri(store, run_id)
     info = mlflow.models.get_model_info(model_uri)
     column_types = {column.name: column.type.name for column in info.signature.inputs}
@@ -134,24 +137,10 @@ def load_model(run: str, uri: str | None, experiment: str) -> tuple[Any, dict[st
 
 
 def _find_model_uri(store: Store, run_id: str) -> str:
-    from mlflow.exceptions import MlflowException
-
-    try:
-        outputs = store.client.get_run(run_id).outputs
-    except MlflowException as error:
-        raise UserError(f"predict: there is no run {run_id!r} in {store.uri}; `bakeoff ui` lists the runs.") from error
+    outputs = store.client.get_run(run_id).outputs
     if outputs is None or not outputs.model_outputs:
         raise UserError(f"predict: run {run_id} has no model; run it again with tracking.models=true.")
     return f"models:/{outputs.model_outputs[0].model_id}"
-
-
-def _find_latest_run(store: Store) -> str:
-    found = store.client.search_runs(
-        [store.experiment_id], filter_string="status = 'FINISHED'", max_results=1, order_by=["start_time DESC"]
-    )
-    if not found:
-        raise UserError(f"predict: there is no finished run in {store.uri} yet.")
-    return str(found[0].info.run_id)
 
 
 def preload_modules() -> None:

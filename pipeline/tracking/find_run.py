@@ -1,0 +1,204 @@
+"""Which run a word of the command line names: an id or the beginning of one, ``latest``, or ``best``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.scoring import CLASSIFICATION, DEFAULTS, REGRESSION
+from bakeoff.pipeline.tracking.store import Store
+
+LATEST = "latest"
+BEST = "best"
+MIN_PREFIX_LETTERS = 8
+"""An id may be cut to this length, as pages and tables do."""
+MAX_RUNS_PER_PAGE = 1000
+"""MLflow's limit."""
+
+
+def find_run_id(store: Store, word: str, verb: str, dataset: str = "") -> str:
+    """Return the id of the run that a word names.
+
+    Parameters
+    ----------
+    store : Store
+    word : str
+        The id of a run, at least its first 8 characters, ``latest`` for the newest finished run of the experiment, or
+        ``best`` for the finished run with the best headline score.
+    verb : str
+        Begins each error message.
+    dataset : str
+        Restricts ``latest`` and ``best`` to runs on this dataset. Scores of different datasets cannot be compared, so
+        ``best`` needs it where the experiment has runs on several.
+
+    Raises
+    ------
+    UserError
+        There is no such run, it was deleted, or the word is ambiguous.
+    """
+    if word == LATEST:
+        return str(_find_latest(store, verb, dataset).info.run_id)
+    if word == BEST:
+        return str(_find_best(store, verb, dataset).info.run_id)
+    return _find_by_id(store, word, verb)
+
+
+def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> str | None:
+    """Return the name of a run's headline score, such as ``test_accuracy``; None if the run has no score.
+
+    Parameters
+    ----------
+    params, metrics : mapping
+        As the run stores them. The store does not keep the order of metrics, so the order is taken from the
+        configuration, else from the defaults of the task.
+    """
+    try:
+        chosen = json.loads(params.get("evaluation.metrics", "null")) or []
+    except ValueError:  # another program wrote it
+        chosen = []
+    names = chosen if isinstance(chosen, list) else []
+    names = [*names, *(tasks[0] for tasks in DEFAULTS.values())]
+    return next((f"test_{name}" for name in names if f"test_{name}" in metrics), None)
+
+
+def is_greater_better(metric: str) -> bool:
+    """Whether greater values of a stored metric are better, by the name of its score; times and sizes are costs.
+
+    Parameters
+    ----------
+    metric : str
+        As it is stored: ``test_accuracy``, ``fold/validation_rmse``, ``time/fit``.
+
+    Raises
+    ------
+    KeyError
+        The name is not that of a score.
+
+    Examples
+    --------
+    >>> is_greater_better("test_accuracy"), is_greater_better("validation_log_loss"), is_greater_better("time/fit")
+    (True, False, False)
+    """
+    known = {**CLASSIFICATION, **REGRESSION}
+    name = metric.removeprefix("fold/")
+    if name.startswith(("time/", "pruning/leaves", "pruning/depth")):
+        return False
+    score = re.sub(r"^(pruning/)?(test|validation|train)_|_(before|after)$", "", name)
+    return known[score].greater_is_better
+
+
+def _find_by_id(store: Store, word: str, verb: str) -> str:
+    """Return the id of a run of this store, of any experiment."""
+    from mlflow.exceptions import MlflowException
+
+    found: Any = None
+    try:
+        found = store.client.get_run(word)
+    except MlflowException:
+        ids = _find_by_prefix(store, word)
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            shown = ", ".join(ids[:3])
+            raise UserError(f"{verb}: {word!r} begins the ids of {len(ids)} runs ({shown}); give more of it.") from None
+        raise UserError(
+            f"{verb}: there is no run {word!r} in {store.uri}. Give the id of a run, at least its first "
+            f"{MIN_PREFIX_LETTERS} characters, {LATEST}, or {BEST}; `bakeoff ui` lists the runs."
+        ) from None
+    if found.info.lifecycle_stage == "deleted":
+        raise UserError(f"{verb}: run {word} was deleted; restore it in MLflow, or name another run.")
+    return str(found.info.run_id)
+
+
+def _find_by_prefix(store: Store, word: str) -> list[str]:
+    """Return the ids of the runs of the experiment that begin with a word."""
+    is_prefix = re.fullmatch(r"[0-9a-f]+", word) is not None and len(word) >= MIN_PREFIX_LETTERS
+    if not is_prefix:
+        return []
+    query = f"attributes.run_id LIKE '{word}%'"
+    return [str(run.info.run_id) for run in store.client.search_runs([store.experiment_id], query, max_results=10)]
+
+
+def _find_latest(store: Store, verb: str, dataset: str) -> Any:
+    query = _select_finished(dataset)
+    found = store.client.search_runs([store.experiment_id], query, max_results=1, order_by=["start_time DESC"])
+    if not found:
+        raise _explain_nothing(store, verb, dataset)
+    return found[0]
+
+
+def _find_best(store: Store, verb: str, dataset: str) -> Any:
+    """Return the finished run with the best headline score; of several equal ones the newest."""
+    runs = _read_finished(store, dataset)
+    if not runs:
+        raise _explain_nothing(store, verb, dataset)
+    _require_one_dataset(runs, verb)
+    headlines = {run.info.run_id: find_headline(run.data.params, run.data.metrics) for run in runs}
+    names = sorted({name for name in headlines.values() if name is not None})
+    if len(names) > 1:
+        raise UserError(
+            f"{verb} {BEST}: the runs have different headline scores ({', '.join(names)}); give the id of a run."
+        )
+    # NaN equals nothing, not even itself: an undefined score is never the best.
+    scored = [run for run in runs if headlines[run.info.run_id] and _has_number(run.data.metrics, names[0])]
+    if not scored:
+        raise UserError(f"{verb} {BEST}: none of the {len(runs)} finished runs has a headline score; give an id.")
+    sign = 1 if is_greater_better(names[0]) else -1
+    return max(scored, key=lambda run: (sign * run.data.metrics[names[0]], run.info.start_time))
+
+
+def _read_finished(store: Store, dataset: str) -> list[Any]:
+    runs: list[Any] = []
+    page_token = None
+    while True:
+        page = store.client.search_runs(
+            [store.experiment_id], _select_finished(dataset), max_results=MAX_RUNS_PER_PAGE, page_token=page_token
+        )
+        runs += page
+        page_token = page.token
+        if not page_token:
+            return runs
+
+
+def _select_finished(dataset: str) -> str:
+    query = "status = 'FINISHED'"
+    return f"{query} and params.dataset = '{_escape(dataset)}'" if dataset else query
+
+
+def _escape(text: str) -> str:
+    """Return a value for MLflow's filter language, which has no escape for a quotation mark."""
+    if "'" in text:
+        raise UserError(f"dataset={text!r}: a name with a quotation mark cannot be searched for; give the id of a run.")
+    return text
+
+
+def _require_one_dataset(runs: Sequence[Any], verb: str) -> None:
+    names = sorted({str(run.data.params.get("dataset", "?")) for run in runs})
+    if len(names) > 1:
+        raise UserError(
+            f"{verb} {BEST}: the runs are on {len(names)} datasets, whose scores cannot be compared; add dataset=NAME, "
+            f"one of {', '.join(names)}."
+        )
+    digests = {str(run.data.tags.get("dataset_digest", "")) for run in runs}
+    if len(digests) > 1:
+        raise UserError(
+            f"{verb} {BEST}: the runs saw {len(digests)} versions of the rows of {names[0]}, whose scores cannot be "
+            "compared; give the id of a run."
+        )
+
+
+def _explain_nothing(store: Store, verb: str, dataset: str) -> UserError:
+    """Return the error for a store without a finished run, or without one on the dataset."""
+    if not dataset:
+        return UserError(f"{verb}: there is no finished run in {store.uri} yet.")
+    names = {str(run.data.params.get("dataset", "")) for run in _read_finished(store, "")}
+    hint = did_you_mean(dataset, names - {""})
+    return UserError(f"{verb}: there is no finished run with dataset={dataset} in {store.uri}. {hint}")
+
+
+def _has_number(metrics: Mapping[str, float], name: str) -> bool:
+    value = metrics.get(name, float("nan"))
+    return value == value
