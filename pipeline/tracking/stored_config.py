@@ -1,0 +1,62 @@
+"""The configuration that a run stored, from which its experiment can be built again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from bakeoff.pipeline.config.renamed_targets import rename_targets
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.store import Store
+
+CONFIG_FILE = "config.yaml"
+"""The artifact in which a run stores its settled configuration."""
+
+
+def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
+    """Return the settled configuration of a run, as `settle_config` made it; the run does not change.
+
+    Parameters
+    ----------
+    store : Store
+    run_id : str
+
+    Returns
+    -------
+    dict
+        With the names that ``_target_`` has now, if an earlier version stored the run.
+
+    Raises
+    ------
+    UserError
+        There is no such run, its configuration was deleted, or other code stored the run.
+    """
+    from mlflow.exceptions import MlflowException
+
+    try:
+        store.client.get_run(run_id)
+    except MlflowException as error:
+        raise UserError(f"there is no run {run_id!r} in {store.uri}; `bakeoff ui` lists the runs.") from error
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        try:
+            file = Path(store.client.download_artifacts(run_id, CONFIG_FILE, folder))
+            text = file.read_text()
+        except (MlflowException, OSError) as error:
+            raise UserError(
+                f"run {run_id} has no artifact {CONFIG_FILE}: it was deleted, or the run was not stored by bakeoff."
+            ) from error
+    return _parse_config(text, run_id)
+
+
+def _parse_config(text: str, run_id: str) -> dict[str, Any]:
+    try:
+        spec = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UserError(f"{CONFIG_FILE} of run {run_id} is not YAML; restore the file, or run again.") from error
+    if not isinstance(spec, dict) or "learner" not in spec:
+        raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
+    renamed: dict[str, Any] = rename_targets(spec, spec.get("trust") or [])
+    return renamed
