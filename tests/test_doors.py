@@ -48,6 +48,8 @@ ONE_DOOR = {
     "scikit_posthocs": {"comparison"},
     "statsmodels": {"comparison"},
 }
+LOADED_LATE = {"mlflow", "skops", "ray", "submitit", "scikit_posthocs", "baycomp", "statsmodels"}
+"""Packages that take long to load, or may be missing: they are imported where they are used."""
 
 
 def imports(file: Path, *, when_loaded: bool = False) -> Iterator[str]:
@@ -136,7 +138,7 @@ def test_each_foreign_house_has_one_door(file: Path) -> None:
 
 @named(PIPELINE)
 def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
-    late = {"mlflow", "skops", "ray", "submitit"} | ({"matplotlib"} if room(file) != "figures" else set())
+    late = LOADED_LATE | ({"matplotlib"} if room(file) != "figures" else set())
     assert not packages(file, when_loaded=True) & late
     assert room(file) == "figures" or not any(
         name.startswith("bakeoff.pipeline.figures") for name in imports(file, when_loaded=True)
