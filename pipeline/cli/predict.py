@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,11 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bakeoff.pipeline.stages.dataset import TextLayout
+
 POSITIONS = ("RUN", "FILE")
-KEYS = ("output", "dataset", "tracking.uri", "tracking.experiment", "separator")
+KEYS = ("output", "dataset", "tracking.uri", "tracking.experiment", "separator", "header", "names", "strip")
+BOOLEANS = {"true": True, "false": False}
 
 
 def predict_file(words: Sequence[str]) -> int:
@@ -23,8 +27,9 @@ def predict_file(words: Sequence[str]) -> int:
     Parameters
     ----------
     words : sequence of str
-        ``RUN FILE [output=FILE] [dataset=NAME] [tracking.uri=URI] [tracking.experiment=NAME] [separator=;]``; RUN is
-        the id of a run, ``latest``, or ``best``, among the runs on ``dataset`` if it is given.
+        ``RUN FILE [output=FILE] [dataset=NAME] [tracking.uri=URI] [tracking.experiment=NAME]``, and ``separator``,
+        ``header``, ``names`` and ``strip`` as in ``conf/dataset/csv.yaml``; RUN is the id of a run, ``latest``, or
+        ``best``, among the runs on ``dataset`` if it is given.
 
     Raises
     ------
@@ -41,7 +46,11 @@ def predict_file(words: Sequence[str]) -> int:
     model, column_types = load_model(run, values.get("tracking.uri"), experiment, values.get("dataset", ""))
     # Nominal columns are read as text: a code such as 007 must not become a number.
     nominal = [name for name, column_type in column_types.items() if column_type == "string"]
-    rows = read_file(file, values.get("separator", ","), nominal)
+    try:
+        rows = read_file(file, _read_layout(values, file, list(column_types)), nominal)
+    except UserError as error:
+        # The keys of a dataset have the same names here, without the group.
+        raise UserError(f"predict: {str(error).replace('dataset.', '')}") from None
     predictions = predict_table(model, column_types, rows)
     # The predictions are written at the end only, so that an error does not change the file of an earlier command.
     target = Path(values.get("output", f"{file.stem}.predictions.csv")).expanduser()
@@ -97,3 +106,26 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
     except ValueError as error:
         raise UserError(f"predict: {error}") from error
     return table
+
+
+def _read_layout(values: Mapping[str, str], file: Path, features: Sequence[str]) -> TextLayout:
+    """Return how the file holds its table.
+
+    Without names, a file of as many columns as the model requires has them in the model's order; any other file has
+    the columns of the training file, named in the same way.
+    """
+    from bakeoff.pipeline.stages.dataset import TextLayout, count_columns
+
+    names = [name.strip() for name in values.get("names", "").strip("[]").split(",") if name.strip()]
+    header = _read_boolean("header", values["header"]) if "header" in values else None
+    strip = _read_boolean("strip", values.get("strip", "false"))
+    layout = TextLayout(values.get("separator", ","), header, names, strip)
+    if layout.has_names or names or count_columns(file, layout) != len(features):
+        return layout
+    return replace(layout, names=features)
+
+
+def _read_boolean(key: str, text: str) -> bool:
+    if text.lower() not in BOOLEANS:
+        raise UserError(f"predict: {key}={text!r} must be true or false.")
+    return BOOLEANS[text.lower()]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from command import Bakeoff
 
@@ -109,6 +110,25 @@ def test_missing_cells_are_refused_with_the_preprocessing_to_add(bakeoff: Bakeof
     assert "column 'b' has missing cells" in bakeoff(*words).err
     assert "add preprocessing=impute" in bakeoff(*words).err
     assert bakeoff(*words, "preprocessing=impute", "tracking=none").status == 0
+
+
+def test_a_file_without_names_is_learned_from_and_predicted(bakeoff: Bakeoff) -> None:
+    rows = "".join(f"{i}, {'red' if i % 2 else 'blue'}, {'ab'[i % 2]} \n" for i in range(30))
+    (bakeoff.folder / "bare.dat").write_text(rows)
+    (bakeoff.folder / "features.dat").write_text("3, red\n4,blue\n")
+    layout = ["dataset.header=false", "dataset.strip=true"]
+    words = ["dataset=csv", "dataset.path=bare.dat", "dataset.target=last", "learner=decision_tree"]
+    assert "add dataset.header=false" in bakeoff(*words).err
+    assert bakeoff(*words, *layout).status == 0
+    # Of a file with names, each column is found by its name; features alone have the order of the training file.
+    assert bakeoff("predict", "latest", "bare.dat", "header=false", "strip=true", "output=all.csv").status == 0
+    assert bakeoff("predict", "latest", "features.dat", "header=false", "strip=true", "output=new.csv").status == 0
+    assert pd.read_csv(bakeoff.folder / "all.csv")["prediction"].tolist() == ["a", "b"] * 15
+    assert pd.read_csv(bakeoff.folder / "new.csv")["prediction"].tolist() == ["b", "a"]
+    assert "predict: the file has no column 'column_1'" in bakeoff("predict", "latest", "features.dat").err
+    assert "header='no' must be true or false" in bakeoff("predict", "latest", "features.dat", "header=no").err
+    narrow = ("header=false", "names=[a,b,c]")
+    assert "names has 3 names, but features.dat has 2" in bakeoff("predict", "latest", "features.dat", *narrow).err
 
 
 def test_a_traceback_is_shown_when_it_is_asked_for(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,6 +228,67 @@ def test_a_description_tells_rows_kinds_and_target(people: str) -> None:
     assert "regression of target" in load_bundled("diabetes").describe()
 
 
+# Files without names
+
+
+def test_a_file_without_names_is_read_whole(tmp_path: Path) -> None:
+    data = read_table(written(tmp_path, "5.1,red,yes\n4.9,blue,no\n4.7,red,no\n"), "last", header=False)
+    assert data.X.columns.tolist() == ["column_1", "column_2"]
+    assert (data.target, data.nominal, len(data.y)) == ("column_3", ["column_2"], 3)
+    assert data.X["column_1"].tolist() == [5.1, 4.9, 4.7]
+
+
+def test_columns_without_names_are_chosen_by_number_or_given_names(tmp_path: Path) -> None:
+    path = written(tmp_path, "007,1,yes\n010,2,no\n011,3,no\n")
+    numbered = read_table(path, "column_3", header=False, nominal=["column_1"], drop=["column_2"])
+    named = read_table(path, "paid", header=False, nominal=["code"], drop=["n"], names=["code", "n", "paid"])
+    assert numbered.X["column_1"].tolist() == named.X["code"].tolist() == ["007", "010", "011"]
+    assert numbered.y.tolist() == named.y.tolist()
+
+
+def test_the_last_column_is_a_target_in_any_file(tmp_path: Path) -> None:
+    assert read_table(written(tmp_path, "x,y\n1,a\n2,b\n"), "last").target == "y"
+    assert read_table(written(tmp_path, "last,y\na,1\nb,2\n"), "last").target == "last"
+
+
+def test_spaces_around_cells_are_left_out_on_request(tmp_path: Path) -> None:
+    path = written(tmp_path, "x, job ,code, y\n1, cook ,007, van \n2,cook, 010, saab\n3, ,011,saab\n")
+    kept = read_table(path, " y")
+    stripped = read_table(path, "y", strip=True, nominal=["code"])
+    assert kept.classes.tolist() == [" saab", " van ", "saab"]
+    assert stripped.classes.tolist() == ["saab", "van"]
+    assert stripped.X["job"].tolist()[:2] == ["cook", "cook"]
+    assert stripped.X["job"].isna().tolist() == [False, False, True]
+    assert stripped.X["code"].tolist() == ["007", "010", "011"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5.1,3.5,setosa\n4.9,3.0,setosa\n",
+        "2, 1, 1, 2\n1, 1, 3, 1\n",
+        "x,o,positive\no,o,negative\nx,x,positive\n",
+        "true,1.5\nfalse,2.5\ntrue,0.5\n",
+        "1.5,,a\n2.5,3,a\n",
+    ],
+)
+def test_a_first_row_of_data_is_not_taken_for_names(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(UserError, match=r"looks like data; add dataset.header=false .* or dataset.header=true"):
+        read_table(path, "last")
+    n_rows = text.count("\n")
+    assert len(read_table(path, "last", header=False).y) == n_rows
+    assert len(read_table(path, "last", header=True).y) == n_rows - 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x,y\n1,a\n2,b\n", "0,1,2\n5,6,0\n7,8,1\n", "2019,2020,2021\n1,2,0\n3,4,1\n", "a,b\n1,a\n2,b\n", "1,y\n3,a\n"],
+)
+def test_names_that_may_be_meant_are_taken_for_names(tmp_path: Path, text: str) -> None:
+    assert len(read_table(written(tmp_path, text), "last").y) == text.count("\n") - 1
+
+
 # Digest
 
 
@@ -305,6 +366,19 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         ("x,y\n1,a\n", {"task": "regression"}, "dataset.task=regression, but the target 'y' is not numeric"),
         ("x,y\n1,a\n2,b\n", {"positive": "c"}, "dataset.positive='c' is not a class of the target. Allowed: a, b"),
         ('x,y\n1,"a\n', {}, "cannot be read as a table"),
+        (
+            "1,a\n2,b\n",
+            {"header": False},
+            "dataset.target='y' is not a column of the file. Allowed: column_1",
+        ),
+        ("1,a\n", {"header": False, "names": ["y"]}, "dataset.names has 1 names, but table.csv has 2 columns"),
+        ("1,a\n", {"header": False, "names": ["y", "y"]}, "dataset.names gives 'y' to more than one column"),
+        ("1,a\n", {"header": False, "names": "y"}, r"must be a list of columns: dataset.names=\[y\]"),
+        ("x,y\n1,a\n", {"names": ["x", "y"]}, "for files without a row of names; add dataset.header=false"),
+        ("1,a\n1,a,b\n", {"header": False, "target": "last"}, "cannot be read as a table: .*Expected 2 fields"),
+        ("", {"header": False}, "is empty; it needs rows of data"),
+        ("x,y\n1,a\n", {"header": "no"}, "dataset.header='no' must be true or false"),
+        ("x,x ,y\n1,2,a\n", {"strip": True}, "dataset.strip=true gives two columns of table.csv the name 'x'"),
     ],
 )
 def test_bad_files_and_options_are_refused(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
@@ -327,3 +401,5 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.parquet").write_bytes(b"nothing")
     with pytest.raises(UserError, match="cannot be read as a table"):
         read_table(str(tmp_path / "no.parquet"), "y")
+    with pytest.raises(UserError, match=r"dataset.header=false is for text, but .* is Parquet and has names"):
+        read_table(str(tmp_path / "no.parquet"), "y", header=False)

@@ -7,13 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.column_types import looks_like_classes, set_column_types, to_labels, to_targets
 from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
+from bakeoff.pipeline.stages.dataset.text_file import TextLayout, read_text
 
 TASKS = ("classification", "regression")
+LAST = "last"
+"""The word for the last column of a file, as a target."""
+PLAIN_TEXT = TextLayout()
+"""Cells between commas, below a row of names."""
 
 
 def read_table(
@@ -26,15 +30,18 @@ def read_table(
     drop: Sequence[str] = (),
     groups: str | None = None,
     separator: str = ",",
+    header: bool | None = None,
+    names: Sequence[str] = (),
+    strip: bool = False,
 ) -> Dataset:
     """Read a dataset from a CSV or Parquet file; the type of each column is inferred unless it is given.
 
     Parameters
     ----------
     path : str
-        A file whose name ends in ``.parquet``, else text with one row of column names.
+        A file whose name ends in ``.parquet``, else text.
     target : str
-        The column to predict.
+        The column to predict; ``last`` is the last one, unless a column has that name.
     task : {"classification", "regression"}, optional
         By default, text, Booleans and integers with at most 20 distinct values are classes.
     positive : str, optional
@@ -45,8 +52,8 @@ def read_table(
         Columns to leave out.
     groups : str, optional
         The column that says which rows belong together; it is not a feature.
-    separator : str
-        The character between the cells of a text file.
+    separator, header, names, strip
+        How a text file holds its table; see `TextLayout`.
 
     Raises
     ------
@@ -54,7 +61,8 @@ def read_table(
         The file or a column does not exist, there are no rows, or a target is missing.
     """
     file = Path(path).expanduser()
-    frame = read_file(file, separator, nominal)
+    frame = read_file(file, TextLayout(separator, header, names, strip), nominal)
+    target = _find_target(frame, target)
     _require_listed_columns(frame, {"numeric": numeric, "nominal": nominal, "drop": drop})
     _require_column(frame, "target", target)
     if groups is not None:
@@ -87,15 +95,15 @@ def read_table(
     )
 
 
-def read_file(file: Path, separator: str = ",", nominal: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a Parquet file, or text with one row of column names.
+def read_file(file: Path, layout: TextLayout = PLAIN_TEXT, nominal: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a Parquet file, or a text file.
 
     Parameters
     ----------
     file : Path
         A name that ends in ``.parquet``, else text.
-    separator : str
-        The character between the cells of a text file.
+    layout : TextLayout
+        How a text file holds its table.
     nominal : sequence of str
         Columns whose cells remain text as the file spells them: 007 is not 7.
 
@@ -105,12 +113,14 @@ def read_file(file: Path, separator: str = ",", nominal: Sequence[str] = ()) -> 
         The file does not exist, or holds no table.
     """
     require_file(file)
+    is_text = file.suffix != ".parquet"
+    if not is_text and not layout.has_names:
+        raise UserError(f"dataset.header=false is for text, but dataset.path={str(file)!r} is Parquet and has names.")
     try:
-        frame = pd.read_parquet(file) if file.suffix == ".parquet" else _read_text(file, separator, nominal)
+        frame = read_text(file, layout, nominal) if is_text else pd.read_parquet(file)
     except pd.errors.EmptyDataError:
-        raise UserError(
-            f"dataset.path={str(file)!r} is empty; it needs a row of column names and rows of data."
-        ) from None
+        needed = "a row of column names and rows of data" if layout.has_names else "rows of data"
+        raise UserError(f"dataset.path={str(file)!r} is empty; it needs {needed}.") from None
     except (pd.errors.ParserError, UnicodeDecodeError, ValueError, OSError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
     if frame.empty:
@@ -126,23 +136,10 @@ def require_file(file: Path) -> None:
         )
 
 
-def _read_text(file: Path, separator: str, nominal: Sequence[str]) -> pd.DataFrame:
-    """Read numbers as numbers, and all other cells as the file spells them."""
-    frame = pd.read_csv(file, sep=separator, dtype=dict.fromkeys(nominal, str), low_memory=False)
-    # pandas parses "true" as True, which would be spelled "True" as text, so such columns are read again.
-    positions = [
-        position
-        for position, (_, column) in enumerate(frame.items())
-        if is_bool_dtype(column) or column.dtype == object
-    ]
-    if not positions:
-        return frame
-    # If the rows have one cell more than the names, pandas makes an index of the first, and positions do not apply.
-    has_plain_index = isinstance(frame.index, pd.RangeIndex)
-    text = pd.read_csv(file, sep=separator, dtype=str, usecols=positions if has_plain_index else None)
-    for name in frame.columns[positions]:
-        frame[name] = text[name]
-    return frame
+def _find_target(frame: pd.DataFrame, target: str) -> str:
+    """Return the name of the target's column."""
+    columns = [str(column) for column in frame.columns]
+    return columns[-1] if target == LAST and LAST not in columns else target
 
 
 def _require_listed_columns(frame: pd.DataFrame, lists: dict[str, Sequence[str]]) -> None:
