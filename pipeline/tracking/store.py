@@ -63,7 +63,7 @@ def store_uri(given: str | None) -> str:
     uri = str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
     is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
     if is_file:
-        path = _sqlite_path(uri).expanduser().absolute()
+        path = sqlite_path(uri).expanduser().absolute()
         if path.is_dir():
             raise UserError(
                 f"tracking.uri={uri!r} is a folder; name a SQLite file in it, such as {path / 'mlflow.db'}."
@@ -78,7 +78,7 @@ def store_uri(given: str | None) -> str:
 
 def store_exists(uri: str) -> bool:
     """Whether there is a store at a URI from `store_uri`; a server is assumed to exist."""
-    return not uri.startswith(SQLITE_PREFIX) or _sqlite_path(uri).is_file()
+    return not uri.startswith(SQLITE_PREFIX) or sqlite_path(uri).is_file()
 
 
 def open_store(given: str | None, experiment: str, create: bool = True) -> Store:
@@ -103,7 +103,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     if not create and not store_exists(uri):
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     if uri.startswith(SQLITE_PREFIX):
-        create_sqlite(_sqlite_path(uri))
+        create_sqlite(sqlite_path(uri))
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
@@ -184,7 +184,7 @@ def _open_experiment(client: MlflowClient, uri: str, name: str) -> str:
     if found is None:
         location = None  # a server decides by itself
         if uri.startswith(SQLITE_PREFIX):
-            location = (_sqlite_path(uri).parent / "artifacts" / name).as_uri()
+            location = (sqlite_path(uri).parent / "artifacts" / name).as_uri()
         try:
             return str(client.create_experiment(name, artifact_location=location))
         except MlflowException:  # another process has created it in the meantime
@@ -194,7 +194,8 @@ def _open_experiment(client: MlflowClient, uri: str, name: str) -> str:
     return str(found.experiment_id)
 
 
-def _sqlite_path(uri: str) -> Path:
+def sqlite_path(uri: str) -> Path:
+    """Return the file of a URI that begins with `SQLITE_PREFIX`."""
     return Path(uri.removeprefix(SQLITE_PREFIX))
 
 

@@ -1,0 +1,47 @@
+"""Looks at a test part, counted in a real SQLite store."""
+
+from __future__ import annotations
+
+import pytest
+
+from bakeoff.pipeline.tracking import looks
+from bakeoff.pipeline.tracking.looks import count_looks, count_looks_by_test_part
+from bakeoff.pipeline.tracking.store import Store, open_store
+
+WINE = {"dataset_digest": "wine", "splits_digest": "folds"}
+RUNS = [
+    ("FINISHED", {**WINE, "config_hash": "knn"}),
+    ("FINISHED", {**WINE, "config_hash": "knn"}),
+    ("FINISHED", {**WINE, "config_hash": "svm"}),
+    ("FAILED", {**WINE, "config_hash": "mlp"}),
+    ("FINISHED", {**WINE, "splits_digest": "others", "config_hash": "knn"}),
+    ("FINISHED", {"dataset_digest": "wine", "config_hash": "of an earlier version"}),
+    ("FINISHED", {"comparison": "no configuration"}),
+]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return a store with runs of three configurations on the same test rows, one of them deleted in MLflow."""
+    opened = open_store(f"sqlite:///{tmp_path_factory.mktemp('looks')}/mlflow.db", "bakeoff")
+    other = open_store(opened.uri, "another experiment")
+    for each, tags in [*((opened, run) for run in RUNS), (other, ("FINISHED", {**WINE, "config_hash": "tree"}))]:
+        status, run_tags = tags
+        run = each.client.create_run(each.experiment_id, tags=run_tags)
+        each.client.set_terminated(run.info.run_id, status)
+    each.client.delete_run(run.info.run_id)
+    return opened
+
+
+def test_each_configuration_counts_once_wherever_its_runs_are_and_whether_they_were_deleted(store: Store) -> None:
+    assert count_looks(store, "wine", "folds") == len({"knn", "svm", "tree"})
+    assert count_looks(store, "wine", "others") == 1
+    assert count_looks(store, "iris", "folds") == 0
+
+
+def test_all_test_parts_are_counted_in_one_query(store: Store) -> None:
+    assert count_looks_by_test_part(store) == {("wine", "folds"): 3, ("wine", "others"): 1}
+
+
+def test_the_search_that_servers_are_asked_with_counts_the_same(store: Store) -> None:
+    assert looks._count_by_search(store, "status = 'FINISHED'") == count_looks_by_test_part(store)
