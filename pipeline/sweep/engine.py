@@ -14,6 +14,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
+from bakeoff.pipeline.sweep.record import record_sweep
 from bakeoff.pipeline.sweep.workers import Workers
 
 POLL_SECONDS = 0.5
@@ -67,6 +68,7 @@ def run_sweep(
         for job in plan.jobs:
             runner.resources.get_tracker(job.spec).open_store()
         folder.mkdir(parents=True, exist_ok=True)
+        record_sweep(folder.name, plan, runner)
         display.show_start(plan)
         skipped = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
         loop = SweepLoop(options, display, [*refused, *skipped])

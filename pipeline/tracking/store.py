@@ -20,8 +20,9 @@ MLFLOW_SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "ERROR",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
-"""Environment variables that disable MLflow's usage data, its informational log and the printing of addresses."""
+"""Environment variables that disable MLflow's usage data, its log, its progress bars and the printing of addresses."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,54 @@
+"""The list of the jobs of a sweep, written into each store that the sweep uses."""
+
+from __future__ import annotations
+
+from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.planning import DUPLICATE, INVALID, Plan, PlanEntry
+from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.sweep_record import RecordedJob, SweepRecord, write_sweep_record
+
+
+def record_sweep(name: str, plan: Plan, runner: JobRunner) -> None:
+    """Write the jobs of a plan, those that are done or refused included, so that `compare` finds them all.
+
+    Parameters
+    ----------
+    name : str
+        The sweep's.
+    plan : Plan
+    runner : JobRunner
+        Has opened the stores.
+    """
+    stores: dict[tuple[str, str], Store] = {}
+    jobs: dict[tuple[str, str], list[RecordedJob]] = {}
+    unplaced: list[RecordedJob] = []
+    for entry in plan.entries:
+        if entry.state == DUPLICATE:
+            continue
+        store = _find_store(entry, runner)
+        if store is None:
+            unplaced.append(_describe_job(entry))
+            continue
+        key = store.uri, store.experiment_id
+        stores[key] = store
+        jobs.setdefault(key, []).append(_describe_job(entry))
+    for key, store in stores.items():
+        # A job that could not be composed names no store, and belongs to the sweep all the same.
+        write_sweep_record(store, SweepRecord(name, (*jobs[key], *unplaced)))
+
+
+def _find_store(entry: PlanEntry, runner: JobRunner) -> Store | None:
+    return None if entry.job is None else runner.resources.get_tracker(entry.job.spec).find_store()
+
+
+def _describe_job(entry: PlanEntry) -> RecordedJob:
+    words = dict(word.lstrip("+").split("=", 1) for word in entry.composed.overrides if "=" in word)
+    invocation = entry.composed.invocation
+    choices = words if invocation is None else invocation.choices
+    return RecordedJob(
+        hash="" if entry.job is None else entry.job.hash,
+        name=entry.name,
+        learner=choices.get("learner", ""),
+        dataset=choices.get("dataset", ""),
+        reason=entry.reason if entry.state == INVALID else "",
+    )

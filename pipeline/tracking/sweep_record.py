@@ -1,0 +1,126 @@
+"""Which jobs belong to a sweep: all that its command line describes, those that were done before it included.
+
+A job that is done before a sweep starts has a run with the tag of an earlier sweep, and a job that is refused has no
+run. So each sweep writes the list of its jobs, as a small file below the artifacts of its experiment,
+``sweeps/<name>.json``. Tags could not hold it: a run's own tag would have to be changed long after the run has ended,
+and a tag of the experiment is limited to 20,000 characters and is read whenever the experiment is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bakeoff.pipeline.tracking.store import Store
+
+FOLDER = "sweeps"
+LAST_SWEEP_TAG = "bakeoff.last_sweep"
+"""The tag of the experiment that names the sweep that was started last."""
+MILLISECONDS_PER_SECOND = 1000
+
+
+@dataclass(frozen=True)
+class RecordedJob:
+    """A job of a sweep.
+
+    Attributes
+    ----------
+    hash : str
+        Its ``config_hash``; empty if it could not be composed.
+    name, learner, dataset : str
+    reason : str
+        Why it was refused; empty if it was not.
+    """
+
+    hash: str
+    name: str
+    learner: str
+    dataset: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SweepRecord:
+    """The jobs of a sweep.
+
+    Attributes
+    ----------
+    name : str
+        That of the tag ``sweep`` of the runs that it started.
+    jobs : tuple of RecordedJob
+        Empty for a sweep that left no list: its runs are found by their tag alone.
+    started : float
+        Seconds since 1970.
+    """
+
+    name: str
+    jobs: tuple[RecordedJob, ...]
+    started: float = field(default_factory=time.time)
+
+
+def write_sweep_record(store: Store, record: SweepRecord) -> None:
+    """Write the list of the jobs of a sweep, and name it as the last one."""
+    artifacts = _open_artifacts(store)
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        file = Path(folder) / f"{record.name}.json"
+        file.write_text(json.dumps(asdict(record)))
+        artifacts.log_artifact(str(file), FOLDER)
+    store.client.set_experiment_tag(store.experiment_id, LAST_SWEEP_TAG, record.name)
+
+
+def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
+    """Return the jobs of a sweep; None if there is no sweep of that name."""
+    listed = {Path(entry.path).stem for entry in _open_artifacts(store).list_artifacts(FOLDER)}
+    if name in listed:
+        return _load_record(store, name)
+    # A study, or a version that wrote no lists: its runs carry the tag.
+    found = _find_newest_tagged(store, f"tags.sweep = '{name}'") if "'" not in name else None
+    return None if found is None else SweepRecord(name, (), found.info.start_time / MILLISECONDS_PER_SECOND)
+
+
+def read_latest_sweep(store: Store) -> SweepRecord | None:
+    """Return the sweep that was started last; None if the experiment has none."""
+    experiment = store.client.get_experiment(store.experiment_id)
+    name = experiment.tags.get(LAST_SWEEP_TAG)
+    recorded = None if name is None else read_sweep_record(store, name)
+    newest = _find_newest_tagged(store, "tags.sweep != ''")
+    if newest is None:
+        return recorded
+    started = newest.info.start_time / MILLISECONDS_PER_SECOND
+    is_newer = recorded is None or (newest.data.tags["sweep"] != recorded.name and started > recorded.started)
+    # Of two sweeps at the same time, the runs of the earlier one may be newer: its list then tells that it is earlier.
+    other = read_sweep_record(store, newest.data.tags["sweep"]) if is_newer else None
+    if recorded is None or (other is not None and other.started > recorded.started):
+        return other
+    return recorded
+
+
+def list_sweeps(store: Store) -> list[str]:
+    """Return the names of the sweeps that left a list of their jobs."""
+    return sorted(Path(entry.path).stem for entry in _open_artifacts(store).list_artifacts(FOLDER))
+
+
+def _load_record(store: Store, name: str) -> SweepRecord:
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        path = _open_artifacts(store).download_artifacts(f"{FOLDER}/{name}.json", folder)
+        stored: dict[str, Any] = json.loads(Path(path).read_text())
+    jobs: Sequence[dict[str, str]] = stored["jobs"]
+    return SweepRecord(stored["name"], tuple(RecordedJob(**job) for job in jobs), stored["started"])
+
+
+def _find_newest_tagged(store: Store, query: str) -> Any:
+    found = store.client.search_runs([store.experiment_id], query, max_results=1, order_by=["start_time DESC"])
+    return found[0] if found else None
+
+
+def _open_artifacts(store: Store) -> Any:
+    """Return MLflow's access to the artifacts of the experiment, on this machine or on a server."""
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    location = store.client.get_experiment(store.experiment_id).artifact_location
+    return get_artifact_repository(location, tracking_uri=store.uri)
