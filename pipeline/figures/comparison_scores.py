@@ -1,0 +1,155 @@
+"""Scores of configurations on each fold: box plots with points, a panel per dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bakeoff.pipeline.figures.comparison_grid import make_grid, write_absent
+from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR
+from bakeoff.pipeline.figures.rendering import in_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MIN_BOX_FOLDS = 5
+"""Fewer scores are drawn as points without a box, whose quartiles would be made up."""
+MAX_POINTS = 4000
+"""With more scores in all, points are left out, and those beyond the whiskers remain."""
+BOX_HALF_INCHES = 0.06
+JITTER_HALF_INCHES = 0.05
+GOLDEN_SHARE = 0.6180339887498949
+MANY_POINTS = 30
+LARGE_POINT = 3.0
+SMALL_POINT = 2.0
+"""Diameters in points, the small one for rows of many points."""
+BEST_COLOUR = CLASS_COLOURS[0]
+OTHER_COLOUR = MUTED_COLOUR
+BOX_ALPHA = 0.22
+MARGIN_SHARE = 0.06
+
+
+@in_style
+def draw_fold_scores(
+    datasets: Sequence[str],
+    configurations: Sequence[str],
+    scores: Sequence[Sequence[np.ndarray]],
+    *,
+    greater_is_better: bool = True,
+) -> Figure:
+    """Draw the scores of all folds; the best mean of each dataset is blue.
+
+    Parameters
+    ----------
+    datasets, configurations : sequence of str
+    scores : sequence of sequences of ndarray
+        ``scores[dataset][configuration]`` has a score per fold, and is empty if there are none.
+    greater_is_better : bool
+
+    Notes
+    -----
+    A box reaches from the first quartile to the third, its line is the median, the diamond the mean, and whiskers reach
+    to the last score within 1.5 interquartile ranges. Every panel has a scale of its own.
+    """
+    grid = make_grid(datasets, configurations)
+    with_points = sum(len(cell) for row in scores for cell in row) <= MAX_POINTS
+    for axes, row in zip(grid.panels, scores, strict=True):
+        cells = [_keep_finite(cell) for cell in row]
+        best = _find_best(cells, greater_is_better)
+        rows = list(enumerate(zip(cells, grid.middles, strict=True)))
+        _draw_rows(axes, [drawn for position, drawn in rows if position in best], BEST_COLOUR, with_points)
+        _draw_rows(axes, [drawn for position, drawn in rows if position not in best], OTHER_COLOUR, with_points)
+        _scale_panel(axes, np.concatenate(cells))
+    return grid.figure
+
+
+def _keep_finite(scores: np.ndarray) -> np.ndarray:
+    values = np.asarray(scores, dtype=float)
+    return values[np.isfinite(values)]
+
+
+def _find_best(cells: Sequence[np.ndarray], greater_is_better: bool) -> set[int]:
+    """Return the positions with the best mean; several if they are equal."""
+    means = {position: float(np.mean(cell)) for position, cell in enumerate(cells) if len(cell)}
+    if not means:
+        return set()
+    best = max(means.values()) if greater_is_better else min(means.values())
+    return {position for position, mean in means.items() if mean == best}
+
+
+def _draw_rows(axes: Axes, rows: Sequence[tuple[np.ndarray, float]], colour: str, with_points: bool) -> None:
+    """Draw the scores of configurations on one dataset; each row is its scores and its height."""
+    from matplotlib.cbook import boxplot_stats
+
+    # One path for all rows makes the file many times smaller than one for each.
+    boxes: list[tuple[dict[str, Any], float]] = []
+    points: list[np.ndarray] = []
+    heights: list[np.ndarray] = []
+    means: list[tuple[float, float]] = []
+    for scores, y in rows:
+        if not len(scores):
+            write_absent(axes, y)
+            continue
+        (box,) = boxplot_stats(scores)
+        has_box = len(scores) >= MIN_BOX_FOLDS
+        if has_box:
+            boxes.append((box, y))
+        kept = scores if with_points or not has_box else box["fliers"]
+        points.append(kept)
+        heights.append(_jitter(y, len(kept)))
+        means.append((box["mean"], y))
+    if not means:
+        return
+    _draw_boxes(axes, boxes, colour)
+    size = SMALL_POINT if max(len(kept) for kept in points) > MANY_POINTS else LARGE_POINT
+    style: Any = {"color": colour, "alpha": 0.55, "markersize": size, "markeredgewidth": 0, "zorder": 3}
+    axes.plot(np.concatenate(points), np.concatenate(heights), "o", **style)
+    axes.plot(*zip(*means, strict=True), "D", color=colour, markersize=4.2, markeredgecolor="white", zorder=5)
+
+
+def _jitter(y: float, n: int) -> np.ndarray:
+    """Return n heights around a row, so that equal scores can be told apart; the same ones each time."""
+    # Multiples of the golden ratio are spread evenly.
+    offsets = (0.5 + GOLDEN_SHARE * np.arange(n)) % 1 - 0.5
+    return y + 2 * JITTER_HALF_INCHES * offsets
+
+
+def _draw_boxes(axes: Axes, boxes: Sequence[tuple[dict[str, Any], float]], colour: str) -> None:
+    """Draw boxes, whiskers and medians."""
+    from matplotlib.collections import PolyCollection
+
+    gap = np.nan
+    outlines = []
+    lines: list[tuple[float, float]] = []
+    medians: list[tuple[float, float]] = []
+    for box, y in boxes:
+        low = y - BOX_HALF_INCHES
+        high = y + BOX_HALF_INCHES
+        corners = [(box["q1"], low), (box["q3"], low), (box["q3"], high), (box["q1"], high)]
+        outlines.append(corners)
+        lines += [(box["whislo"], y), (box["q1"], y), (gap, gap), (box["q3"], y), (box["whishi"], y), (gap, gap)]
+        lines += [*corners, corners[0], (gap, gap)]
+        medians += [(box["med"], low), (box["med"], high), (gap, gap)]
+    if not boxes:
+        return
+    axes.add_collection(PolyCollection(outlines, facecolors=colour, alpha=BOX_ALPHA, linewidths=0, zorder=2))
+    axes.plot(*zip(*lines, strict=True), color=colour, linewidth=0.9, zorder=4)
+    axes.plot(*zip(*medians, strict=True), color=TEXT_COLOUR, linewidth=1.6, zorder=4, solid_capstyle="butt")
+
+
+def _scale_panel(axes: Axes, scores: np.ndarray) -> None:
+    """Set the horizontal axis of a panel so that all scores have room, also if they are all equal."""
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(ScalarFormatter(useOffset=False))
+    if not len(scores):
+        axes.set_xticks([])
+        return
+    span = float(np.ptp(scores))
+    if span == 0:
+        span = max(abs(float(scores[0])), 1.0)
+    axes.set_xlim(scores.min() - MARGIN_SHARE * span, scores.max() + MARGIN_SHARE * span)
