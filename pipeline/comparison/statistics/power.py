@@ -166,7 +166,8 @@ def compute_power(effect: float, degrees_of_freedom: int, alpha: float = 0.05) -
     """
     critical = stats.t.isf(alpha / 2, degrees_of_freedom)
     above = stats.nct.sf(critical, degrees_of_freedom, effect)
-    below = stats.nct.cdf(-critical, degrees_of_freedom, effect)
+    # SciPy's lower tail is NaN for large effects. By symmetry, this is the same probability.
+    below = stats.nct.sf(critical, degrees_of_freedom, -effect)
     return float(above + below)
 
 

@@ -1,0 +1,294 @@
+"""Tests over several datasets agree with Demšar (2006), R, scikit-posthocs and baycomp."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from published_scores import DEMSAR_AUC, J48_OF_54, NAIVE_BAYES_OF_54
+from scipy import stats
+
+from bakeoff.pipeline.comparison.statistics import (
+    adjust_by_holm,
+    compare_pairs_over_datasets,
+    compare_ranks_with_base,
+    compare_two_over_datasets,
+    compute_critical_difference,
+    compute_friedman_test,
+    compute_nemenyi_test,
+    compute_signed_rank_posterior,
+    count_datasets,
+    count_outcomes,
+    find_cliques,
+    find_pareto_front,
+    list_pairs,
+    rank_configurations,
+)
+from bakeoff.pipeline.errors import UserError
+
+C45, M, CF, M_CF = range(4)
+
+
+def test_mean_ranks_are_demsars() -> None:
+    mean_ranks = rank_configurations(DEMSAR_AUC).mean(axis=0)
+    assert mean_ranks.round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
+
+
+def test_friedman_without_correction_is_demsars() -> None:
+    test = compute_friedman_test(DEMSAR_AUC)
+    assert test.chi2_uncorrected == pytest.approx(9.28, abs=0.005)
+    assert test.f_uncorrected == pytest.approx(3.69, abs=0.005)
+    # "The critical value of F(3, 39) for alpha = 0.05 is 2.85, so we reject the null-hypothesis."
+    assert test.f_p_uncorrected < 0.05
+    assert stats.f.isf(0.05, 3, 39) == pytest.approx(2.85, abs=0.005)
+    assert not test.too_few
+
+
+def test_friedman_with_correction_for_ties_is_rs() -> None:
+    # f <- friedman.test(m); F <- 13*f$statistic/(14*3-f$statistic); pf(F, 3, 39, lower.tail=FALSE)
+    test = compute_friedman_test(DEMSAR_AUC)
+    assert (test.chi2, test.p) == pytest.approx((10.2283464566929130, 0.0167215803284414), rel=1e-10)
+    assert (test.f, test.f_p) == pytest.approx((4.185130111524163, 1 - 0.988379340484689), rel=1e-10)
+
+
+def test_without_ties_both_friedman_statistics_are_one() -> None:
+    scores = np.random.default_rng(0).normal(size=(8, 5))
+    test = compute_friedman_test(scores)
+    assert test.chi2 == pytest.approx(test.chi2_uncorrected)
+    assert test.f_p == pytest.approx(test.f_p_uncorrected)
+
+
+def test_nemenyi_draws_demsars_conclusions() -> None:
+    at_05 = compute_nemenyi_test(DEMSAR_AUC)
+    # "CD is 1.25 … even the difference between the best and the worst is smaller"; R: qtukey(.95,4,Inf)/sqrt(2)*…
+    assert at_05.critical_difference == pytest.approx(1.25355914949599, rel=1e-7)
+    assert at_05.cliques == ((M_CF, M, CF, C45),)
+    assert np.all(at_05.p > 0.05)
+    # "At p = 0.10, CD is 1.12 … C4.5 is significantly worse than C4.5+m and C4.5+m+cf. We cannot tell C4.5+cf."
+    at_10 = compute_nemenyi_test(DEMSAR_AUC, alpha=0.1)
+    assert at_10.critical_difference == pytest.approx(1.12, abs=0.005)
+    assert at_10.cliques == ((M_CF, M, CF), (CF, C45))
+    assert {(i, j) for i, j in list_pairs(4) if at_10.p[i, j] < 0.1} == {(C45, M), (C45, M_CF)}
+
+
+def test_nemenyis_p_values_are_rs() -> None:
+    # 1 - ptukey(abs(r[i] - r[j]) / sqrt(4*5/(6*14)) * sqrt(2), 4, Inf)
+    p = compute_nemenyi_test(DEMSAR_AUC).p
+    theirs = [
+        1 - 0.911327290704973,
+        1 - 0.0438228247767587,
+        1 - 0.925815204927503,
+        1 - 0.740771929845283,
+        1 - 0.000140550614851122,
+        1 - 0.773303113973594,
+    ]
+    assert [p[i, j] for i, j in list_pairs(4)] == pytest.approx(theirs, rel=1e-6)
+    assert np.array_equal(p, p.T)
+
+
+@pytest.mark.parametrize(("k", "quantile"), [(2, 1.960), (4, 2.569), (6, 2.850), (10, 3.164)])
+def test_critical_values_are_demsars_table_5(k: int, quantile: float) -> None:
+    error = math.sqrt(k * (k + 1) / (6 * 20))
+    assert compute_critical_difference(20, k) / error == pytest.approx(quantile, abs=0.001)
+
+
+def test_tests_against_a_base_are_demsars() -> None:
+    # z = 2.416 (p .016), 2.342 (.019), 0.512 (.607): Holm rejects the first two at .05. His ranks are rounded.
+    test = compare_ranks_with_base(DEMSAR_AUC, C45)
+    assert test.z[[M_CF, M, CF]] == pytest.approx([2.416, 2.342, 0.512], abs=0.002)
+    assert test.p[[M_CF, M, CF]] == pytest.approx([0.016, 0.019, 0.607], abs=0.0015)
+    assert (test.p_holm < 0.05).tolist() == [False, True, False, True]
+    assert (test.z[C45], test.p[C45], test.p_holm[C45]) == (0, 1, 1)
+
+
+def test_wilcoxon_is_demsars_example() -> None:
+    # Table 2, C4.5 and C4.5+m: R+ = 93, R- = 12; T = 12 is below 21, the critical value of 14 datasets at .05.
+    test = compare_two_over_datasets(DEMSAR_AUC[:, M], DEMSAR_AUC[:, C45])
+    assert (test.positive_ranks, test.negative_ranks) == (93, 12)
+    z = (12 - 14 * 15 / 4) / math.sqrt(14 * 15 * 29 / 24)
+    assert test.p == pytest.approx(2 * stats.norm.cdf(z), rel=0.02)  # his z has no correction for ties
+    assert test.p < 0.05
+    assert (test.wins, test.ties, test.losses) == (10, 2, 2)
+    # Ties split evenly: 11 of 14. R: binom.test(11, 14)$p.value
+    assert test.sign_p == pytest.approx(0.05737304687500004)
+
+
+@pytest.mark.parametrize(
+    ("differences", "method", "p"),
+    [
+        # wilcox.test(w)$p.value
+        ([0.021, -0.004, 0.033, 0.007, -0.002, 0.041, 0.019, 0.005, -0.013, 0.022], "exact", 0.048828125),
+        # wilcox.test(x, exact=FALSE, correct=FALSE)$p.value
+        (
+            [0.03, -0.01, 0.02, 0.02, 0.05, -0.02, 0.07, 0.08, 0.09, -0.04, 0.11, 0.12, 0.01, 0.06, 0.10],
+            "normal",
+            0.006922651100971637,
+        ),
+    ],
+)
+def test_wilcoxon_is_rs(differences: list[float], method: str, p: float) -> None:
+    base = np.linspace(0.5, 0.9, len(differences))
+    test = compare_two_over_datasets(base + differences, base)
+    assert test.method == method
+    assert test.p == pytest.approx(p, rel=1e-9)
+    worse = compare_two_over_datasets(base + differences, base, greater_is_better=False)
+    assert (worse.p, worse.positive_ranks, worse.wins) == (test.p, test.negative_ranks, test.losses)
+
+
+def test_with_ties_and_zeros_all_changes_of_signs_are_tried() -> None:
+    differences = np.array([0.0, 0.25, 0.25, -0.125, 0.5, 0.0, 0.5, 0.75])
+    test = compare_two_over_datasets(differences, np.zeros(8))
+    assert test.method == "permutation"
+    # By enumeration, with half of the zeros' ranks (1.5 each) on either side.
+    sizes = stats.rankdata(np.abs(differences))
+    assert sizes[differences == 0].tolist() == [1.5, 1.5]
+    assert test.positive_ranks + test.negative_ranks == sizes.sum()
+    ranks = sizes[differences != 0]
+    sums = np.array([np.sum(ranks * signs) for signs in product([0, 1], repeat=6)])  # (64,)
+    observed = np.sum(sizes[differences > 0])
+    assert test.p == pytest.approx(2 * np.mean(sums >= observed))
+
+
+def test_equal_configurations_are_not_told_apart() -> None:
+    scores = np.linspace(0.5, 0.9, 6)
+    test = compare_two_over_datasets(scores, scores)
+    assert (test.method, test.p, test.sign_p, test.ties) == ("all equal", 1.0, 1.0, 6)
+    equal = compute_friedman_test(np.column_stack([scores] * 3))
+    assert (equal.chi2, equal.p, equal.f, equal.f_p, equal.is_degenerate) == (0, 1, 0, 1, True)
+
+
+def test_few_datasets_cannot_be_significant_and_say_so() -> None:
+    four = compare_two_over_datasets(np.array([0.9, 0.8, 0.7, 0.6]), np.array([0.5, 0.45, 0.4, 0.35]))
+    assert four.too_few
+    assert four.p == four.smallest_p == 0.125
+    assert compute_friedman_test(DEMSAR_AUC[:4]).too_few
+    assert not compute_friedman_test(DEMSAR_AUC[:5]).too_few
+
+
+def test_datasets_that_rank_alike_have_the_probability_of_that() -> None:
+    alike = np.tile([0.9, 0.8, 0.7], (4, 1))
+    test = compute_friedman_test(alike)
+    assert test.f == math.inf
+    assert test.f_p == pytest.approx((1 / 6) ** 3)
+
+
+def test_holm_is_rs_over_pairs() -> None:
+    # p.adjust(c(.01, .04, .03, .005, .2), "holm")
+    adjusted = adjust_by_holm(np.array([0.01, 0.04, 0.03, 0.005, 0.2]))
+    assert adjusted == pytest.approx([0.040, 0.090, 0.090, 0.025, 0.200])
+    pairs = compare_pairs_over_datasets(DEMSAR_AUC)
+    assert pairs.pairs == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert pairs.p_holm == pytest.approx(adjust_by_holm(np.array([test.p for test in pairs.tests])))
+    assert len(adjust_by_holm(np.array([]))) == 0
+    with pytest.raises(ValueError, match="p=nan"):
+        adjust_by_holm(np.array([0.1, np.nan]))
+
+
+def test_rounding_makes_no_rank() -> None:
+    scores = np.array([[0.1 + 0.2, 0.3, 0.2], [0.7, 0.1 + 0.6, 0.9]])
+    assert rank_configurations(scores).tolist() == [[1.5, 1.5, 3], [2.5, 2.5, 1]]
+    assert rank_configurations(scores, greater_is_better=False).tolist() == [[2.5, 2.5, 1], [1.5, 1.5, 3]]
+    assert rank_configurations(scores * 1e-20).tolist() == [[1.5, 1.5, 3], [2.5, 2.5, 1]]
+
+
+def test_wins_ties_and_losses_are_counted() -> None:
+    outcomes = count_outcomes(DEMSAR_AUC)
+    assert (outcomes.wins[M, C45], outcomes.ties[M, C45], outcomes.losses[M, C45]) == (10, 2, 2)
+    total = outcomes.wins + outcomes.ties + outcomes.losses
+    assert np.all(total == 14)
+    of_errors = count_outcomes(DEMSAR_AUC, greater_is_better=False)
+    assert np.array_equal(of_errors.wins, outcomes.losses)
+
+
+@pytest.mark.parametrize(
+    ("mean_ranks", "difference", "cliques"),
+    [
+        ([1.0, 2.0, 3.0], 0.5, ()),
+        ([1.0, 2.0, 3.0], 1.5, ((0, 1), (1, 2))),
+        ([3.0, 1.0, 2.0], 5.0, ((1, 2, 0),)),
+        ([1.0, 1.2, 3.0, 3.1, 3.2], 1.0, ((0, 1), (2, 3, 4))),
+        ([1.0, 2.0], 1.0, ()),
+    ],
+)
+def test_cliques_are_the_largest_groups(mean_ranks: list[float], difference: float, cliques: Any) -> None:
+    assert find_cliques(np.array(mean_ranks), difference) == cliques
+
+
+def test_enough_datasets_bring_the_critical_difference_down() -> None:
+    needed = count_datasets(0.5, 4)
+    assert needed is not None
+    assert compute_critical_difference(needed, 4) <= 0.5 < compute_critical_difference(needed - 1, 4)
+    assert count_datasets(0.0, 4) is None
+    assert count_datasets(1e-6, 4) is None
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (5, 2)])
+def test_friedman_of_too_little_is_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="needs at least 2 and 3"):
+        compute_friedman_test(np.ones(shape))
+
+
+def test_missing_scores_are_refused() -> None:
+    scores = DEMSAR_AUC.copy()
+    scores[3, 1] = np.nan
+    with pytest.raises(ValueError, match="configuration 1 on dataset 3 is nan"):
+        compute_friedman_test(scores)
+    with pytest.raises(ValueError, match="not paired"):
+        compare_two_over_datasets(np.ones(3), np.ones(4))
+
+
+def test_the_signed_rank_posterior_is_the_published_one() -> None:
+    # https://baycomp.readthedocs.io: two_on_multiple(nbc, j48, rope=1), of samples
+    pytest.importorskip("baycomp")
+    posterior = compute_signed_rank_posterior(J48_OF_54, NAIVE_BAYES_OF_54, rope=1)
+    published = (0.23014, 0.00674, 0.76312)
+    assert (posterior.worse, posterior.equivalent, posterior.better) == pytest.approx(published, abs=0.006)
+    of_errors = compute_signed_rank_posterior(J48_OF_54, NAIVE_BAYES_OF_54, rope=1, greater_is_better=False)
+    assert (of_errors.worse, of_errors.better) == (posterior.better, posterior.worse)
+
+
+def test_ties_alone_are_equivalent_over_datasets() -> None:
+    pytest.importorskip("baycomp")
+    posterior = compute_signed_rank_posterior(J48_OF_54, J48_OF_54)
+    assert (posterior.get_verdict(1.0), posterior.is_degenerate) == ("equivalent", True)
+
+
+def test_the_pareto_front_holds_what_nothing_beats() -> None:
+    scores = np.array([0.9, 0.8, 0.95, 0.8, 0.9])
+    seconds = np.array([2.0, 1.0, 9.0, 3.0, 2.0])
+    assert find_pareto_front(scores, seconds).tolist() == [True, True, True, False, True]
+    assert find_pareto_front(1 - scores, seconds, greater_is_better=False).tolist() == [True, True, True, False, True]
+    # By definition, on many ties.
+    rng = np.random.default_rng(0)
+    scores, seconds = rng.integers(0, 6, (2, 40)).astype(float)
+    beaten = [
+        any(a >= score and b <= cost and (a > score or b < cost) for a, b in zip(scores, seconds, strict=True))
+        for score, cost in zip(scores, seconds, strict=True)
+    ]
+    assert find_pareto_front(scores, seconds).tolist() == [not one for one in beaten]
+    with pytest.raises(ValueError, match="finite"):
+        find_pareto_front(np.array([np.nan]), np.array([1.0]))
+    with pytest.raises(ValueError, match="equal lengths"):
+        find_pareto_front(np.ones(2), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("package", "purpose", "call"),
+    [
+        ("statsmodels", "Holm's correction", lambda: adjust_by_holm(np.array([0.1, 0.2]))),
+        ("scikit_posthocs", "The Nemenyi test", lambda: compute_nemenyi_test(DEMSAR_AUC)),
+        ("baycomp", "The Bayesian signed-rank test", lambda: compute_signed_rank_posterior(np.ones(3), np.zeros(3))),
+    ],
+)
+def test_a_missing_package_names_the_extra(
+    package: str, purpose: str, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [*sys.modules, package]:
+        if name.split(".")[0] == package:
+            monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UserError, match=rf'{purpose} needs .*: pip install "bakeoff\[stats\]"'):
+        call()

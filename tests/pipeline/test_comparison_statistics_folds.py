@@ -1,0 +1,264 @@
+"""Tests of folds of one dataset agree with R, WEKA, SciPy, baycomp and published examples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from published_scores import ANNEAL_DIFFERENCES, SONAR_J48, SONAR_NAIVE_BAYES
+from scipy import stats
+
+from bakeoff.pipeline.comparison.statistics import (
+    compute_corrected_t_test,
+    compute_posterior,
+    estimate_mean,
+    estimate_requirement,
+    mark_difference,
+    subtract_scores,
+)
+from bakeoff.pipeline.comparison.statistics.power import compute_power, count_repeats, find_effect
+
+BASE = np.array([0.80, 0.75, 0.81, 0.77, 0.79, 0.80, 0.74, 0.78, 0.80, 0.76])
+OTHER = np.array([0.82, 0.80, 0.80, 0.81, 0.82, 0.80, 0.80, 0.79, 0.82, 0.79])
+TENTH = 10 / 90
+"""Test rows per training row of ten folds."""
+
+
+def test_the_corrected_t_test_is_rs_arithmetic() -> None:
+    # d <- c(.02,.05,-.01,.04,.03,0,.06,.01,.02,.03); se <- sqrt((1/10+1/9)*var(d)); t <- mean(d)/se
+    # c(se, t, 2*pt(-abs(t),9), mean(d)+c(-1,1)*qt(.975,9)*se)
+    test = compute_corrected_t_test(subtract_scores(OTHER, BASE), TENTH)
+    assert test.standard_error == pytest.approx(0.00998455597533968, rel=1e-12)
+    assert test.statistic == pytest.approx(2.50386697833595750, rel=1e-12)
+    assert test.p == pytest.approx(0.03364765706113090, rel=1e-12)
+    assert (test.lower, test.upper) == pytest.approx((0.00241336518302572, 0.04758663481697428), rel=1e-10)
+    assert test.degrees_of_freedom == 9
+    assert test.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("ratio", "p", "mark"),
+    [(10 / 90, 0.033647657061131130, "v"), (50 / 50, 0.30116172389278960, "")],
+)
+def test_p_and_marks_are_wekas(ratio: float, p: float, mark: str) -> None:
+    # tests/support/PairedTester.java on WEKA 3.9.7: "90 10 10 …" and "50 50 2 …"
+    test = compute_corrected_t_test(subtract_scores(OTHER, BASE), ratio)
+    assert test.p == pytest.approx(p, rel=1e-10)
+    assert mark_difference(test) == mark
+
+
+def test_without_overlap_the_test_is_scipys_paired_t_test() -> None:
+    test = compute_corrected_t_test(OTHER - BASE, 0.0, confidence=0.9)
+    theirs = stats.ttest_rel(OTHER, BASE)
+    interval = theirs.confidence_interval(0.9)
+    assert (test.statistic, test.p) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-12)
+    assert (test.lower, test.upper) == pytest.approx((interval.low, interval.high), rel=1e-12)
+
+
+def test_the_toy_case_is_less_significant_by_the_factor_of_the_correction() -> None:
+    naive = compute_corrected_t_test(OTHER - BASE, 0.0)
+    corrected = compute_corrected_t_test(OTHER - BASE, TENTH)
+    factor = math.sqrt((1 / 10 + 1 / 9) / (1 / 10))
+    assert naive.statistic / corrected.statistic == pytest.approx(factor)
+
+
+def test_exchanging_both_sides_changes_the_sign_alone() -> None:
+    test = compute_corrected_t_test(OTHER - BASE, TENTH)
+    exchanged = compute_corrected_t_test(BASE - OTHER, TENTH)
+    assert exchanged.statistic == -test.statistic
+    assert exchanged.p == test.p
+    assert (exchanged.lower, exchanged.upper) == (-test.upper, -test.lower)
+
+
+def test_marks_follow_the_direction_of_the_metric() -> None:
+    better = compute_corrected_t_test(OTHER - BASE, TENTH)
+    worse = compute_corrected_t_test(BASE - OTHER, TENTH)
+    assert [mark_difference(better), mark_difference(worse)] == ["v", "*"]
+    of_errors = [mark_difference(better, greater_is_better=False), mark_difference(worse, greater_is_better=False)]
+    assert of_errors == ["*", "v"]
+    assert mark_difference(better, alpha=0.01) == ""
+
+
+def test_equal_differences_are_degenerate_with_wekas_p() -> None:
+    # PairedTester.java: "90 10 10 0.5 0.75 0.25 0.5" gives 0 and "90 10 10 0.5 0.5 0.25 0.25" gives 1
+    constant = compute_corrected_t_test(np.array([0.25, 0.25]), TENTH)
+    assert (constant.is_degenerate, constant.statistic, constant.p) == (True, math.inf, 0.0)
+    assert (constant.lower, constant.upper) == (0.25, 0.25)
+    assert mark_difference(constant) == "v"
+    none = compute_corrected_t_test(np.zeros(5), TENTH)
+    assert (none.is_degenerate, none.statistic, none.p) == (True, 0.0, 1.0)
+    assert mark_difference(none) == ""
+
+
+def test_rounding_does_not_hide_a_degenerate_case() -> None:
+    differences = subtract_scores(np.array([0.8, 0.7, 0.3]), np.array([0.7, 0.6, 0.2]))
+    assert len(set(differences)) > 1
+    assert compute_corrected_t_test(differences, TENTH).is_degenerate
+    assert not np.any(subtract_scores(np.array([0.1 + 0.2, 0.5]), np.array([0.3, 0.5])))
+
+
+def test_small_units_are_not_taken_for_rounding() -> None:
+    tiny = compute_corrected_t_test((OTHER - BASE) * 1e-30, TENTH)
+    usual = compute_corrected_t_test(OTHER - BASE, TENTH)
+    assert not tiny.is_degenerate
+    assert tiny.p == pytest.approx(usual.p, rel=1e-9)
+
+
+def test_one_fold_has_a_mean_and_says_why_no_test() -> None:
+    test = compute_corrected_t_test(np.array([0.1]), 0.25)
+    assert test.mean == 0.1
+    assert all(math.isnan(number) for number in (test.p, test.statistic, test.standard_error, test.lower))
+    assert test.problem == "one fold has no variance: use more folds or repeats"
+    assert mark_difference(test) == ""
+    assert compute_posterior(np.array([0.1]), 0.25).problem == test.problem
+    assert estimate_requirement(test, 1, 100).problem == test.problem
+
+
+@pytest.mark.parametrize(
+    ("values", "ratio", "confidence", "message"),
+    [
+        ([0.1, math.nan], 0.1, 0.95, "the value of fold 1 is nan"),
+        ([], 0.1, 0.95, "one or more folds"),
+        ([[0.1, 0.2]], 0.1, 0.95, "shape"),
+        ([0.1, 0.2], -0.1, 0.95, "ratio=-0.1"),
+        ([0.1, 0.2], math.inf, 0.95, "ratio=inf"),
+        ([0.1, 0.2], 0.1, 95, "confidence=95"),
+    ],
+)
+def test_wrong_values_are_refused(values: Any, ratio: float, confidence: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimate_mean(np.array(values), ratio, confidence)
+
+
+def test_unpaired_scores_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 and 3 folds are not paired"):
+        subtract_scores(np.zeros(2), np.zeros(3))
+
+
+def test_the_posterior_is_the_published_one_on_sonar() -> None:
+    # https://baycomp.readthedocs.io: two_on_single(nbc, j48) and with rope=0.5
+    differences = SONAR_J48 - SONAR_NAIVE_BAYES
+    plain = compute_posterior(differences, 1 / 9)
+    assert (plain.worse, plain.better) == pytest.approx((0.4145119975061462, 0.5854880024938538), rel=1e-12)
+    assert plain.equivalent == pytest.approx(0, abs=1e-15)
+    roped = compute_posterior(differences, 1 / 9, rope=0.5)
+    published = (0.28584464173790997, 0.2691518716880249, 0.445003486574065)
+    assert (roped.worse, roped.equivalent, roped.better) == pytest.approx(published, rel=1e-12)
+
+
+def test_the_posterior_is_the_published_one_on_anneal() -> None:
+    # BayesianTestsML/tutorial, "Correlated t-test …": NBC > AODE 0.9543, rope 0.0457, AODE > NBC 3.04e-07. The
+    # accuracies that are still published have one digit less, so that the fifth digit differs.
+    posterior = compute_posterior(-ANNEAL_DIFFERENCES / 100, 1 / 9, rope=0.01)
+    assert posterior.better == pytest.approx(0.9542966354882696, abs=2e-5)
+    assert posterior.equivalent == pytest.approx(0.04570306097263277, abs=2e-5)
+    assert posterior.worse == pytest.approx(3.0353909763469744e-07, rel=6e-3)
+    assert posterior.get_verdict() == "better"
+    assert posterior.get_verdict(0.99) == ""
+
+
+def test_the_posterior_of_another_correlation_is_rs() -> None:
+    # The authors' correlatedBayesianTtest.R with rho=.2 (n_test/n_train = 1/4), rope ± .01, in R 4
+    posterior = compute_posterior(BASE - OTHER, 0.25, rope=0.01)
+    theirs = (0.86335563698216811, 0.12488780995684146, 0.01175655306099044)
+    assert (posterior.worse, posterior.equivalent, posterior.better) == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize("runs", [1, 5])
+@pytest.mark.parametrize("rope", [0.0, 0.02])
+def test_the_posterior_is_baycomps_where_its_ratio_is_the_actual_one(runs: int, rope: float) -> None:
+    baycomp = pytest.importorskip("baycomp")
+    scores = np.random.default_rng(runs).normal(0.8, 0.05, (2, 20))  # (2, J)
+    theirs = baycomp.two_on_single(scores[0], scores[1], rope=rope, runs=runs)
+    n_folds = 20 // runs
+    posterior = compute_posterior(scores[1] - scores[0], 1 / (n_folds - 1), rope)
+    assert (posterior.worse, posterior.better) == pytest.approx((theirs[0], theirs[-1]), rel=1e-9)
+    assert posterior.worse + posterior.equivalent + posterior.better == pytest.approx(1)
+
+
+def test_without_a_rope_the_posterior_is_the_one_sided_p() -> None:
+    test = compute_corrected_t_test(OTHER - BASE, 0.3)
+    posterior = compute_posterior(OTHER - BASE, 0.3)
+    assert posterior.worse == pytest.approx(test.p / 2)
+    assert posterior.scale == test.standard_error
+
+
+def test_errors_exchange_worse_and_better() -> None:
+    of_scores = compute_posterior(OTHER - BASE, TENTH, 0.01)
+    of_errors = compute_posterior(OTHER - BASE, TENTH, 0.01, greater_is_better=False)
+    assert (of_errors.worse, of_errors.better) == (of_scores.better, of_scores.worse)
+
+
+@pytest.mark.parametrize(
+    ("difference", "rope", "verdict"), [(0.0, 0.0, "equivalent"), (0.02, 0.01, "better"), (-0.01, 0.01, "equivalent")]
+)
+def test_a_degenerate_posterior_is_one_point(difference: float, rope: float, verdict: str) -> None:
+    posterior = compute_posterior(np.full(10, difference), TENTH, rope)
+    assert posterior.is_degenerate
+    assert posterior.get_verdict(1.0) == verdict
+
+
+def test_a_negative_rope_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"rope=-0\.1"):
+        compute_posterior(OTHER - BASE, TENTH, -0.1)
+
+
+def test_power_is_rs() -> None:
+    # power.t.test(n=10, delta=1, sd=1, type="paired", strict=TRUE)$power, n=100 with delta=.2, and delta for power=.8
+    assert compute_power(math.sqrt(10), 9) == pytest.approx(0.8030968566330182, rel=1e-9)
+    assert compute_power(0.2 * math.sqrt(100), 99) == pytest.approx(0.5082648066210507, rel=1e-9)
+    # R's own search stops at a relative 1e-5.
+    assert find_effect(9) == pytest.approx(3.14963069751538, rel=1e-4)
+
+
+def test_the_smallest_difference_would_be_found_four_times_out_of_five() -> None:
+    test = compute_corrected_t_test(OTHER - BASE, 0.25)
+    needed = estimate_requirement(test, 10, 200)
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(needed.smallest_difference / test.standard_error, 1, 20_000)
+    chi2 = rng.chisquare(test.degrees_of_freedom, 20_000) / test.degrees_of_freedom
+    rejected = np.abs(drawn / np.sqrt(chi2)) > stats.t.isf(0.025, test.degrees_of_freedom)
+    assert np.mean(rejected) == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize("degrees_of_freedom", [1, 3, 99, 10_000, 2_000_000])
+def test_power_is_a_number_for_every_size_of_effect(degrees_of_freedom: int) -> None:
+    powers = [compute_power(effect, degrees_of_freedom) for effect in (0.0, 0.5, 3.0, 10.0, 30.0, 100.0)]
+    assert powers[0] == pytest.approx(0.05)
+    assert powers == sorted(powers)
+    assert compute_power(find_effect(degrees_of_freedom), degrees_of_freedom) == pytest.approx(0.8)
+
+
+def test_repeats_are_the_fewest_that_have_the_power() -> None:
+    test = compute_corrected_t_test(OTHER - BASE, 0.01)
+    repeats = count_repeats(test, 2)
+    assert repeats is not None
+
+    def power_of(number: int) -> float:
+        error = math.sqrt(1 / (2 * number) + 0.01) * test.standard_deviation
+        return compute_power(test.mean / error, 2 * number - 1)
+
+    assert power_of(repeats) >= 0.8 > power_of(repeats - 1)
+
+
+def test_no_number_of_repeats_replaces_rows() -> None:
+    # With ratio 1/4, the standard error never falls below half the standard deviation.
+    weak = compute_corrected_t_test((OTHER - BASE) - 0.01, 0.25)
+    needed = estimate_requirement(weak, 5, 200)
+    limit = math.sqrt(0.25) * weak.standard_deviation
+    assert abs(weak.mean) / limit < stats.norm.isf(0.025) + stats.norm.isf(0.2)
+    assert needed.repeats is None
+    # By hand: rows grow with the square of the smallest difference over the difference seen.
+    assert needed.rows == math.ceil(200 * (needed.smallest_difference / weak.mean) ** 2)
+
+
+def test_nothing_is_planned_from_equal_differences_or_from_no_difference() -> None:
+    equal = estimate_requirement(compute_corrected_t_test(np.full(4, 0.1), 0.25), 4, 100)
+    assert "variance is 0" in equal.problem
+    assert equal.repeats is None
+    none = estimate_requirement(compute_corrected_t_test(np.array([-0.1, 0.1]), 0.25), 2, 100)
+    assert (none.repeats, none.rows, none.problem) == (None, None, "")
+    with pytest.raises(ValueError, match="0 < alpha < power < 1"):
+        estimate_requirement(compute_corrected_t_test(OTHER - BASE, 0.1), 10, 100, alpha=0.9, power=0.8)
