@@ -1,0 +1,193 @@
+"""What a comparison needs to know of a stored run: its configuration, dataset, seed, evaluation and splits."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.history import STOPPED_TAGS
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
+
+OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
+"""Params of these parts do not belong to a configuration: it is everything of a job but dataset, seed and evaluation.
+What tuning chose is a result, and the name of an experiment says nothing that the other params do not say."""
+SEED_KEY = "random_state"
+SEED_WORD = "seed"
+"""Stands for the ``random_state`` of a learner that is the seed of its run."""
+TARGET_KEY = "_target_"
+RUN_KEY = "run"
+"""A key that tells apart runs of one configuration that were named one by one."""
+REQUIRED_PARAMS = ("dataset", "learner", "evaluation", "seed")
+SHORT_ID_LETTERS = 8
+
+Params = tuple[tuple[str, str], ...]
+"""Keys and values, sorted by key."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """A stored run, as a comparison sees it.
+
+    Attributes
+    ----------
+    run : StoredRun
+    configuration : Params
+        Everything of its job but dataset, seed and evaluation.
+    dataset, digest : str
+        The name of the dataset, and the fingerprint of its rows.
+    seed : str
+    evaluation : Params
+        How the folds are made.
+    """
+
+    run: StoredRun
+    configuration: Params
+    dataset: str
+    digest: str
+    seed: str
+    evaluation: Params
+
+    @property
+    def learner(self) -> str:
+        """The chosen option of the group ``learner``."""
+        return self.run.params["learner"]
+
+    @property
+    def short_id(self) -> str:
+        """The beginning of the id, as tables show it."""
+        return shorten_id(self.run.run_id)
+
+    @property
+    def splits_digest(self) -> str:
+        """The fingerprint of the splits; empty if the run has none."""
+        return self.run.tags.get("splits_digest", "")
+
+    @property
+    def rows_per_fold(self) -> Mapping[str, float]:
+        """Mean rows of ``train``, ``validation`` and ``test``; empty if the run does not say."""
+        try:
+            rows: dict[str, float] = json.loads(self.run.tags.get("rows_per_fold", "{}"))
+        except ValueError:
+            return {}
+        return rows
+
+    @property
+    def test_train_ratio(self) -> float:
+        """Test rows per training row; NaN if the run does not say."""
+        rows = self.rows_per_fold
+        if not rows.get("train"):
+            return math.nan
+        return rows.get("test", math.nan) / rows["train"]
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether hyperparameters were chosen inside each fold."""
+        return self.run.params.get("tuning", "none") != "none"
+
+    @property
+    def has_free_validation_rows(self) -> bool:
+        """Whether validation rows were set aside that neither tuning nor pruning has used."""
+        has_rows = bool(self.rows_per_fold.get("validation"))
+        is_pruned = self.run.params.get("pruning", "none") in PRUNING_METHODS_ON_ROWS
+        is_tuned_on_rows = self.is_tuned and self.run.params.get("tuning.folds", "0") == "0"
+        return has_rows and not is_pruned and not is_tuned_on_rows
+
+    @property
+    def reason(self) -> str:
+        """Why the run has no complete scores; empty if it is finished."""
+        if self.run.is_finished:
+            return ""
+        tags = self.run.tags
+        stopped = [tags[tag] for tag in STOPPED_TAGS if tag in tags]
+        if stopped:
+            return f"stopped {stopped[0]}"
+        status = {"RUNNING": "still running", "SCHEDULED": "not started"}.get(self.run.status, self.run.status.lower())
+        error = " ".join(tags.get("error", "").split())
+        return f"{status}: {error}" if error else status
+
+
+PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
+"""Methods of pruning that use validation rows."""
+
+
+def describe_run(run: StoredRun) -> RunFacts:
+    """Return the facts of a stored run.
+
+    Raises
+    ------
+    UserError
+        The run was deleted, or other code than bakeoff's wrote it.
+    """
+    if run.is_deleted:
+        raise UserError(f"compare: run {run.run_id} was deleted; restore it in MLflow, or leave it out.")
+    missing = [key for key in REQUIRED_PARAMS if key not in run.params]
+    if missing:
+        raise UserError(
+            f"compare: run {run.run_id} ({run.name or 'without a name'}) has no param {missing[0]!r}: other code than "
+            "bakeoff wrote it; leave it out, for example by filter=\"params.learner != ''\"."
+        )
+    seed = run.params["seed"]
+    targets = _list_target_words(run.tags.get("overrides", "[]"))
+    own = {key: value for key, value in run.params.items() if _part_of(key) not in OTHER_PARTS}
+    for key, value in own.items():
+        if key.endswith(SEED_KEY) and value == seed:
+            own[key] = SEED_WORD
+    evaluation = {key: value for key, value in run.params.items() if _part_of(key) == "evaluation"}
+    return RunFacts(
+        run=run,
+        configuration=sort_params({**own, **targets}),
+        dataset=run.params["dataset"],
+        digest=run.tags.get("dataset_digest", ""),
+        seed=seed,
+        evaluation=sort_params(evaluation),
+    )
+
+
+def sort_params(params: Mapping[str, str]) -> Params:
+    """Return params as a tuple that can be compared and hashed."""
+    return tuple(sorted(params.items()))
+
+
+def list_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """Say in which keys two sets of params differ, with both values.
+
+    Examples
+    --------
+    >>> list_differences({"folds": "5", "repeats": "1"}, {"folds": "10", "repeats": "1"})
+    ['folds (5 and 10)']
+    """
+    keys = sorted({**first, **second})
+    return [
+        f"{key} ({first.get(key, 'not set')} and {second.get(key, 'not set')})"
+        for key in keys
+        if first.get(key) != second.get(key)
+    ]
+
+
+def shorten_id(run_id: str) -> str:
+    """Return the beginning of an id, which still names the run."""
+    return run_id[:SHORT_ID_LETTERS]
+
+
+def list_ids(facts: Sequence[RunFacts], limit: int = 3) -> str:
+    """Return the short ids of some runs for a message, cut after a few."""
+    shown = ", ".join(each.short_id for each in facts[:limit])
+    return f"{shown}, …" if len(facts) > limit else shown
+
+
+def _part_of(key: str) -> str:
+    return key.split(".")[0]
+
+
+def _list_target_words(overrides: str) -> dict[str, str]:
+    """Return the overrides that replaced a class: params do not hold it, because the chosen option stands for it."""
+    try:
+        words: Any = json.loads(overrides)
+    except ValueError:
+        return {}
+    pairs = [str(word).lstrip("+").split("=", 1) for word in words if "=" in str(word)]
+    return {key: value for key, value in pairs if key.endswith(TARGET_KEY) and _part_of(key) not in OTHER_PARTS}

@@ -1,0 +1,48 @@
+"""Words and numbers as the sentences of a comparison write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+MIN_PRINTED_P = 0.001
+
+
+def count_nouns(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> count_nouns(1, "fold"), count_nouns(2, "fold")
+    ('1 fold', '2 folds')
+    """
+    return f"1 {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return words as an enumeration.
+
+    Examples
+    --------
+    >>> join_words(["knn"]), join_words(["knn", "svm"]), join_words(["knn", "svm", "mlp"])
+    ('knn', 'knn and svm', 'knn, svm and mlp')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def format_p(p: float) -> str:
+    """Return a p-value as an equation, without the leading zero.
+
+    Examples
+    --------
+    >>> format_p(0.4149), format_p(0.0032), format_p(0.00002), format_p(1.0)
+    ('p = .41', 'p = .003', 'p < .001', 'p = 1')
+    """
+    if math.isnan(p):
+        return "p unknown"
+    if p < MIN_PRINTED_P:
+        return "p < .001"
+    digits = 2 if p >= 0.01 else 3
+    text = f"{p:.{digits}f}"
+    return "p = 1" if float(text) >= 1 else f"p = {text.lstrip('0')}"
