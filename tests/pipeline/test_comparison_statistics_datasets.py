@@ -110,39 +110,44 @@ def test_wilcoxon_is_demsars_example() -> None:
     test = compare_two_over_datasets(DEMSAR_AUC[:, M], DEMSAR_AUC[:, C45])
     assert (test.positive_ranks, test.negative_ranks) == (93, 12)
     z = (12 - 14 * 15 / 4) / math.sqrt(14 * 15 * 29 / 24)
-    assert test.p == pytest.approx(2 * stats.norm.cdf(z), rel=0.02)  # his z has no correction for ties
+    assert test.p == pytest.approx(2 * stats.norm.cdf(z), abs=0.005)  # his normal approximation
     assert test.p < 0.05
     assert (test.wins, test.ties, test.losses) == (10, 2, 2)
     # Ties split evenly: 11 of 14. R: binom.test(11, 14)$p.value
     assert test.sign_p == pytest.approx(0.05737304687500004)
 
 
-@pytest.mark.parametrize(
-    ("differences", "method", "p"),
-    [
-        # wilcox.test(w)$p.value
-        ([0.021, -0.004, 0.033, 0.007, -0.002, 0.041, 0.019, 0.005, -0.013, 0.022], "exact", 0.048828125),
-        # wilcox.test(x, exact=FALSE, correct=FALSE)$p.value
-        (
-            [0.03, -0.01, 0.02, 0.02, 0.05, -0.02, 0.07, 0.08, 0.09, -0.04, 0.11, 0.12, 0.01, 0.06, 0.10],
-            "normal",
-            0.006922651100971637,
-        ),
-    ],
-)
-def test_wilcoxon_is_rs(differences: list[float], method: str, p: float) -> None:
+def test_wilcoxon_is_rs() -> None:
+    # wilcox.test(w)$p.value
+    differences = [0.021, -0.004, 0.033, 0.007, -0.002, 0.041, 0.019, 0.005, -0.013, 0.022]
     base = np.linspace(0.5, 0.9, len(differences))
     test = compare_two_over_datasets(base + differences, base)
-    assert test.method == method
-    assert test.p == pytest.approx(p, rel=1e-9)
+    assert test.method == "exact"
+    assert test.p == pytest.approx(0.048828125, rel=1e-12)
     worse = compare_two_over_datasets(base + differences, base, greater_is_better=False)
     assert (worse.p, worse.positive_ranks, worse.wins) == (test.p, test.negative_ranks, test.losses)
 
 
-def test_with_ties_and_zeros_all_changes_of_signs_are_tried() -> None:
+@pytest.mark.parametrize("n_datasets", [3, 17, 50])
+def test_without_ties_the_exact_distribution_is_scipys(n_datasets: int) -> None:
+    differences = np.random.default_rng(n_datasets).normal(0.2, 1, n_datasets)
+    test = compare_two_over_datasets(differences, np.zeros(n_datasets))
+    assert test.p == pytest.approx(stats.wilcoxon(differences, method="exact").pvalue, rel=1e-9)
+
+
+def test_many_datasets_have_rs_normal_approximation() -> None:
+    # x <- rep(c(.03,-.01,.02,.02,.05,-.02,.07,.08,.09,-.04,.11,.12,.01,-.06,-.10), 4)
+    # wilcox.test(x, exact=FALSE, correct=FALSE)$p.value
+    x = np.array([3, -1, 2, 2, 5, -2, 7, 8, 9, -4, 11, 12, 1, -6, -10])
+    test = compare_two_over_datasets(np.tile(x, 4) / 100, np.zeros(60))
+    assert test.method == "normal"
+    assert test.p == pytest.approx(0.003758780710520127, rel=1e-9)
+
+
+def test_with_ties_and_zeros_all_changes_of_signs_are_counted() -> None:
     differences = np.array([0.0, 0.25, 0.25, -0.125, 0.5, 0.0, 0.5, 0.75])
     test = compare_two_over_datasets(differences, np.zeros(8))
-    assert test.method == "permutation"
+    assert test.method == "exact"
     # By enumeration, with half of the zeros' ranks (1.5 each) on either side.
     sizes = stats.rankdata(np.abs(differences))
     assert sizes[differences == 0].tolist() == [1.5, 1.5]
@@ -151,6 +156,8 @@ def test_with_ties_and_zeros_all_changes_of_signs_are_tried() -> None:
     sums = np.array([np.sum(ranks * signs) for signs in product([0, 1], repeat=6)])  # (64,)
     observed = np.sum(sizes[differences > 0])
     assert test.p == pytest.approx(2 * np.mean(sums >= observed))
+    theirs = stats.wilcoxon(differences, zero_method="zsplit", method=stats.PermutationMethod(n_resamples=np.inf))
+    assert test.p == pytest.approx(theirs.pvalue)
 
 
 def test_equal_configurations_are_not_told_apart() -> None:
