@@ -9,10 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Experiment
 
 DEFAULT_URI = "outputs/mlflow.db"
 SQLITE_PREFIX = "sqlite:///"
@@ -77,6 +78,11 @@ def store_uri(given: str | None) -> str:
     return uri
 
 
+def is_server(uri: str) -> bool:
+    """Whether the store at a URI from `store_uri` is an MLflow server."""
+    return uri.startswith(("http://", "https://"))
+
+
 def store_exists(uri: str) -> bool:
     """Whether there is a store at a URI from `store_uri`; a server is assumed to exist."""
     return not uri.startswith(SQLITE_PREFIX) or sqlite_path(uri).is_file()
@@ -92,12 +98,12 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     experiment : str
         Found by name, or created; the artifacts of a SQLite file are kept next to that file.
     create : bool
-        Whether to create a SQLite file that does not exist.
+        Whether to create a SQLite file or an experiment that does not exist.
 
     Raises
     ------
     UserError
-        The store cannot be created, written or reached.
+        The store cannot be created, written or reached, or there is no such experiment and none is to be created.
     """
     uri = store_uri(given)
     quiet_mlflow()
@@ -110,7 +116,8 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
 
     try:
         client = MlflowClient(tracking_uri=uri)
-        return Store(uri, _open_experiment(client, uri, experiment), client)
+        open_experiment = _create_experiment if create else _find_experiment
+        return Store(uri, open_experiment(client, uri, experiment), client)
     except (MlflowException, OSError) as error:
         raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
 
@@ -177,7 +184,17 @@ def _require_sqlite(path: Path) -> None:
         raise UserError(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.")
 
 
-def _open_experiment(client: MlflowClient, uri: str, name: str) -> str:
+def _find_experiment(client: MlflowClient, uri: str, name: str) -> str:
+    """Return the id of MLflow's experiment of a name."""
+    found = client.get_experiment_by_name(name)
+    if found is None:
+        names = [experiment.name for experiment in client.search_experiments()]
+        raise UserError(f"tracking.experiment={name!r} is not in {uri}. {did_you_mean(name, names)}")
+    _require_active(found)
+    return str(found.experiment_id)
+
+
+def _create_experiment(client: MlflowClient, uri: str, name: str) -> str:
     """Find or create MLflow's experiment of a name, and return its id."""
     from mlflow.exceptions import MlflowException
 
@@ -190,9 +207,17 @@ def _open_experiment(client: MlflowClient, uri: str, name: str) -> str:
             return str(client.create_experiment(name, artifact_location=location))
         except MlflowException:  # another process has created it in the meantime
             found = client.get_experiment_by_name(name)
-    if found is None or found.lifecycle_stage == "deleted":
-        raise UserError(f"tracking.experiment={name!r} was deleted in this store; restore it, or choose another name.")
+            if found is None:
+                raise
+    _require_active(found)
     return str(found.experiment_id)
+
+
+def _require_active(experiment: Experiment) -> None:
+    if experiment.lifecycle_stage == "deleted":
+        raise UserError(
+            f"tracking.experiment={experiment.name!r} was deleted in this store; restore it, or choose another name."
+        )
 
 
 def sqlite_path(uri: str) -> Path:

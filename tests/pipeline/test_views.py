@@ -1,0 +1,223 @@
+"""The views of MLflow's page of runs, read from a real store as MLflow's pages read them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import pytest
+from command import Bakeoff, command_in
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking import shown_runs, views
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.view_state import KNOWN_VERSIONS
+
+SINGLE = ["dataset=iris", "learner=naive_bayes", "tracking.models=false"]
+FIRST_SWEEP = ["-m", "dataset=iris,wine", "learner=majority", "evaluation=kfold", "tracking.models=false"]
+SECOND_SWEEP = [
+    "-m", "dataset=iris,wine", "learner=majority,knn", "evaluation=kfold", "preprocessing=none,standardize",
+    "evaluation.metrics=[log_loss,accuracy]", "seed=0", "tracking.models=false",
+]  # fmt: skip
+MAX_TAG_LETTERS = 5000
+"""The shortest limit of the versions of MLflow that read the views: that of 3.15."""
+
+
+@pytest.fixture(scope="module")
+def bakeoff_with_sweep(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
+    """Return the command in a folder with a single run, a sweep, and a sweep by another metric, lower is better."""
+    with command_in(tmp_path_factory.mktemp("sweeps")) as bakeoff:
+        for words in (SINGLE, FIRST_SWEEP, SECOND_SWEEP):
+            answer = bakeoff(*words)
+            assert answer.status == 0, answer.err
+    return bakeoff
+
+
+@pytest.fixture(scope="module")
+def store(bakeoff_with_sweep: Bakeoff) -> Store:
+    return open_store(f"{bakeoff_with_sweep.folder}/outputs/mlflow.db", "bakeoff", create=False)
+
+
+def read_views(store: Store) -> dict[str, dict[str, Any]]:
+    """Return the state of each view by its name in the menu, as MLflow's pages decode it, in the order of the menu."""
+    tags = store.client.get_experiment(store.experiment_id).tags
+    found = {}
+    for key, value in tags.items():
+        if key.startswith("mlflow.sharedViewState."):
+            assert len(value) <= MAX_TAG_LETTERS
+            envelope = json.loads(value)
+            assert envelope["state"].startswith("deflate;")
+            state = zlib.decompress(base64.b64decode(envelope["state"].removeprefix("deflate;")))
+            found[envelope["name"]] = (envelope["createdAt"], json.loads(state))
+    newest_first = sorted(found, key=lambda name: -found[name][0])
+    return {name: found[name][1] for name in newest_first}
+
+
+def find_runs(store: Store, state: dict[str, Any]) -> list[Any]:
+    """Return the runs that a view shows, in its order, by MLflow's own search."""
+    order = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
+    return list(store.client.search_runs([store.experiment_id], state["searchFilter"], order_by=[order]))
+
+
+def shown_cards(state: dict[str, Any]) -> list[dict[str, Any]]:
+    return [card for card in state["compareRunCharts"] if not card["deleted"]]
+
+
+def test_views_are_replaced_and_not_multiplied_and_those_of_the_user_stay(store: Store) -> None:
+    mine = json.dumps(
+        {"name": "mine", "createdAt": 1, "state": "deflate;" + base64.b64encode(zlib.compress(b"{}")).decode()}
+    )
+    store.client.set_experiment_tag(store.experiment_id, "mlflow.sharedViewState.abc", mine)
+    for _ in range(2):
+        assert views.write_views(store).has_views
+        assert list(read_views(store)) == ["Leaderboard", "Last sweep", "Charts", "What varies", "mine"]
+    store.client.delete_experiment_tag(store.experiment_id, "mlflow.sharedViewState.abc")
+
+
+def test_the_experiment_is_one_of_model_training(store: Store) -> None:
+    views.write_views(store)
+    tags = store.client.get_experiment(store.experiment_id).tags
+    assert tags["mlflow.experimentKind"] == "custom_model_development"
+
+
+def test_columns_are_dataset_learner_what_varies_the_headline_its_deviation_and_the_fit_time(store: Store) -> None:
+    views.write_views(store)
+    columns = read_views(store)["Leaderboard"]["selectedColumns"]
+    assert columns == [
+        "params.`dataset`", "params.`learner`", "params.`preprocessing`",
+        "metrics.`test_log_loss`", "metrics.`test_log_loss_std`", "metrics.`time/fit`",
+    ]  # fmt: skip
+
+
+def test_the_leaderboard_is_sorted_from_the_best_whichever_way_the_metric_points(store: Store) -> None:
+    views.write_views(store)
+    lower = find_runs(store, read_views(store)["Leaderboard"])
+    scores = [run.data.metrics["test_log_loss"] for run in lower]
+    assert len(scores) == 11  # every run has a log loss, whatever its headline is
+    assert scores == sorted(scores)
+
+    (first,) = {run.data.tags["sweep"] for run in lower if run.data.params["evaluation.metrics"] == "null"
+                and "sweep" in run.data.tags}  # fmt: skip
+    views.write_views(store, first)
+    higher = read_views(store)["Leaderboard"]
+    assert (higher["orderByKey"], higher["orderByAsc"]) == ("metrics.`test_accuracy`", False)
+
+
+def test_the_last_sweep_shows_the_runs_of_the_newest_sweep(store: Store) -> None:
+    views.write_views(store)
+    runs = find_runs(store, read_views(store)["Last sweep"])
+    assert len(runs) == 8
+    assert {run.data.params["evaluation.metrics"] for run in runs} == {'["log_loss", "accuracy"]'}
+
+
+def test_charts_never_average_scores_of_different_datasets(store: Store) -> None:
+    views.write_views(store)
+    charts = read_views(store)["Charts"]
+    grouped = [key["groupByData"] for key in charts["groupBy"]["groupByKeys"]]
+    assert grouped == ["dataset", "learner"]
+    assert [card["type"] for card in shown_cards(charts)] == ["BAR", "SCATTER"]
+
+
+def test_the_parallel_plot_has_an_axis_for_each_param_that_varies(store: Store) -> None:
+    views.write_views(store)
+    state = read_views(store)["What varies"]
+    plot = shown_cards(state)[0]
+    assert state["groupBy"] is None
+    assert plot["type"] == "PARALLEL"
+    assert plot["selectedParams"] == ["dataset", "learner", "preprocessing"]
+    assert plot["selectedMetrics"] == ["test_log_loss"]
+
+
+def test_no_metric_has_a_chart_that_was_not_asked_for(store: Store) -> None:
+    # MLflow's page makes a chart for each metric that no card names.
+    views.write_views(store)
+    for name in ("Charts", "What varies"):
+        state = read_views(store)[name]
+        metrics = {metric for run in find_runs(store, state) for metric in run.data.metrics}
+        assert len(metrics) > 10
+        assert metrics <= {card.get("metricKey") for card in state["compareRunCharts"]}
+
+
+def test_failed_runs_are_in_the_last_sweep_and_not_on_the_leaderboard(bakeoff: Bakeoff) -> None:
+    words = ["-m", "dataset=iris", "learner=majority,knn", "evaluation=kfold", "tracking.models=false"]
+    assert bakeoff(*words).status == 0
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
+    # Its scores stay, as those of a run that failed after some folds do.
+    newest = bakeoff.runs()[0].info.run_id
+    store.client.set_terminated(newest, "FAILED")
+    views.write_views(store)
+    states = read_views(store)
+    assert newest not in {run.info.run_id for run in find_runs(store, states["Leaderboard"])}
+    assert newest not in {run.info.run_id for run in find_runs(store, states["Charts"])}
+    assert newest in {run.info.run_id for run in find_runs(store, states["Last sweep"])}
+
+
+def test_runs_of_other_kinds_are_not_on_the_leaderboard(bakeoff: Bakeoff) -> None:
+    assert bakeoff(*SINGLE).status == 0
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
+    other = store.client.create_run(store.experiment_id, run_name="a comparison")
+    store.client.log_metric(other.info.run_id, "test_accuracy", 1.0)
+    store.client.set_terminated(other.info.run_id)
+    views.write_views(store)
+    names = [run.info.run_name for run in find_runs(store, read_views(store)["Leaderboard"])]
+    assert names == ["naive_bayes iris"]
+
+
+def test_a_store_of_single_runs_has_no_view_of_a_sweep(bakeoff: Bakeoff) -> None:
+    assert bakeoff(*SINGLE).status == 0
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
+    assert views.write_views(store).has_views
+    states = read_views(store)
+    assert list(states) == ["Leaderboard", "Charts", "What varies"]
+    assert len(find_runs(store, states["Charts"])) == 1
+
+
+def test_runs_that_were_done_before_the_sweep_are_among_its_runs(bakeoff: Bakeoff) -> None:
+    shared = ["dataset=iris", "evaluation=kfold", "tracking.models=false"]
+    assert bakeoff("-m", "learner=majority", *shared).status == 0
+    assert bakeoff("-m", "learner=majority,knn", *shared).status == 0
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
+    views.write_views(store)
+    runs = find_runs(store, read_views(store)["Last sweep"])
+    assert sorted(run.info.run_name for run in runs) == ["knn iris", "majority iris"]
+    assert len({run.data.tags["sweep"] for run in runs}) == 2
+
+
+def test_without_a_score_nothing_is_written_and_the_reason_is_given(bakeoff: Bakeoff) -> None:
+    store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")
+    written = views.write_views(store)
+    assert not written.has_views
+    assert "No run of the experiment has a score yet" in written.notes[0]
+    assert read_views(store) == {}
+
+
+def test_a_sweep_that_is_not_there_is_refused_with_those_that_are(store: Store) -> None:
+    with pytest.raises(UserError, match=r"there is no sweep='nothing'.*Allowed: 20"):
+        views.write_views(store, "nothing")
+
+
+def test_a_sweep_of_more_runs_than_the_page_loads_is_not_sorted_by_score_in_charts(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown_runs, "MAX_LOADED_RUNS", 4)
+    written = views.write_views(store)
+    states = read_views(store)
+    assert states["Charts"]["orderByKey"] == "attributes.start_time"
+    assert states["Leaderboard"]["orderByKey"] == "metrics.`test_log_loss`"
+    assert "params.`preprocessing`" in states["Leaderboard"]["selectedColumns"]
+    assert "MLflow's charts show the newest 4 runs" in written.notes[-1]
+
+
+def test_views_are_written_for_the_installed_mlflow_alone_if_its_pages_are_known_to_read_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert views.explain_unreadable(store.uri) == ""
+    monkeypatch.setattr("mlflow.version.VERSION", "3.14.0")
+    assert "MLflow 3.14.0 is not known to read the views (these are: 3.15, " in views.explain_unreadable(store.uri)
+    assert (3, 14) not in KNOWN_VERSIONS
+
+
+def test_a_server_that_does_not_answer_has_no_known_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "does not say which version" in views.explain_unreadable("http://127.0.0.1:9")
