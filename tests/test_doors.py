@@ -45,6 +45,7 @@ ONE_DOOR = {
     "ray": {"launcher"},
     "submitit": {"launcher"},
     "baycomp": {"comparison"},
+    "jinja2": {"comparison"},
     "scikit_posthocs": {"comparison"},
     "statsmodels": {"comparison"},
 }

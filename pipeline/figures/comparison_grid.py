@@ -66,16 +66,19 @@ def make_grid(titles: Sequence[str], rows: Sequence[str], *, footer_inches: floa
     n_lines = -(-len(titles) // n_columns)
     panel_inches = min(room / n_columns - PANEL_GAP_INCHES, MAX_SINGLE_PANEL_INCHES)
     middles, rows_inches = _stack_rows(texts)
-    title_inches = LINE_INCHES * (max(heading.count("\n") for heading in headings) + 1) + 0.12
-    line_inches = title_inches + rows_inches + TICKS_INCHES
-    height = 2 * MARGIN_INCHES + n_lines * line_inches + footer_inches
+    # The titles of a line of panels take as many lines of text as the longest of them.
+    title_inches = [
+        LINE_INCHES * (max(heading.count("\n") for heading in headings[first : first + n_columns]) + 1) + 0.12
+        for first in range(0, len(headings), n_columns)
+    ]
+    height = 2 * MARGIN_INCHES + sum(title_inches) + n_lines * (rows_inches + TICKS_INCHES) + footer_inches
     figure = MatplotlibFigure(figsize=(WIDTH_INCHES, height))
     panels = []
     for number, heading in enumerate(headings):
         line = number // n_columns
         column = number % n_columns
         left = names_inches + column * (panel_inches + PANEL_GAP_INCHES)
-        top = MARGIN_INCHES + line * line_inches + title_inches
+        top = MARGIN_INCHES + sum(title_inches[: line + 1]) + line * (rows_inches + TICKS_INCHES)
         box = (left / WIDTH_INCHES, 1 - (top + rows_inches) / height)
         axes = figure.add_axes((*box, panel_inches / WIDTH_INCHES, rows_inches / height))
         _style_panel(axes, heading, rows_inches)

@@ -21,6 +21,8 @@ BETTER_COLOUR = CLASS_COLOURS[4]
 BAR_HALF_INCHES = 0.075
 FOOTER_INCHES = 0.3
 CENTRED: Any = {"ha": "center", "va": "center_baseline"}
+MAX_LABELLED_PANELS = 12
+"""In more panels, which are read at a glance, the bars have no percentages."""
 TEXT_SHARE_INCHES = 0.45
 """The narrowest part of a bar that its percentage is written into."""
 
@@ -45,17 +47,24 @@ def draw_posteriors(datasets: Sequence[str], configurations: Sequence[str], post
         for y in heights[~known]:
             write_absent(axes, y, "no posterior")
         _draw_bars(axes, bars[known], heights[known])
+        if len(datasets) <= MAX_LABELLED_PANELS:
+            _write_percentages(axes, bars[known], heights[known])
     _add_legend(grid.figure)
     return grid.figure
 
 
 def _draw_bars(axes: Axes, bars: np.ndarray, heights: np.ndarray) -> None:
-    """Draw bars of shape (rows, 3), and percentages in their parts that are wide enough."""
-    panel_inches = axes.get_window_extent().width / axes.figure.dpi
+    """Draw bars of shape (rows, 3)."""
     starts = np.cumsum(bars, axis=1) - bars  # (rows, 3)
     for part, colour in enumerate((WORSE_COLOUR, EQUIVALENT_COLOUR, BETTER_COLOUR)):
         style: Any = {"color": colour, "edgecolor": "white", "linewidth": 0.8}
         axes.barh(heights, bars[:, part], left=starts[:, part], height=2 * BAR_HALF_INCHES, **style)
+
+
+def _write_percentages(axes: Axes, bars: np.ndarray, heights: np.ndarray) -> None:
+    """Write percentages into the parts of bars that are wide enough."""
+    panel_inches = axes.get_window_extent().width / axes.figure.dpi
+    starts = np.cumsum(bars, axis=1) - bars  # (rows, 3)
     for row, part in np.argwhere(bars * panel_inches > TEXT_SHARE_INCHES):
         share = bars[row, part]
         place = (starts[row, part] + share / 2, heights[row])

@@ -81,7 +81,7 @@ def draw_probability_curves(label: str, configurations: Mapping[str, Probabiliti
         )
         brier = brier_score_loss(rows.is_positive, positive)
         # Numbers stand first, so that long names push nothing out of the picture.
-        texts.append(f"AUC {_format_share(curve.roc_auc)}   Brier {_format_share(brier)}   {_name_line(name)}")
+        texts.append(f"AUC {_format_share(curve.roc_auc)} · Brier {_format_share(brier)} · {_name_line(name)}")
     _style_panel(roc, "ROC", "false positive rate", "true positive rate")
     _style_panel(calibration, "Calibration", f"probability given to {wrap_name(label, 24, 1)}", "observed frequency")
     _add_legend(figure, calibration, texts)

@@ -1,0 +1,192 @@
+"""A comparison as one HTML file that holds everything it needs: no network, no other file, no script that must run.
+
+The template and the style sheet are in ``page_template``; `page_tables` and `page_pictures` prepare what they show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
+from bakeoff.pipeline.comparison.page_entries import Table
+from bakeoff.pipeline.comparison.page_numbers import format_p, format_rope
+from bakeoff.pipeline.comparison.page_pairs import list_pairs_to_show, tabulate_overall_pairs, tabulate_pairs
+from bakeoff.pipeline.comparison.page_pictures import (
+    Picture,
+    draw_costs,
+    draw_folds,
+    draw_posterior_bars,
+    draw_probabilities,
+    draw_ranks,
+)
+from bakeoff.pipeline.comparison.page_tables import (
+    list_empty_cells,
+    tabulate_configurations,
+    tabulate_costs,
+    tabulate_datasets,
+    tabulate_scores,
+)
+
+TEMPLATE_FOLDER = Path(__file__).parent / "page_template"
+MAX_OPEN_NOTES = 5
+"""More notes are folded."""
+MAX_OPEN_PANELS = 12
+"""Pictures with more panels are folded, so that the page can be read from top to bottom."""
+MAX_OPEN_PAIRS = 10
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the page shows by one metric.
+
+    Attributes
+    ----------
+    result : MetricResult
+    label : str
+        The metric in words.
+    direction : str
+        Whether higher or lower is better.
+    rope : str
+        The half width of the region of practical equivalence.
+    scores : Table
+    ranks, folds, costs_picture, posteriors : Picture or None
+    costs : Table or None
+    overall_pairs : Table or None
+    pairs : sequence of (str, Table)
+        Dataset and its pairs.
+    pairs_note : str
+        Which pairs are missing; empty if all are there.
+    """
+
+    result: MetricResult
+    label: str
+    direction: str
+    rope: str
+    scores: Table
+    ranks: Picture | None
+    folds: Picture | None
+    costs_picture: Picture | None
+    costs: Table | None
+    posteriors: Picture | None
+    overall_pairs: Table | None
+    pairs: Sequence[tuple[str, Table]]
+    pairs_note: str
+
+
+def render_page(comparison: Comparison) -> str:
+    """Return the HTML page of a comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Cells with predictions of two classes are shown with ROC and calibration curves.
+
+    Returns
+    -------
+    str
+        Equal comparisons give equal pages, byte for byte.
+    """
+    environment = _make_environment()
+    blocks = [_make_block(comparison, result) for result in comparison.results]
+    probabilities = draw_probabilities(comparison)
+    style = (TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
+    script = (TEMPLATE_FOLDER / "sort.js").read_text(encoding="utf-8")
+    return environment.get_template("page.html").render(
+        comparison=comparison,
+        settings=comparison.settings,
+        blocks=blocks,
+        style=style,
+        script=script,
+        empty_cells=list_empty_cells(comparison),
+        probabilities=probabilities,
+        sections=_list_sections(blocks, bool(probabilities)),
+        created=_describe_time(comparison.created),
+        configurations=tabulate_configurations(comparison),
+        datasets=tabulate_datasets(comparison),
+        max_open_notes=MAX_OPEN_NOTES,
+        max_open_panels=MAX_OPEN_PANELS,
+        max_open_pairs=MAX_OPEN_PAIRS,
+    )
+
+
+def _make_environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATE_FOLDER),
+        # Names of users may hold any letters; nothing but the pictures is inserted as it is.
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["p_value"] = format_p
+    environment.filters["breakable"] = _make_breakable
+    return environment
+
+
+def _make_breakable(text: str) -> Any:
+    """Return an escaped text that browsers may break after `_`, `=` and `/`, since names may be long."""
+    from markupsafe import Markup, escape
+
+    pieces = re.split(r"(?<=[_=/])(?=\w)", text)
+    # Each piece is escaped, so that the joined text holds no markup but the breaks.
+    return Markup("<wbr>").join(escape(piece) for piece in pieces)
+
+
+def _list_sections(blocks: Sequence[Block], has_probabilities: bool) -> list[tuple[str, str]]:
+    """Return anchor and title of each section of the page."""
+    first = blocks[0]
+    sections = {
+        "scores": "Scores",
+        "ranks": "Ranks" if first.result.overall else "",
+        "folds": "Folds" if first.folds else "",
+        "posteriors": "Better or equivalent" if first.posteriors else "",
+        "costs": "Cost" if first.costs else "",
+        "probabilities": "ROC and calibration" if has_probabilities else "",
+        "pairs": "Pairs" if first.pairs or first.overall_pairs else "",
+        "metrics": "Other metrics" if len(blocks) > 1 else "",
+        "configurations": "Configurations",
+        "datasets": "Datasets",
+        "repeat": "How to repeat it",
+        "methods": "Methods",
+    }
+    return [(anchor, title) for anchor, title in sections.items() if title]
+
+
+def _describe_time(created: str) -> str:
+    """Return a time in UTC to the minute.
+
+    Examples
+    --------
+    >>> _describe_time("2026-11-21T12:00:41Z")
+    '2026-11-21 12:00 UTC'
+    """
+    return f"{created[:16].replace('T', ' ')} UTC"
+
+
+def _make_block(comparison: Comparison, result: MetricResult) -> Block:
+    """Return the tables and pictures by one metric."""
+    metric = comparison.find_metric(result.metric)
+    shown, pairs_note = list_pairs_to_show(comparison, result)
+    # Time is a metric like others, but has no time of its own to be set against.
+    is_first = result is comparison.results[0]
+    return Block(
+        result=result,
+        label=metric.label,
+        direction="higher is better" if metric.greater_is_better else "lower is better",
+        rope=format_rope(metric.rope, metric.is_rope_relative),
+        scores=tabulate_scores(comparison, result),
+        ranks=draw_ranks(comparison, result),
+        folds=draw_folds(comparison, result),
+        costs_picture=draw_costs(comparison, result) if is_first else None,
+        costs=tabulate_costs(comparison, result) if is_first else None,
+        posteriors=draw_posterior_bars(comparison, result),
+        overall_pairs=tabulate_overall_pairs(result),
+        pairs=[(dataset, tabulate_pairs(pairs)) for dataset, pairs in shown],
+        pairs_note=pairs_note,
+    )

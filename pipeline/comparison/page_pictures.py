@@ -1,0 +1,215 @@
+"""The pictures of the page, drawn from the arrays of a comparison."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bakeoff.pipeline.comparison.comparison import Cell, Comparison, MetricResult
+from bakeoff.pipeline.comparison.page_numbers import format_rope
+from bakeoff.pipeline.comparison.page_pairs import find_posterior
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bakeoff.pipeline.figures.comparison_probabilities import Probabilities
+
+MAX_DRAWN_CONFIGURATIONS = 20
+"""Panels with a row per configuration show the first ones; the tables have all of them."""
+PAGE_COLOURS = {
+    "#222222": "var(--ink, #222222)",
+    "#6b6b6b": "var(--muted, #6b6b6b)",
+    "#e5e5e5": "var(--grid, #e5e5e5)",
+    "#ffffff": "var(--paper, #ffffff)",
+    "#0072b2": "var(--accent, #0072b2)",
+}
+"""Colours of figures -> colours of the page, which change with the reader's choice of light or dark."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for the page.
+
+    Attributes
+    ----------
+    svg : str
+        An SVG element, to be inserted as it is.
+    caption : str
+    n_panels : int
+    """
+
+    svg: str
+    caption: str
+    n_panels: int = 1
+
+
+def _render(figure: Figure, name: str, caption: str, n_panels: int = 1) -> Picture:
+    from bakeoff.pipeline.figures.rendering import render_svg
+
+    svg = render_svg(figure, name, caption)
+    for colour, variable in PAGE_COLOURS.items():
+        svg = svg.replace(f": {colour}", f": {variable}")
+    return Picture(svg, caption, n_panels)
+
+
+def _name_picture(comparison: Comparison, result: MetricResult, kind: str) -> str:
+    """Return a name that no other picture of the page has."""
+    return f"{kind}-{comparison.results.index(result)}"
+
+
+def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the critical-difference diagram; None if there are no mean ranks over datasets."""
+    from bakeoff.pipeline.figures.comparison_ranks import draw_critical_difference
+
+    overall = result.overall
+    if overall is None or not overall.datasets or len(overall.mean_ranks) < 2:
+        return None
+    names = list(overall.mean_ranks)
+    difference = overall.critical_difference
+    has_difference = math.isfinite(difference)
+    figure = draw_critical_difference(
+        names,
+        list(overall.mean_ranks.values()),
+        [[names.index(member) for member in group] for group in overall.groups],
+        critical_difference=difference if has_difference else None,
+        note=f"Nemenyi, α = {comparison.settings.alpha:g}",
+    )
+    caption = f"Mean ranks by {comparison.find_metric(result.metric).label} over {len(overall.datasets)} datasets."
+    if has_difference and overall.groups:
+        caption += " Configurations joined by a bar are not told apart."
+    elif has_difference:
+        caption += " All neighbours are told apart."
+    else:
+        caption += " No test was made, so no bars are drawn."
+    return _render(figure, _name_picture(comparison, result, "ranks"), caption)
+
+
+def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the box plots of the scores of folds; None if there are no scores."""
+    from bakeoff.pipeline.figures.comparison_scores import draw_fold_scores
+
+    metric = comparison.find_metric(result.metric)
+    names, left_out = _choose_names([configuration.name for configuration in comparison.configurations])
+    datasets = [dataset.dataset for dataset in result.datasets if dataset.summaries]
+    if not datasets:
+        return None
+    scores = [[_get_scores(comparison.find_cell(name, dataset), metric.name) for name in names] for dataset in datasets]
+    figure = draw_fold_scores(datasets, names, scores, greater_is_better=metric.greater_is_better)
+    caption = (
+        f"{metric.label.capitalize()} of each fold (dots), their quartiles (box), median (line) and mean (diamond); "
+        "the best mean is blue."
+    )
+    if len(datasets) > 1:
+        caption += " Each dataset has a scale of its own."
+    return _render(figure, _name_picture(comparison, result, "folds"), caption + left_out, len(datasets))
+
+
+def _choose_names(names: list[str]) -> tuple[list[str], str]:
+    """Return the names that are drawn, and a sentence about those that are not."""
+    if len(names) <= MAX_DRAWN_CONFIGURATIONS:
+        return names, ""
+    kept = names[:MAX_DRAWN_CONFIGURATIONS]
+    return kept, f" The first {len(kept)} of {len(names)} configurations are drawn."
+
+
+def _get_scores(cell: Cell, metric: str) -> np.ndarray:
+    return np.array(cell.scores.get(metric, ()), dtype=float)
+
+
+def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the scores against fitting and predicting time; None if no times are stored."""
+    from bakeoff.pipeline.figures.comparison_costs import draw_pareto
+
+    metric = comparison.find_metric(result.metric)
+    points = result.pareto
+    scores = np.array([point.score for point in points])
+    seconds = np.array([point.fit_seconds + point.predict_seconds for point in points])
+    if not (np.isfinite(scores) & np.isfinite(seconds) & (seconds > 0)).any():
+        return None
+    many = len(comparison.datasets) > 1
+    figure = draw_pareto(
+        [point.configuration for point in points],
+        scores,
+        seconds,
+        [point.is_efficient for point in points],
+        score_label=f"mean {metric.label} over datasets" if many else metric.label,
+        seconds_label="time to fit and predict one fold",
+        greater_is_better=metric.greater_is_better,
+    )
+    caption = (
+        f"{metric.label.capitalize()} against time. The blue line is the Pareto front: no other configuration is both "
+        "better and faster."
+    )
+    return _render(figure, _name_picture(comparison, result, "costs"), caption)
+
+
+def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the posteriors against the base; None if there are none."""
+    from bakeoff.pipeline.figures.comparison_posteriors import draw_posteriors
+
+    base = comparison.settings.base
+    names, left_out = _choose_names([row.name for row in comparison.configurations if row.name != base])
+    datasets = [dataset for dataset in result.datasets if dataset.pairs and dataset.base]
+    if not names or not datasets:
+        return None
+    # The table of scores has "better" first, the picture has it on the right.
+    posteriors = np.array([[find_posterior(dataset, name)[::-1] for name in names] for dataset in datasets])
+    if not np.isfinite(posteriors).any():
+        return None
+    figure = draw_posteriors([dataset.dataset for dataset in datasets], names, posteriors)
+    metric = comparison.find_metric(result.metric)
+    rope = format_rope(metric.rope, metric.is_rope_relative)
+    caption = (
+        f"The probability that a configuration is worse than {base}, equivalent to it (a difference below {rope}), "
+        "or better, after these folds."
+    )
+    return _render(figure, _name_picture(comparison, result, "posteriors"), caption + left_out, len(datasets))
+
+
+def draw_probabilities(comparison: Comparison) -> list[tuple[str, Picture]]:
+    """Return ROC and calibration curves for each dataset of two classes with stored probabilities."""
+    from bakeoff.pipeline.figures.comparison_probabilities import MAX_CURVES, draw_probability_curves
+
+    pictures = []
+    for number, dataset in enumerate(comparison.results[0].datasets):
+        ordered = sorted(dataset.summaries, key=lambda summary: summary.rank)
+        cells = [comparison.find_cell(summary.configuration, dataset.dataset) for summary in ordered]
+        cells = [cell for cell in cells if _has_two_classes(cell)]
+        if not cells:
+            continue
+        drawn = {cell.configuration: _get_probabilities(cell) for cell in cells[:MAX_CURVES]}
+        assert cells[0].predictions is not None
+        figure = draw_probability_curves(cells[0].predictions.classes[1], drawn)
+        caption = f"ROC and calibration on {dataset.dataset}, test rows of all folds together."
+        if len(cells) > MAX_CURVES:
+            caption += f" The best {MAX_CURVES} of {len(cells)} configurations with probabilities are drawn."
+        missing = [summary.configuration for summary in ordered if summary.configuration not in _names(cells)]
+        if missing:
+            caption += f" Without probabilities: {', '.join(missing)}."
+        pictures.append((dataset.dataset, _render(figure, f"probabilities-{number}", caption)))
+    return pictures
+
+
+def _names(cells: list[Cell]) -> set[str]:
+    return {cell.configuration for cell in cells}
+
+
+def _has_two_classes(cell: Cell) -> bool:
+    rows = cell.predictions
+    if rows is None or rows.probabilities is None or len(rows.classes) != 2:
+        return False
+    return bool(np.isfinite(rows.probabilities).all() and len(set(rows.truth.tolist())) == 2)
+
+
+def _get_probabilities(cell: Cell) -> Probabilities:
+    from bakeoff.pipeline.figures.comparison_probabilities import Probabilities
+
+    rows = cell.predictions
+    assert rows is not None
+    assert rows.probabilities is not None
+    # Labels were read from a file: numbers and truth values are compared as text.
+    is_positive = np.array([str(label) == rows.classes[1] for label in rows.truth.tolist()])
+    return Probabilities(is_positive, rows.probabilities[:, 1])

@@ -1,0 +1,231 @@
+"""Finished comparisons of any size with made-up scores, for the tests of what is written from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from bakeoff.pipeline.comparison.comparison import (
+    BETTER,
+    SAME,
+    WORSE,
+    Cell,
+    ComparedDataset,
+    ComparedMetric,
+    Comparison,
+    Configuration,
+    DatasetResult,
+    LearnerChoice,
+    MarkCounts,
+    MetricResult,
+    OverallPair,
+    OverallResult,
+    PairResult,
+    ParetoPoint,
+    RowPredictions,
+    Settings,
+    Summary,
+)
+
+ACCURACY = ComparedMetric("test_accuracy", "accuracy", True, 0.01)
+LOG_LOSS = ComparedMetric("test_log_loss", "log loss", False, 0.02)
+NAN = float("nan")
+MIN_TESTED_DATASETS = 5
+CRITICAL_DIFFERENCE = 1.4
+
+
+def make_comparison(
+    datasets: Sequence[str] = ("iris", "wine"),
+    configurations: Sequence[str] = ("svm", "knn", "majority"),
+    *,
+    n_folds: int = 10,
+    metrics: Sequence[ComparedMetric] = (ACCURACY,),
+    failed: Sequence[tuple[str, str]] = (),
+    reason: str = "failed: ValueError: Input X contains NaN.",
+    with_predictions: bool = False,
+    notes: Sequence[str] = ("Scores are shown to four digits.",),
+    seed: int = 0,
+) -> Comparison:
+    """Return a comparison whose scores are drawn, and whose tests are made up but plausible.
+
+    Parameters
+    ----------
+    datasets, configurations : sequence of str
+        The first configuration is the base.
+    n_folds : int
+    metrics : sequence of ComparedMetric
+    failed : sequence of (configuration, dataset)
+        Cells without scores.
+    reason : str
+        Of the failed cells.
+    with_predictions : bool
+        Whether cells hold probabilities of two classes.
+    notes : sequence of str
+    seed : int
+    """
+    generator = np.random.default_rng(seed)
+    cells = []
+    for dataset in datasets:
+        level = generator.uniform(0.6, 0.9)
+        for configuration in configurations:
+            if (configuration, dataset) in failed:
+                cells.append(Cell(configuration, dataset, reason=reason))
+                continue
+            cell_level = level + generator.normal(0, 0.05)
+            scores = {
+                metric.name: tuple(np.clip(cell_level + generator.normal(0, 0.03, n_folds), 0, 1).tolist())
+                for metric in metrics
+            }
+            cells.append(
+                Cell(
+                    configuration,
+                    dataset,
+                    scores=scores,
+                    run_ids=(f"{len(cells):032x}",),
+                    seeds=("0",),
+                    fit_seconds=float(10 ** generator.uniform(-3, 1)),
+                    predict_seconds=float(10 ** generator.uniform(-4, -2)),
+                    n_fits=n_folds,
+                    predictions=_draw_predictions(generator, n_folds) if with_predictions else None,
+                )
+            )
+    results = tuple(_compare_by(metric, datasets, configurations, cells, generator) for metric in metrics)
+    return Comparison(
+        question="Which of these configurations has the best accuracy?",
+        selection="the 6 runs of sweep=latest",
+        command="bakeoff compare sweep=latest",
+        created="2026-11-21T12:00:00Z",
+        verdict=(f"{configurations[0]} is the best and beats {configurations[-1]}, p = .003.",),
+        notes=tuple(notes),
+        settings=Settings(0.05, configurations[0], False, 0.8, False),
+        metrics=tuple(metrics),
+        datasets=tuple(
+            ComparedDataset(name, f"{number:016x}", "kfold folds=10", n_folds, 135.0, 15.0, (f"s{number:015x}",), "")
+            for number, name in enumerate(datasets)
+        ),
+        configurations=tuple(
+            Configuration(name, name.split(" ")[0], {"learner": name.split(" ")[0], "learner.C": "1.0"})
+            for name in configurations
+        ),
+        cells=tuple(cells),
+        results=results,
+        choices=(LearnerChoice("svm", "none", "", ("svm",), "svm stands in one row."),),
+        run_ids=tuple(run for cell in cells for run in cell.run_ids),
+        store="sqlite:///outputs/mlflow.db",
+        experiment="bakeoff",
+        versions={"python": "3.11.2", "scikit-learn": "1.9.1"},
+        repeat=("bakeoff -m learner=svm,knn dataset=iris,wine",),
+    )
+
+
+def _draw_predictions(generator: np.random.Generator, n_folds: int) -> RowPredictions:
+    is_yes = generator.random(200) < 0.4
+    yes = np.where(is_yes, generator.beta(4, 2, 200), generator.beta(2, 4, 200))
+    truth = np.where(is_yes, "yes", "no")
+    predicted = np.where(yes > 0.5, "yes", "no")
+    return RowPredictions(np.arange(200) % n_folds, truth, predicted, ("no", "yes"), np.column_stack([1 - yes, yes]))
+
+
+def _compare_by(
+    metric: ComparedMetric,
+    datasets: Sequence[str],
+    configurations: Sequence[str],
+    cells: Sequence[Cell],
+    generator: np.random.Generator,
+) -> MetricResult:
+    by_place = {(cell.configuration, cell.dataset): cell for cell in cells}
+    sign = 1 if metric.greater_is_better else -1
+    results = []
+    for dataset in datasets:
+        present = [name for name in configurations if by_place[name, dataset].scores]
+        scores = {name: np.array(by_place[name, dataset].scores[metric.name]) for name in present}
+        means = {name: float(values.mean()) for name, values in scores.items()}
+        ranks = dict(zip(present, rankdata([-sign * means[name] for name in present]), strict=True))
+        best = max(sign * mean for mean in means.values()) if means else NAN
+        base = configurations[0] if configurations[0] in present else ""
+        summaries = []
+        for name in present:
+            difference = sign * (means[name] - means[base]) if base else NAN
+            mark = BETTER if difference > 0.03 else WORSE if difference < -0.03 else SAME
+            std = float(scores[name].std(ddof=1)) if len(scores[name]) > 1 else NAN
+            p_value = NAN if name == base or not base else float(generator.uniform(0, 1))
+            summaries.append(
+                Summary(
+                    name, means[name], std, means[name] - 0.02, means[name] + 0.02, float(ranks[name]),
+                    sign * means[name] == best, mark, p_value,
+                )
+            )  # fmt: skip
+        pairs = []
+        for number, first in enumerate(present):
+            for second in present[number + 1 :]:
+                triple = generator.dirichlet([1, 1, 1]).tolist()
+                p_value = float(generator.uniform(0, 0.3))
+                pairs.append(
+                    PairResult(
+                        first, second, sign * (means[first] - means[second]), 0.03, -0.01, 0.04, 1.5, p_value,
+                        min(2 * p_value, 1.0), triple[0], triple[1], triple[2], 0.02, 7, None, 2 * p_value < 0.05,
+                        1 / 9, metric.rope,
+                    )
+                )  # fmt: skip
+        results.append(DatasetResult(dataset, base, tuple(summaries), tuple(pairs), (f"On {dataset} it is close.",)))
+    return MetricResult(
+        metric.name,
+        tuple(results),
+        _compare_over(configurations, results) if len(datasets) > 1 else None,
+        _find_pareto(configurations, results, by_place),
+    )
+
+
+def _compare_over(configurations: Sequence[str], results: Sequence[DatasetResult]) -> OverallResult:
+    complete = [result for result in results if len(result.summaries) == len(configurations)]
+    left_out = {result.dataset: "a cell has no scores" for result in results if result not in complete}
+    ranks = {
+        name: float(np.mean([result.find_summary(name).rank for result in complete])) if complete else NAN  # type: ignore[union-attr]
+        for name in configurations
+    }
+    order = sorted(configurations, key=lambda name: ranks[name])
+    too_few = len(complete) < MIN_TESTED_DATASETS
+    pairs = []
+    for number, first in enumerate(order):
+        for second in order[number + 1 :]:
+            values = (NAN, NAN, NAN) if too_few else (0.2, 0.03, 0.09)
+            pairs.append(OverallPair(first, second, ranks[second] - ranks[first], *values, 3, 1, 2, False))
+    groups: list[tuple[str, ...]] = []
+    for name in order:
+        group = tuple(other for other in order if 0 <= ranks[other] - ranks[name] < CRITICAL_DIFFERENCE)
+        if len(group) > 1 and not any(set(group) <= set(larger) for larger in groups):
+            groups.append(group)
+    return OverallResult(
+        tuple(result.dataset for result in complete),
+        left_out,
+        {name: ranks[name] for name in order},
+        f"{len(complete)} datasets are too few for tests over datasets: five are needed." if too_few else "",
+        *((NAN,) * 5 if too_few else (10.23, 0.017, 4.19, 0.011, CRITICAL_DIFFERENCE)),
+        () if too_few else tuple(groups),
+        tuple(pairs),
+        tuple(MarkCounts(name, 1, 2, 0, 2, 0, 1) for name in configurations[1:]),
+        (f"{order[0]} has the best mean rank.",),
+    )
+
+
+def _find_pareto(
+    configurations: Sequence[str], results: Sequence[DatasetResult], by_place: dict[tuple[str, str], Cell]
+) -> tuple[ParetoPoint, ...]:
+    points = []
+    for name in configurations:
+        summaries = [(result.dataset, result.find_summary(name)) for result in results]
+        known = [(dataset, summary.mean) for dataset, summary in summaries if summary is not None]
+        cells = [by_place[name, dataset] for dataset, _ in known]
+        points.append(
+            ParetoPoint(
+                name,
+                float(np.mean([mean for _, mean in known])) if known else NAN,
+                float(np.mean([cell.fit_seconds for cell in cells])) if cells else NAN,
+                float(np.mean([cell.predict_seconds for cell in cells])) if cells else NAN,
+                sum(cell.n_fits for cell in cells),
+                name == configurations[0],
+            )
+        )
+    return tuple(points)
