@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from bakeoff.pipeline.comparison.page_numbers import format_rope
 from bakeoff.pipeline.comparison.page_pairs import find_posterior
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from bakeoff.pipeline.figures.comparison_probabilities import Probabilities
 
 MAX_DRAWN_CONFIGURATIONS = 20
@@ -46,7 +44,7 @@ class Picture:
     n_panels: int = 1
 
 
-def _render(figure: Figure, name: str, caption: str, n_panels: int = 1) -> Picture:
+def _render(figure: Any, name: str, caption: str, n_panels: int = 1) -> Picture:
     from bakeoff.pipeline.figures.rendering import render_svg
 
     svg = render_svg(figure, name, caption)
