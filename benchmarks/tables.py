@@ -1,4 +1,4 @@
-"""The generated parts of docs/benchmarks.md, and the description of the machine and the command."""
+"""The generated parts of docs/benchmarks.md and other pages, and the description of the machine and the command."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
 
-def replace_part(part: str, text: str) -> None:
-    """Replace the text between the markers of a part of docs/benchmarks.md."""
+def replace_part(part: str, text: str, file: Path | None = None) -> None:
+    """Replace the text between the markers of a part of docs/benchmarks.md, or of another page."""
+    file = DOCS if file is None else file
     begin, end = f"<!-- {part}: generated -->", f"<!-- {part}: end -->"
-    page = DOCS.read_text()
+    page = file.read_text()
     if begin not in page or end not in page:
-        raise SystemExit(f"{DOCS} has no place for this table: write the lines {begin} and {end} where it belongs.")
+        raise SystemExit(f"{file} has no place for this table: write the lines {begin} and {end} where it belongs.")
     before, after = page.split(begin)[0], page.split(end)[1]
-    DOCS.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+    file.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def machine(command: str) -> str:

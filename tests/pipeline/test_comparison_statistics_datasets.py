@@ -42,7 +42,7 @@ def test_friedman_without_correction_is_demsars() -> None:
     test = compute_friedman_test(DEMSAR_AUC)
     assert test.chi2_uncorrected == pytest.approx(9.28, abs=0.005)
     assert test.f_uncorrected == pytest.approx(3.69, abs=0.005)
-    # "The critical value of F(3, 39) for alpha = 0.05 is 2.85, so we reject the null-hypothesis."
+    # The critical value of F(3, 39) at .05 is 2.85, so that the hypothesis is rejected.
     assert test.f_p_uncorrected < 0.05
     assert stats.f.isf(0.05, 3, 39) == pytest.approx(2.85, abs=0.005)
     assert not test.too_few
@@ -64,11 +64,11 @@ def test_without_ties_both_friedman_statistics_are_one() -> None:
 
 def test_nemenyi_draws_demsars_conclusions() -> None:
     at_05 = compute_nemenyi_test(DEMSAR_AUC)
-    # "CD is 1.25 … even the difference between the best and the worst is smaller"; R: qtukey(.95,4,Inf)/sqrt(2)*…
+    # CD is 1.25, and even the best and the worst differ by less. R: qtukey(.95,4,Inf)/sqrt(2)*sqrt(4*5/(6*14))
     assert at_05.critical_difference == pytest.approx(1.25355914949599, rel=1e-7)
     assert at_05.cliques == ((M_CF, M, CF, C45),)
     assert np.all(at_05.p > 0.05)
-    # "At p = 0.10, CD is 1.12 … C4.5 is significantly worse than C4.5+m and C4.5+m+cf. We cannot tell C4.5+cf."
+    # At .10, CD is 1.12: C4.5 is worse than C4.5+m and C4.5+m+cf, and C4.5+cf may belong to either group.
     at_10 = compute_nemenyi_test(DEMSAR_AUC, alpha=0.1)
     assert at_10.critical_difference == pytest.approx(1.12, abs=0.005)
     assert at_10.cliques == ((M_CF, M, CF), (CF, C45))
@@ -103,6 +103,15 @@ def test_tests_against_a_base_are_demsars() -> None:
     assert test.p[[M_CF, M, CF]] == pytest.approx([0.016, 0.019, 0.607], abs=0.0015)
     assert (test.p_holm < 0.05).tolist() == [False, True, False, True]
     assert (test.z[C45], test.p[C45], test.p_holm[C45]) == (0, 1, 1)
+
+
+def test_bonferroni_dunn_tells_demsars_one_apart() -> None:
+    # q is 2.394 and CD 1.16: C4.5+m+cf is better than C4.5 (1.179), C4.5+m is just below (1.143), C4.5+cf is not (.25).
+    p = np.minimum(1, 3 * compare_ranks_with_base(DEMSAR_AUC, C45).p)
+    assert [p[other] < 0.05 for other in (M_CF, M, CF)] == [True, False, False]
+    critical = stats.norm.isf(0.05 / 2 / 3)
+    assert critical == pytest.approx(2.394, abs=0.0005)
+    assert critical * math.sqrt(4 * 5 / (6 * 14)) == pytest.approx(1.16, abs=0.01)
 
 
 def test_wilcoxon_is_demsars_example() -> None:

@@ -194,11 +194,12 @@ def _compute_exact_p(ranks: np.ndarray, observed: float) -> float:
     """Return the two-sided p-value of a sum of positive ranks, among all signs of ranks of shape (m,)."""
     # A rank that ties share is a multiple of 1/2, so that twice a rank counts steps.
     steps = np.round(2 * ranks).astype(int)  # (m,)
-    probabilities = np.ones(1)  # (1,): of twice the sum of no ranks
+    probabilities = np.zeros(np.sum(steps) + 1)  # of twice the sum of positive ranks, from 0 on
+    probabilities[0] = 1
     for step in steps:
-        negative = np.pad(probabilities, (0, step))
-        positive = np.pad(probabilities, (step, 0))
-        probabilities = (negative + positive) / 2
+        shifted = np.zeros_like(probabilities)
+        shifted[step:] = probabilities[:-step]
+        probabilities = (probabilities + shifted) / 2
     place = round(2 * observed)
     below = np.sum(probabilities[: place + 1])
     above = np.sum(probabilities[place:])

@@ -1,0 +1,139 @@
+"""The simulation of false verdicts: equal learners are equal, and the corrected tests err less than the usual one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
+from bakeoff.pipeline.comparison.statistics import compute_nemenyi_test, compute_posterior
+from benchmarks import false_verdicts
+from benchmarks.false_verdicts import draw_false_verdicts, format_single_datasets
+from benchmarks.simulated_tables import (
+    N_NEIGHBORS,
+    Evaluation,
+    Population,
+    Scorer,
+    score_naive_bayes,
+    score_neighbors,
+)
+from benchmarks.verdicts import (
+    EVALUATIONS,
+    JUDGES,
+    LEARNERS,
+    Measured,
+    Rate,
+    compare_pairs,
+    judge_datasets,
+    measure_one_dataset,
+)
+
+TEN_TIMES_TEN = EVALUATIONS[0]
+
+
+@pytest.mark.parametrize(
+    ("score", "estimator"),
+    [(score_naive_bayes, NaiveBayesClassifier()), (score_neighbors, KNeighborsClassifier(n_neighbors=N_NEIGHBORS))],
+)
+def test_the_vectorised_learners_are_bakeoffs(
+    score: Scorer, estimator: NaiveBayesClassifier | KNeighborsClassifier
+) -> None:
+    rng = np.random.default_rng(0)
+    blocks, y = Population(120).draw_table(rng)
+    is_test = Evaluation("", repeats=2, folds=4).draw_splits(y, rng)
+    expected = [
+        [np.mean(estimator.fit(X[~tested], y[~tested]).predict(X[tested]) == y[tested]) for X in blocks]
+        for tested in is_test
+    ]
+    assert np.array_equal(score(blocks, y, is_test), expected)
+
+
+@pytest.mark.parametrize("score", LEARNERS.values(), ids=LEARNERS)
+def test_exchanging_the_blocks_exchanges_the_learners(score: Scorer) -> None:
+    rng = np.random.default_rng(1)
+    blocks, y = Population(60, n_learners=3).draw_table(rng)
+    is_test = TEN_TIMES_TEN.draw_splits(y, rng)
+    assert np.array_equal(score(blocks[::-1], y, is_test), score(blocks, y, is_test)[:, ::-1])
+
+
+def test_all_learners_see_the_shared_columns_and_equally_good_own_ones() -> None:
+    blocks, y = Population(20_000, n_learners=2, separation=0.8).draw_table(np.random.default_rng(2))
+    assert np.array_equal(blocks[0][:, :3], blocks[1][:, :3])
+    gaps = blocks[:, y == 1].mean(axis=1) - blocks[:, y == 0].mean(axis=1)  # (L, d)
+    assert gaps == pytest.approx(np.full((2, 5), 0.8), abs=0.06)
+    gained, y = Population(20_000, separation=0.8, gain=0.4).draw_table(np.random.default_rng(2))
+    own = gained[:, y == 1, 3:].mean(axis=1) - gained[:, y == 0, 3:].mean(axis=1)  # (L, 2)
+    assert own == pytest.approx(np.array([[1.2, 1.2], [0.8, 0.8]]), abs=0.06)
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS, ids=lambda evaluation: evaluation.name)
+def test_splits_are_stratified_and_have_the_ratio_that_is_tested_with(evaluation: Evaluation) -> None:
+    y = np.repeat([0, 1], [120, 60])
+    is_test = evaluation.draw_splits(y, np.random.default_rng(3))
+    sizes = is_test.sum(axis=1)
+    assert np.mean(sizes / (len(y) - sizes)) == pytest.approx(evaluation.ratio, rel=0.01)
+    assert np.all(np.abs(is_test[:, y == 1].sum(axis=1) - sizes / 3) <= 1)
+    if evaluation.folds:
+        by_repeat = is_test.reshape(evaluation.repeats, evaluation.folds, len(y))
+        assert np.all(by_repeat.sum(axis=1) == 1)
+        assert len({repeat.tobytes() for repeat in by_repeat}) == evaluation.repeats
+
+
+def test_the_corrected_tests_err_less_often_than_the_usual_one() -> None:
+    verdicts, _ = compare_pairs(Population(50), TEN_TIMES_TEN, score_naive_bayes, 100, seed=(0, 50, 0))
+    rates = {name: np.mean(found != 0) for name, found in verdicts.items()}
+    assert rates["uncorrected t"] > 0.4
+    assert rates["corrected t"] < 0.12
+    assert rates["Bayesian, rope 0.01"] <= rates["Bayesian, rope 0"] < rates["uncorrected t"]
+    again, _ = compare_pairs(Population(50), TEN_TIMES_TEN, score_naive_bayes, 100, seed=(0, 50, 0))
+    assert all(np.array_equal(again[name], found) for name, found in verdicts.items())
+
+
+def test_a_better_learner_is_called_better_more_often_than_an_equal_one() -> None:
+    measured = measure_one_dataset("naive Bayes", 200, EVALUATIONS[1], 40, seed=0)
+    assert measured.difference > 0.02
+    assert measured.true_verdicts["uncorrected t"].value > measured.false_verdicts["uncorrected t"].value
+
+
+def test_the_verdict_over_datasets_is_nemenyis() -> None:
+    scores = np.random.default_rng(5).normal(0, 1, (12, 5)) + np.array([2.0, 0, 0, 0, 0])
+    test = compute_nemenyi_test(scores)
+    assert judge_datasets(scores, is_first_better=False)["Nemenyi"] == bool(np.min(test.p) <= 0.05)
+    assert judge_datasets(scores, is_first_better=True)["Nemenyi"] == bool(test.p[0, 1] <= 0.05)
+    assert not judge_datasets(-scores, is_first_better=True)["Nemenyi"]
+
+
+def test_posteriors_become_verdicts_at_the_threshold() -> None:
+    differences = np.array([0.02, 0.05, 0.03, 0.04, 0.06])
+    assert compute_posterior(differences, 0.1).better > 0.95
+    assert [JUDGES["Bayesian, rope 0"](sign * differences, 0.1) for sign in (1, -1, 0)] == [1, -1, 0]
+
+
+def test_rates_have_wilsons_interval() -> None:
+    # Wilson (1927) by hand: (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n) of 5 among 100
+    assert Rate(5, 100).interval == pytest.approx((0.02154, 0.11175), abs=1e-4)
+    assert str(Rate(5, 100)) == "5.0 % (2.2–11.2)"
+
+
+def test_tables_and_the_picture_hold_every_rate(tmp_path: Path) -> None:
+    rates = {name: Rate(number, 40) for number, name in enumerate(JUDGES, 1)}
+    measured = [Measured("naive Bayes", 50, "10 folds", rates, rates, 0.031)]
+    lines = format_single_datasets(measured, "true").splitlines()
+    assert lines[2] == f"| naive Bayes | 50 | 10 folds | 0.031 | {' | '.join(map(str, rates.values()))} |"
+    draw_false_verdicts(measured, tmp_path / "rates.png")
+    assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_writes_every_part_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "statistics.md"
+    names = ("command", "false verdicts", "true verdicts", "families", "datasets")
+    page.write_text("".join(f"<!-- {name}: generated -->\n<!-- {name}: end -->\n" for name in names))
+    monkeypatch.setattr(false_verdicts, "PAGE", page)
+    monkeypatch.setattr(false_verdicts, "PICTURE", tmp_path / "false-verdicts.png")
+    false_verdicts.main(["--comparisons", "1", "--docs"])
+    written = page.read_text()
+    assert written.count("\n| ") >= 2 * 16 + 3 + 5
+    assert "--comparisons 1 --seed 0" in written
+    assert (tmp_path / "false-verdicts.png").is_file()
