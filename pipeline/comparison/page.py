@@ -19,6 +19,7 @@ from bakeoff.pipeline.comparison.page_pictures import (
     Picture,
     draw_costs,
     draw_folds,
+    draw_map,
     draw_posterior_bars,
     draw_probabilities,
     draw_ranks,
@@ -53,7 +54,7 @@ class Block:
     rope : str
         The half width of the region of practical equivalence.
     scores : Table
-    ranks, folds, costs_picture, posteriors : Picture or None
+    map, ranks, folds, costs_picture, posteriors : Picture or None
     costs : Table or None
     overall_pairs : Table or None
     pairs : sequence of (str, Table)
@@ -67,6 +68,7 @@ class Block:
     direction: str
     rope: str
     scores: Table
+    map: Picture | None
     ranks: Picture | None
     folds: Picture | None
     costs_picture: Picture | None
@@ -181,6 +183,7 @@ def _make_block(comparison: Comparison, result: MetricResult) -> Block:
         direction="higher is better" if metric.greater_is_better else "lower is better",
         rope=format_rope(metric.rope, metric.is_rope_relative),
         scores=tabulate_scores(comparison, result),
+        map=draw_map(comparison, result) if is_first else None,
         ranks=draw_ranks(comparison, result),
         folds=draw_folds(comparison, result),
         costs_picture=draw_costs(comparison, result) if is_first else None,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MAX_DRAWN_CONFIGURATIONS = 20
 """Panels with a row per configuration show the first ones; the tables have all of them."""
+MAX_TABLE_CONFIGURATIONS = 12
+"""The scores of more configurations on several datasets are drawn as a map, and the table is folded."""
+MAX_PAGE_INCHES = 12
 PAGE_COLOURS = {
     "#222222": "var(--ink, #222222)",
     "#6b6b6b": "var(--muted, #6b6b6b)",
@@ -37,11 +40,14 @@ class Picture:
         An SVG element, to be inserted as it is.
     caption : str
     n_panels : int
+    is_wide : bool
+        Whether the picture keeps its size and is scrolled, because it would not be legible in the width of a page.
     """
 
     svg: str
     caption: str
     n_panels: int = 1
+    is_wide: bool = False
 
 
 def _render(figure: Any, name: str, caption: str, n_panels: int = 1) -> Picture:
@@ -50,7 +56,7 @@ def _render(figure: Any, name: str, caption: str, n_panels: int = 1) -> Picture:
     svg = render_svg(figure, name, caption)
     for colour, variable in PAGE_COLOURS.items():
         svg = svg.replace(f": {colour}", f": {variable}")
-    return Picture(svg, caption, n_panels)
+    return Picture(svg, caption, n_panels, figure.get_figwidth() > MAX_PAGE_INCHES)
 
 
 def _name_picture(comparison: Comparison, result: MetricResult, kind: str) -> str:
@@ -83,6 +89,27 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
     else:
         caption += " No test was made, so no bars are drawn."
     return _render(figure, _name_picture(comparison, result, "ranks"), caption)
+
+
+def draw_map(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the map of mean scores; None if the table of scores is small enough to be read."""
+    from bakeoff.pipeline.figures.comparison_map import draw_score_map
+
+    names = [configuration.name for configuration in comparison.configurations]
+    if len(names) <= MAX_TABLE_CONFIGURATIONS or len(result.datasets) == 1:
+        return None
+    metric = comparison.find_metric(result.metric)
+    means = np.full((len(result.datasets), len(names)), np.nan)
+    stds = means.copy()
+    for row, dataset in enumerate(result.datasets):
+        for summary in dataset.summaries:
+            column = names.index(summary.configuration)
+            means[row, column] = summary.mean
+            stds[row, column] = summary.std
+    datasets = [dataset.dataset for dataset in result.datasets]
+    figure = draw_score_map(datasets, names, means, stds, greater_is_better=metric.greater_is_better)
+    caption = f"Mean {metric.label} of each configuration (columns) on each dataset (rows)."
+    return _render(figure, _name_picture(comparison, result, "map"), caption)
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:

@@ -26,6 +26,8 @@ LINE_INCHES = 0.155
 ROW_GAP_INCHES = 0.06
 TEXT_SLACK = 1.06
 NAME_LETTERS = 34
+SHORT_AXIS_RATIO = 100.0
+"""Of the longest to the shortest time."""
 
 
 @in_style
@@ -68,10 +70,20 @@ def draw_pareto(
     axes.set(xlabel=seconds_label, ylabel=score_label)
     axes.grid(color=GRID_COLOUR)
     axes.set_axisbelow(True)
-    axes.xaxis.set_major_formatter(_format_seconds)
-    axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
+    _set_time_ticks(axes)
     _write_names(axes, texts, score, time, front, height)
     return figure
+
+
+def _set_time_ticks(axes: Axes) -> None:
+    """Label powers of ten, and between them 2 and 5 if the axis is short."""
+    from matplotlib.ticker import LogLocator
+
+    low, high = axes.get_xlim()
+    is_short = high / low < SHORT_AXIS_RATIO
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if is_short else (1.0,)))
+    axes.xaxis.set_major_formatter(_format_seconds)
+    axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
 
 
 def _format_seconds(seconds: float, _position: float) -> str:
