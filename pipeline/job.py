@@ -12,6 +12,7 @@ from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import describe_run
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
+from bakeoff.pipeline.figure_choice import choose_figures
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import Splits
@@ -68,6 +69,8 @@ class PreparedJob:
     splits : Splits
     figures : sequence of Figure
     description : RunDescription
+    figures_left_out : sequence of str
+        The reason for each figure of ``figures=all`` that does not apply.
     """
 
     spec: Mapping[str, Any]
@@ -75,6 +78,7 @@ class PreparedJob:
     splits: Splits
     figures: Sequence[Figure]
     description: RunDescription
+    figures_left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -154,15 +158,10 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     preflight.check_experiment(experiment)
     splits = experiment.make_splits()
     preflight.check_splits(experiment, splits)
-    figures = [
-        resources.build(f"figures[{position}]", node, spec["trust"])
-        for position, node in enumerate(spec.get("figures", []))
-    ]
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
-    for figure in figures:
-        figure.check(experiment, splits)
+    choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
     description = describe_run(spec, invocation, experiment.dataset, splits)
-    return PreparedJob(spec, experiment, splits, figures, description)
+    return PreparedJob(spec, experiment, splits, choice.figures, description, choice.left_out)
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ import pandas as pd
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
+from bakeoff.pipeline.stages.tuning import find_best_candidate
 
 SCORE_PREFIXES = ("test_", "validation_", "train_")
+TUNED_PREFIX = "tuned."
+ALL_ROWS = "all rows"
+"""What tables write for the run's model instead of the number of a fold, if it was fitted on all rows."""
 
 
 def measure_fold(fold: FoldResult) -> dict[str, float]:
@@ -73,7 +78,58 @@ def get_tuned_params(model: FittedModel) -> dict[str, str]:
     if model.candidates is None:
         return {}
     params = model.pipeline[-1].get_params()
-    return {f"tuned.{name}": str(params[name]) for name in model.candidates.columns if name in params}
+    return {f"{TUNED_PREFIX}{name}": str(params[name]) for name in model.candidates.columns if name in params}
+
+
+def tabulate_choices(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> pd.DataFrame:
+    """Return what tuning chose: a line for each fold, and one for the run's model if it was tuned on all rows.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folds : sequence of FoldResult
+    model : FittedModel
+        The run's model, which may be that of the last fold.
+
+    Returns
+    -------
+    DataFrame
+        ``fold``, a column for each parameter of the space as text, ``validation_score`` of the chosen candidate on the
+        rows that it was chosen on, and the headline score on the fold's test rows, which the choice never saw. Without
+        tuning there are no lines.
+    """
+    headline = f"test_{experiment.headline}"
+    fitted = [(str(fold.number), fold.model, fold.scores[headline]) for fold in folds]
+    if model is not folds[-1].model:
+        fitted.append((ALL_ROWS, model, float("nan")))
+    lines = []
+    for name, chosen, test_score in fitted:
+        if chosen.candidates is not None:
+            validation_scores = chosen.candidates["validation_score"].to_numpy()  # (number of candidates,)
+            best = find_best_candidate(validation_scores, experiment.headline_metric.greater_is_better)
+            params = {key.removeprefix(TUNED_PREFIX): value for key, value in get_tuned_params(chosen).items()}
+            lines.append({"fold": name, **params, "validation_score": validation_scores[best], headline: test_score})
+    return pd.DataFrame(lines)
+
+
+def describe_choices(experiment: Experiment, folds: Sequence[FoldResult]) -> list[str]:
+    """Return, for each tuned parameter, how many folds chose each value, the most frequent value first.
+
+    Returns
+    -------
+    list of str
+        Such as "n_neighbors=5 in 4 of 5 folds, 9 in 1"; empty without tuning, and for a single fold.
+    """
+    table = tabulate_choices(experiment, folds, folds[-1].model)
+    if table.empty or len(folds) == 1:
+        return []
+    sentences = []
+    for name in table.columns[1:-2]:
+        (first, n_first), *others = Counter(table[name]).most_common()
+        parts = [f"{name}={first} in {n_first} of {len(folds)} folds"]
+        parts += [f"{value} in {count}" for value, count in others]
+        sentences.append(", ".join(parts))
+    return sentences
 
 
 def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
@@ -83,7 +139,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     ----------
     folder : Path
         Receives ``predictions.csv`` and, where they apply, ``confusion_matrix.csv``, ``candidates.csv``,
-        ``pruning_path.csv`` and ``warnings.txt``.
+        ``choices.csv``, ``pruning_path.csv`` and ``warnings.txt``.
     experiment : Experiment
     folds : sequence of FoldResult
     model : FittedModel
@@ -91,7 +147,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     """
     models = {str(fold.number): fold.model for fold in folds}
     if model is not folds[-1].model:
-        models["all rows"] = model
+        models[ALL_ROWS] = model
     _write_table(folder / "predictions.csv", [_tabulate_predictions(fold) for fold in folds])
     if experiment.dataset.is_classification:
         _write_confusion_matrix(folder / "confusion_matrix.csv", experiment.dataset.classes, folds)
@@ -105,6 +161,8 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
             paths.append(_tabulate_path(name, fitted.path))
         messages |= set(fitted.warnings)
     _write_table(folder / "candidates.csv", candidates)
+    if candidates:
+        _write_table(folder / "choices.csv", [tabulate_choices(experiment, folds, model)])
     _write_table(folder / "pruning_path.csv", paths)
     if messages:
         (folder / "warnings.txt").write_text("\n".join(sorted(messages)) + "\n")

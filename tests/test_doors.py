@@ -27,7 +27,7 @@ LAYERS = (
     {"experiment"},
     {"preflight", "report"},
     {"figures", "tracking"},
-    {"description"},
+    {"description", "figure_choice"},
     {"job"},
     {"comparison"},
     {"sweep"},

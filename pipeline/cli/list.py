@@ -1,11 +1,15 @@
-"""``bakeoff list``: the options of each group, each with the first comment of its YAML file."""
+"""``bakeoff list``: the options of each group with the first comment of its YAML file, and the named figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bakeoff.pipeline.config.named_figures import list_figures
 from bakeoff.pipeline.config.options import GROUPS, read_options
 from bakeoff.pipeline.errors import UserError, did_you_mean
+
+FIGURES_KEY = "figures"
+LISTED = (*GROUPS, FIGURES_KEY)
 
 
 def list_options(words: Sequence[str]) -> int:
@@ -22,10 +26,10 @@ def list_options(words: Sequence[str]) -> int:
         There is no such group.
     """
     for group in words:
-        if group not in GROUPS:
-            raise UserError(f"list {group}: there is no such group. {did_you_mean(group, GROUPS)}")
-    for group in words or GROUPS:
-        sentences = read_options(group)
+        if group not in LISTED:
+            raise UserError(f"list {group}: there is no such group. {did_you_mean(group, LISTED)}")
+    for group in words or LISTED:
+        sentences = list_figures() if group == FIGURES_KEY else read_options(group)
         width = max(map(len, sentences), default=0)
         print(f"{group}=")
         for name, sentence in sentences.items():

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.report import format_mean, get_tuned_params, summarize_folds
+from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.tracking.store import Store
 
 PARTS = ("train", "validation", "test")
@@ -56,7 +56,7 @@ class Screen:
             table.add_row(name, *cells)
         self._out.print(table)
         self._show_pruning(values)
-        self._show_tuning(model)
+        self._show_tuning(experiment, folds, model)
         # Most folds give the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):
@@ -78,11 +78,15 @@ class Screen:
         ]
         self._out.print(f"pruned: {', '.join(sizes)}")
 
-    def _show_tuning(self, model: FittedModel) -> None:
+    def _show_tuning(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
+        """Print what was chosen for the run's model, and how many folds chose each value."""
         params = get_tuned_params(model)
         if params:
-            chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in params.items())
-            self._out.print(f"tuned: {escape(chosen)}")
+            chosen = ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in params.items())
+            rows = " (on all rows)" if len(folds) > 1 else ""
+            self._out.print(f"tuned{rows}: {escape(chosen)}", soft_wrap=True)
+        for sentence in describe_choices(experiment, folds):
+            self._out.print(f"tuned: {escape(sentence)}", soft_wrap=True)
 
 
 def ui_command(uri: str) -> str:

@@ -25,7 +25,7 @@ class Schema:
     search: Any = None
     seed: int = 0
     n_jobs: int = 1
-    figures: list[Any] = field(default_factory=list)
+    figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
     trust: list[str] = field(default_factory=list)
     resume: bool = True
     workers: int = 1

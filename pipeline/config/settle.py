@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bakeoff.pipeline.config.build import locate_target
+from bakeoff.pipeline.config.named_figures import settle_figures
 from bakeoff.pipeline.config.options import read_options
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
@@ -51,6 +52,7 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
       for it, else ``none``.
     - ``tuning.folds=null`` becomes 5 if pruning uses the validation part, else 0, which tunes on that part.
     - ``evaluation.validation=null`` becomes 0.2 if pruning or tuning needs rows, else 0.
+    - ``figures=all`` and names of figures become nodes with a ``_target_``.
 
     Parameters
     ----------
@@ -67,7 +69,8 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
     Raises
     ------
     UserError
-        A part of the experiment is missing, the named space does not exist, or ``n_jobs`` is not a number of processes.
+        A part of the experiment is missing, the named space or a named figure does not exist, or ``n_jobs`` is not a
+        number of processes.
     """
     spec = rename_targets(spec, spec.get("trust") or [])
     _require_space(spec, choices or {})
@@ -78,6 +81,8 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
         for key, value in spec.items()
         if key not in ("space", *SWEEP_KEYS)
     }
+    if "figures" in settled:
+        settled["figures"] = settle_figures(settled["figures"], spec.get("space"))
     settled["pruning"] = _settle_pruning(settled)
     # Each of these choices depends on the one before it.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS

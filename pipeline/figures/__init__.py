@@ -1,29 +1,47 @@
-"""Figures of a finished run; ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]`` adds them to its artifacts.
+"""Figures of a finished run; ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``.
 
-`run_figure` holds the base class, `panels` the tools to draw with, and `finished_run` the data that figures are
-drawn from. Each other module has one subject: `regions` of the plane, `margins`, `curves`, `trees` (laid out by
-`tree_diagram`), `gains` of splits, `probabilities` of naive Bayes, and `classification` by any learner.
+The names are in `bakeoff.pipeline.config.named_figures`. `run_figure` holds the base classes, `panels` the tools to
+draw with, `class_panels` a panel for each class, `bands` means and deviations over folds, and `finished_run` the data
+that figures are drawn from. Each other module has one subject.
 
 The modules `comparison_…` draw pictures of several runs from plain arrays: mean ranks, scores of folds, costs,
 posteriors, a map of means, ROC and calibration curves. `rendering` writes them as SVG and PNG.
 """
 
-from bakeoff.pipeline.figures.classification import ConfusionMatrix, Reliability
-from bakeoff.pipeline.figures.curves import RegressionCurves, ValidationCurve
+from bakeoff.pipeline.figures.calibration import Reliability
+from bakeoff.pipeline.figures.classification import ConfusionMatrix
+from bakeoff.pipeline.figures.coefficients import Coefficients
 from bakeoff.pipeline.figures.gains import InformationGains
+from bakeoff.pipeline.figures.importances import Importances
+from bakeoff.pipeline.figures.learning_curve import LearningCurve
 from bakeoff.pipeline.figures.margins import Margins
 from bakeoff.pipeline.figures.probabilities import ProbabilityTables
+from bakeoff.pipeline.figures.pruning_paths import PruningPaths
 from bakeoff.pipeline.figures.regions import DecisionRegions
+from bakeoff.pipeline.figures.regression_curves import RegressionCurves
+from bakeoff.pipeline.figures.residuals import Residuals
+from bakeoff.pipeline.figures.threshold_curves import PrecisionRecallCurves, RocCurves
 from bakeoff.pipeline.figures.trees import Trees
+from bakeoff.pipeline.figures.tuning_choices import Candidates, Choices
+from bakeoff.pipeline.figures.validation_curve import ValidationCurve
 
 __all__ = [
+    "Candidates",
+    "Choices",
+    "Coefficients",
     "ConfusionMatrix",
     "DecisionRegions",
+    "Importances",
     "InformationGains",
+    "LearningCurve",
     "Margins",
+    "PrecisionRecallCurves",
     "ProbabilityTables",
+    "PruningPaths",
     "RegressionCurves",
     "Reliability",
+    "Residuals",
+    "RocCurves",
     "Trees",
     "ValidationCurve",
 ]

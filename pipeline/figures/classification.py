@@ -1,4 +1,4 @@
-"""The test rows of any classification: the confusion matrix, and the reliability of the probabilities."""
+"""The test rows of any classification: the confusion matrix."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR, add_title, make_panels
+from bakeoff.pipeline.figures.panels import TEXT_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
-from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,66 +97,3 @@ def _write_counts(display: Any, counts: np.ndarray) -> None:
         else:
             colour = ZERO_COLOUR
         text.set(text=f"{count}", color=colour)
-
-
-@final
-@dataclass(frozen=True, kw_only=True)
-class Reliability(RunFigure):
-    """The observed frequency of the positive class against its predicted probability, on all test rows.
-
-    Parameters
-    ----------
-    bins : int
-        Number of bins of equal width.
-    """
-
-    bins: int = 10
-    file: str = "reliability.png"
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-    task: ClassVar[str | None] = "classification"
-
-    def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that there are two classes and probabilities; UserError if not."""
-        super().check(experiment, splits)
-        if experiment.dataset.positive is None or not hasattr(experiment.learner, "predict_proba"):
-            raise UserError(
-                "figures: Reliability shows the probability of one of two classes; "
-                f"{experiment.dataset.name} has {len(experiment.dataset.classes)}, and the learner is "
-                f"{type(experiment.learner).__name__}."
-            )
-
-    def draw(self, run: FinishedRun) -> Figure:
-        """Draw the curve and the diagonal."""
-        from sklearn.calibration import CalibrationDisplay
-
-        dataset = run.experiment.dataset
-        truth = collect_truth(run)
-        probabilities = _collect_positive_probabilities(run)
-        figure, panels = make_panels(1, width=4.6, height=4.2)
-        axes = panels[0, 0]
-        CalibrationDisplay.from_predictions(
-            truth == dataset.positive,
-            probabilities,
-            n_bins=self.bins,
-            ax=axes,
-            color=CLASS_COLOURS[0],
-            name="model",
-            ref_line=False,
-        )
-        axes.plot([0, 1], [0, 1], color=MUTED_COLOUR, linestyle=":", label="perfectly calibrated")
-        axes.set(xlabel=f"probability given to {dataset.positive}", ylabel="observed frequency")
-        axes.legend(loc="upper left")
-        learner = type(run.experiment.learner).__name__
-        add_title(axes, dataset.name, f"{learner}, {describe_test_rows(run, len(truth))}")
-        return figure
-
-
-def _collect_positive_probabilities(run: FinishedRun) -> np.ndarray:
-    """Return the probability of the positive class for the test rows of all folds, in the order of `collect_truth`."""
-    dataset = run.experiment.dataset
-    column = int(np.flatnonzero(dataset.classes == dataset.positive)[0])
-    tables = [fold.predictions.probabilities for fold in run.folds if fold.predictions.probabilities is not None]
-    probabilities = np.concatenate(tables)[:, column]  # (m,)
-    # Rounding can carry a probability past 1 by one float, which scikit-learn's display rejects.
-    return np.clip(probabilities, 0, 1)

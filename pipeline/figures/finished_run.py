@@ -105,9 +105,32 @@ class FinishedRun:
             X = X[list(columns)]
         return X, y
 
+    @property
+    def learner_name(self) -> str:
+        """The name of the learner's class."""
+        return type(self.experiment.learner).__name__
+
+    def describe_folds(self) -> str:
+        """Return what bands over the folds show, as a note."""
+        n_folds = len(self.folds)
+        return f"mean ± standard deviation over {n_folds} folds" if n_folds > 1 else "one split"
+
+    def name_variants(self, variants: Mapping[str, Parameters]) -> Mapping[str, Parameters]:
+        """Return the variants to draw: without any, the run's own parameters under the name of the learner."""
+        return variants or {self.learner_name: {}}
+
     def fit_variant(self, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
-        """Fit the run's pipeline with other parameters; `rows` and `columns` as in `select_rows`."""
-        pipeline = make_variant(self.model.pipeline, parameters)
+        """Fit the pipeline of the run's model with other parameters; `rows` and `columns` as in `select_rows`."""
+        return self._fit(self.model.pipeline, parameters, rows, columns)
+
+    def get_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Pipeline:
+        """Return the run's own model if nothing differs from it, else `fit_variant` on its training rows."""
+        if not parameters and not columns:
+            return self.model.pipeline
+        return self.fit_variant(parameters, self.split.train, columns)
+
+    def _fit(self, base: Pipeline, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
+        pipeline = make_variant(base, parameters)
         X, y = self.select_rows(rows, columns)
         with warnings.catch_warnings():
             # The run itself has reported that its learner did not converge.
@@ -120,29 +143,40 @@ class FinishedRun:
         return score_headline(self.experiment, model, X, y)
 
     def score_variant(self, parameters: Parameters) -> tuple[float, float]:
-        """Return the headline score on training and on test rows, each a mean over the folds."""
+        """Return the headline score on training and on test rows, each a mean over the folds.
+
+        Where the run was tuned, each fold keeps what its own inner folds chose: the parameters of the run's model were
+        chosen on rows that the fold tests.
+        """
+        if not parameters:
+            return self._average_score("train"), self._average_score("test")
         training = []
         test = []
         for fold in self.folds:
-            pipeline = self.fit_variant(parameters, fold.split.train)
+            pipeline = self._fit(fold.model.pipeline, parameters, fold.split.train)
             training.append(self.score_model(pipeline, *self.select_rows(fold.split.train)))
             test.append(self.score_model(pipeline, *self.select_rows(fold.split.test)))
         return float(np.mean(training)), float(np.mean(test))
 
+    def _average_score(self, part: str) -> float:
+        """Return the mean over the folds of the run's own headline score on a part of the rows."""
+        return float(np.mean([fold.scores[f"{part}_{self.experiment.headline}"] for fold in self.folds]))
+
     def compute_validation_curve(self, parameter: str, values: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return the headline score for each of v values of a learner's parameter, in each fold.
 
-        If the learner is a `PathEstimator` along this parameter, one fit in each fold serves all values.
+        If the learner is a `PathEstimator` along this parameter, one fit in each fold serves all values. Where the run
+        was tuned, the other parameters are those that each fold chose without its test rows. Trees are not pruned.
 
         Returns
         -------
         training, test : ndarray of shape (v, folds)
         """
-        pipeline = self.model.pipeline
         grid = {parameter: list(values)}
         training = np.empty((len(values), len(self.folds)))  # (v, folds)
         test = np.empty((len(values), len(self.folds)))  # (v, folds)
         for number, fold in enumerate(self.folds):
+            pipeline = fold.model.pipeline
             X_train, y_train = self.select_rows(fold.split.train)
             X_test, y_test = self.select_rows(fold.split.test)
             # Training rows are scored as new rows are: transformed by the fitted steps, which may differ from the

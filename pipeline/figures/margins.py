@@ -48,11 +48,11 @@ class Margins(RunFigure):
     Parameters
     ----------
     variants : mapping of str to (sequence of) parameters
-        Title -> other parameters of the run's pipeline. Of several in one panel, the first colours the plane, and
-        each draws its line.
+        Title -> other parameters of the run's pipeline; the run's own model if there are none. Of several in one
+        panel, the first colours the plane, and each draws its line.
     """
 
-    variants: Mapping[str, Parameters | Sequence[Parameters]]
+    variants: Mapping[str, Parameters | Sequence[Parameters]] = field(default_factory=dict)
     file: str = "margins.png"
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -64,6 +64,11 @@ class Margins(RunFigure):
         check_plane("Margins", experiment, ())
         if len(experiment.dataset.classes) != 2:
             raise UserError(f"figures: Margins are between two classes; {experiment.dataset.name} has more.")
+        if not self.variants and not hasattr(experiment.learner, "decision_function"):
+            raise UserError(
+                f"figures: Margins needs decision values, and {type(experiment.learner).__name__} has none; "
+                "choose a linear learner or learner=svm, or remove the figure."
+            )
         for given in self.variants.values():
             check_variants(experiment, splits, _list_parameters(given))
 
@@ -71,8 +76,10 @@ class Margins(RunFigure):
         """Draw a panel for each variant."""
         dataset = run.experiment.dataset
         X, y = run.select_rows(run.split.train)
-        figure, panels = make_panels(len(self.variants), height=self._choose_height(X), sharex=True, sharey=True)
-        for axes, (title, given) in zip(panels[0], self.variants.items(), strict=True):
+        variants = self.variants or {run.learner_name: {}}
+        height = _choose_height(X, len(variants))
+        figure, panels = make_panels(len(variants), height=height, sharex=True, sharey=True)
+        for axes, (title, given) in zip(panels[0], variants.items(), strict=True):
             pipelines = [run.fit_variant(parameters, run.split.train) for parameters in _list_parameters(given)]
             _draw_panel(axes, pipelines, X, y, dataset.classes)
             add_title(axes, title, _describe_margins(pipelines, X, y))
@@ -84,12 +91,13 @@ class Margins(RunFigure):
         add_legend(figure, self.get_label(dataset.target), marks)
         return figure
 
-    def _choose_height(self, X: pd.DataFrame) -> float:
-        """Return the height in inches at which both axes have the same scale, so that margins are drawn undistorted."""
-        x_range, y_range = np.ptp(X.to_numpy(), axis=0)
-        panel_width = PANELS_INCHES / len(self.variants)
-        height = FRAME_INCHES + panel_width * y_range / x_range
-        return min(height, MAX_HEIGHT_INCHES)
+
+def _choose_height(X: pd.DataFrame, n_panels: int) -> float:
+    """Return the height in inches at which both axes have the same scale, so that margins are drawn undistorted."""
+    x_range, y_range = np.ptp(X.to_numpy(), axis=0)
+    panel_width = PANELS_INCHES / n_panels
+    height = FRAME_INCHES + panel_width * y_range / x_range
+    return min(height, MAX_HEIGHT_INCHES)
 
 
 def _list_parameters(given: Parameters | Sequence[Parameters]) -> list[Parameters]:

@@ -64,12 +64,13 @@ class ProbabilityTables(RunFigure):
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> other parameters of the run's pipeline, such as ``{learner__alpha: 0}``.
+        Title -> other parameters of the run's pipeline, such as ``{learner__alpha: 0}``; those of the run itself if
+        there are none.
     queries : sequence of mapping of column to value
         Rows to classify. Their probabilities are written below the table, and the cells that decide the first are bold.
     """
 
-    variants: Mapping[str, Parameters]
+    variants: Mapping[str, Parameters] = field(default_factory=dict)
     queries: Sequence[Mapping[str, str]] = ()
     file: str = "probabilities.png"
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -102,14 +103,15 @@ class ProbabilityTables(RunFigure):
         class_labels = ["\n".join(wrap(str(label), CLASS_LABEL_LETTERS)) for label in dataset.classes]
         tables: list[list[TableLine]] = []
         answers: list[str] = []
-        for parameters in self.variants.values():
+        variants = run.name_variants(self.variants)
+        for parameters in variants.values():
             learner = run.fit_variant(parameters, run.split.train)[-1]
             tables.append(self._make_lines(learner, dataset.X.columns))
             answers.append("\n".join(_describe_query(learner, query, dataset.X) for query in self.queries))
         width = self._measure_width(tables[0], class_labels, answers)
         height = self._measure_height(tables[0], class_labels)
         figure, panels = make_panels(len(tables), width=width, height=height, sharey=True)
-        for axes, title, lines, answer in zip(panels[0], self.variants, tables, answers, strict=True):
+        for axes, title, lines, answer in zip(panels[0], variants, tables, answers, strict=True):
             _draw_table(axes, lines, class_labels)
             add_title(axes, title, "P(value | class)")
             axes.set_xlabel(answer, loc="left")

@@ -115,7 +115,8 @@ class DecisionRegions(RunFigure):
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> other parameters of the run's pipeline, such as ``{learner__n_neighbors: 1}``.
+        Title -> other parameters of the run's pipeline, such as ``{learner__n_neighbors: 1}``; the run's own model if
+        there are none.
     columns : sequence of str
         The two columns to draw, if the dataset has more.
     query : sequence of two floats, optional
@@ -124,7 +125,7 @@ class DecisionRegions(RunFigure):
         Whether to write the headline score of each variant, fitted on all columns, under its title.
     """
 
-    variants: Mapping[str, Parameters]
+    variants: Mapping[str, Parameters] = field(default_factory=dict)
     columns: Sequence[str] = ()
     query: Sequence[float] | None = None
     scores: bool = True
@@ -143,9 +144,11 @@ class DecisionRegions(RunFigure):
         """Draw a panel for each variant."""
         dataset = run.experiment.dataset
         X, y = run.select_rows(run.split.train, self.columns)
-        figure, panels = make_panels(len(self.variants), sharex=True, sharey=True)
-        for axes, (title, parameters) in zip(panels[0], self.variants.items(), strict=True):
-            pipeline = run.fit_variant(parameters, run.split.train, self.columns)
+        variants = run.name_variants(self.variants)
+        width = 9.0 if len(variants) > 1 else 5.4
+        figure, panels = make_panels(len(variants), width=width, height=3.9, sharex=True, sharey=True)
+        for axes, (title, parameters) in zip(panels[0], variants.items(), strict=True):
+            pipeline = run.get_variant(parameters, self.columns)
             self._draw_panel(axes, pipeline, X, y, dataset.classes)
             if self.scores:
                 note = self._describe_scores_of_all_columns(run, parameters)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import pandas as pd
+
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters
@@ -28,10 +30,13 @@ class RunFigure(ABC):
         The artifact's name, ending in ``.png``.
     labels : mapping of str to str
         The text to write for a column, the target or a score: its meaning and unit.
+    if_applicable : bool
+        Whether to leave the figure out of a run that it cannot show, instead of refusing the run.
     """
 
     file: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    if_applicable: bool = False
 
     task: ClassVar[str | None] = None
     """The only task for which the figure can be drawn; None if it can be drawn for every task."""
@@ -60,9 +65,7 @@ class RunFigure(ABC):
 
         run = FinishedRun(experiment, folds, model)
         with rc_context(RC_PARAMS):
-            figure = self.draw(run)
-            # Without Matplotlib's version in the file, equal runs produce equal bytes.
-            figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
+            save_picture(self.draw(run), folder / self.file)
 
     def get_label(self, name: str) -> str:
         """Return the text to write for a column, the target or a score."""
@@ -72,6 +75,43 @@ class RunFigure(ABC):
         """Return the headline score of a variant on training and test rows, as a note."""
         train, test = run.score_variant(parameters)
         return f"{self.get_label(run.experiment.headline)}: training {train:#.3g}, test {test:#.3g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabulatedFigure(RunFigure):
+    """Abstract: a figure of a table, which is stored beside the picture under the same name, as CSV."""
+
+    @property
+    def table_file(self) -> str:
+        """The name of the table's artifact."""
+        return str(Path(self.file).with_suffix(".csv"))
+
+    @abstractmethod
+    def measure(self, run: FinishedRun) -> pd.DataFrame:
+        """Return the numbers to draw."""
+
+    @abstractmethod
+    def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
+        """Draw the numbers that `measure` has returned."""
+
+    def draw(self, run: FinishedRun) -> Figure:
+        """Measure and draw."""
+        return self.draw_table(run, self.measure(run))
+
+    def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
+        """Write the table, and the picture of it."""
+        from matplotlib import rc_context
+
+        run = FinishedRun(experiment, folds, model)
+        table = self.measure(run)
+        table.to_csv(folder / self.table_file, index=False)
+        with rc_context(RC_PARAMS):
+            save_picture(self.draw_table(run, table), folder / self.file)
+
+
+def save_picture(figure: Figure, file: Path) -> None:
+    """Write a figure as PNG; without Matplotlib's version in the file, equal runs produce equal bytes."""
+    figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 
 def check_class_count(name: str, experiment: Experiment) -> None:

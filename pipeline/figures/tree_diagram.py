@@ -37,7 +37,8 @@ class TreeDiagram:
     x, y : ndarray of shape (k,)
         The leaves are at x = 0, 1, 2, …, and a parent is above the middle of its children; y is minus the depth.
     texts : list of k str
-        The question of an inner node; the rows of a leaf, as "2 of 3" if only two of the three are of its class.
+        The question of an inner node; the rows of a leaf, as "2 of 3" if only two of the three are of its class, and in
+        regression their mean target.
     answers : list of (parent, child, str)
     is_leaf : ndarray of shape (k,), bool
     code : ndarray of shape (k,), int
@@ -69,7 +70,8 @@ class TreeDiagram:
         tree = learner.tree_
         columns = _list_columns(learner)
         labels = [get_label(column) for column in columns]
-        texts = [_describe_node(tree, node, labels) for node in range(tree.node_count)]
+        describe_leaf = _describe_leaf_of_classes if hasattr(learner, "classes_") else _describe_leaf_of_numbers
+        texts = [_describe_node(tree, node, labels, describe_leaf) for node in range(tree.node_count)]
         answers = []
         for parent, child, answer in drawing.edges:
             text = _describe_answer(tree, parent, child, answer, columns[tree.feature[parent]])
@@ -181,10 +183,20 @@ def _draw_box(axes: Axes, x: float, y: float, text: str, *, colour: str, fill: s
     axes.text(x, y, text, ha="center", va="center", fontsize=TEXT_POINTS, color=colour, bbox=box, zorder=zorder)
 
 
-def _describe_node(tree: Any, node: int, labels: list[str]) -> str:
-    """Return the question of an inner node, or the number of rows of a leaf."""
+def _describe_node(tree: Any, node: int, labels: list[str], describe_leaf: Callable[[Any, int], str]) -> str:
+    """Return the question of an inner node, or what a leaf predicts and from how many rows."""
     if not tree.is_leaf[node]:
         return _format_question(labels[tree.feature[node]], tree.threshold[node])
+    return describe_leaf(tree, node)
+
+
+def _describe_leaf_of_numbers(tree: Any, node: int) -> str:
+    """Return the mean target of a leaf, and below it the number of rows."""
+    return f"{float(tree.value[node].ravel()[0]):.4g}\n{int(tree.n_node_samples[node])}"
+
+
+def _describe_leaf_of_classes(tree: Any, node: int) -> str:
+    """Return the number of rows of a leaf, as "2 of 3" if only two of the three are of its class."""
     n_rows = int(tree.n_node_samples[node])
     largest_share = tree.value[node].max()
     if largest_share == 1:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 from sklearn.base import clone
@@ -55,7 +55,8 @@ class Trees(RunFigure):
     Parameters
     ----------
     variants : mapping of str to parameters
-        Title -> other parameters of the run's pipeline.
+        Title -> other parameters of the run's pipeline. If there are none, the tree of the run is drawn, before and
+        after its pruning.
     draw_tree : callable
         Takes a fitted tree; returns its positions, texts and edges.
     pruning : mapping of str to str
@@ -64,20 +65,19 @@ class Trees(RunFigure):
         The largest number of panels in a row.
     """
 
-    variants: Mapping[str, Parameters]
     draw_tree: Callable[[Any], Any]
+    variants: Mapping[str, Parameters] = field(default_factory=dict)
     pruning: Mapping[str, str] = field(default_factory=dict)
     columns: int = 3
     file: str = "trees.png"
     labels: Mapping[str, str] = field(default_factory=dict)
 
-    task: ClassVar[str | None] = "classification"
-
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that it is a tree, and that pruning has validation rows; UserError if not."""
         super().check(experiment, splits)
         check_tree("Trees", experiment)
-        check_class_count("Trees", experiment)
+        if experiment.dataset.is_classification:
+            check_class_count("Trees", experiment)
         needs_validation = bool(set(self.pruning.values()) - {PESSIMISTIC})
         if needs_validation and not experiment.splitter.validation:
             raise UserError(
@@ -87,9 +87,10 @@ class Trees(RunFigure):
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""
-        pipelines = [self._fit_and_prune(run, title) for title in self.variants]
+        pipelines = self._fit_trees(run)
         diagrams = [
-            TreeDiagram.from_tree(pipeline[-1], self.draw_tree(pipeline[-1]), self.get_label) for pipeline in pipelines
+            TreeDiagram.from_tree(pipeline[-1], self.draw_tree(pipeline[-1]), self.get_label)
+            for pipeline in pipelines.values()
         ]
         layout = self._choose_layout(diagrams)
         columns = layout.columns
@@ -99,15 +100,27 @@ class Trees(RunFigure):
         for axes in panels.flat:
             axes.set_axis_off()
         # There may be more panels than trees, so the iterables differ in length.
-        for axes, diagram, title, pipeline in zip(panels.flat, diagrams, self.variants, pipelines, strict=False):
+        for axes, diagram, (title, pipeline) in zip(panels.flat, diagrams, pipelines.items(), strict=False):
             if layout.has_texts:
                 diagram.draw_texts(axes, width / columns - PANEL_GAP_INCHES)
             else:
                 diagram.draw_dots(axes)
             add_title(axes, title, _describe_tree(run, pipeline))
         explanation = "number: rows in the leaf" if layout.has_texts else "size: rows in the leaf"
+        if not run.experiment.dataset.is_classification:
+            explanation = f"mean {self.get_label(run.experiment.dataset.target)}, {explanation}"
         self._add_class_legend(figure, run.experiment.dataset, explanation)
         return figure
+
+    def _fit_trees(self, run: FinishedRun) -> dict[str, Pipeline]:
+        """Return the trees to draw, by title."""
+        if self.variants:
+            return {title: self._fit_and_prune(run, title) for title in self.variants}
+        if run.model.path is None:
+            return {run.learner_name: run.model.pipeline}
+        method = run.experiment.pruning.method.replace("_", "-")
+        unpruned = run.fit_variant({}, run.split.train)
+        return {"before pruning": unpruned, f"after {method} pruning": run.model.pipeline}
 
     def _choose_layout(self, diagrams: Sequence[TreeDiagram]) -> PanelLayout:
         """Choose the number of panels in a row; fewer panels are preferred to panels without texts."""
@@ -141,7 +154,7 @@ class Trees(RunFigure):
         from matplotlib.lines import Line2D
 
         marks: dict[str, Any] = {}
-        for code, label in enumerate(dataset.classes):
+        for code, label in enumerate(dataset.classes if dataset.is_classification else ()):
             marks[str(label)] = Line2D([], [], marker="s", markersize=8, linestyle="", color=CLASS_COLOURS[code])
         marks[f"({explanation})"] = Line2D([], [], linestyle="")
         add_legend(figure, self.get_label(dataset.target), marks)

@@ -139,8 +139,7 @@ class GridTuning:
                 scores[position, number] = data.score(learner, Q, data.y[validation])
                 seconds[position, number] = fit_seconds
         mean_scores = scores.mean(axis=1)  # (number of candidates,)
-        signed_scores = mean_scores if data.greater_is_better else -mean_scores
-        best_params = candidates[_find_best(signed_scores)]
+        best_params = candidates[find_best_candidate(mean_scores, data.greater_is_better)]
         learner_params = {f"learner__{name}": value for name, value in best_params.items()}
         best_model: Pipeline = clone(model).set_params(**learner_params)
         table = pd.DataFrame(candidates)
@@ -234,11 +233,23 @@ def _drop_column_names(learner: Any, table: Any) -> Any:
     return table.to_numpy() if is_numeric else table
 
 
-def _find_best(scores: np.ndarray) -> int:
-    """Return the position of the first greatest score that is defined."""
+def find_best_candidate(scores: np.ndarray, greater_is_better: bool) -> int:
+    """Return the position of the first of the best scores that are defined.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (number of candidates,)
+        In the metric's natural sign.
+    greater_is_better : bool
+
+    Raises
+    ------
+    UserError
+        No score is defined.
+    """
     if np.isnan(scores).all():
         raise UserError("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
-    return int(np.nanargmax(scores))
+    return int(np.nanargmax(scores) if greater_is_better else np.nanargmin(scores))
 
 
 def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:

@@ -43,6 +43,10 @@ class RunStopped(Exception):
 class Figure(Protocol):
     """A figure of a finished run."""
 
+    @property
+    def file(self) -> str:
+        """The name of the artifact."""
+
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Raise UserError if the figure cannot be drawn for an experiment."""
 

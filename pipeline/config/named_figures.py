@@ -1,0 +1,130 @@
+"""The figures that have a name, and ``figures=`` as it is written: ``all``, names, and nodes with a ``_target_``.
+
+A Hydra group of options would not do: it replaces its key by one mapping, and ``figures`` is a list to which
+experiments add nodes with arguments of their own. Names stand for such nodes, and settling replaces them, so that a
+stored configuration has nodes only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError, did_you_mean
+
+ALL = "all"
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class NamedFigure:
+    """A figure that can be asked for by its name.
+
+    Attributes
+    ----------
+    class_name : str
+        In `bakeoff.pipeline.figures`.
+    sentence : str
+        Shown by ``bakeoff list figures``.
+    arguments : mapping
+        Arguments of the class, as in YAML.
+    reads_space : bool
+        Whether the class also takes the search space of the learner.
+    """
+
+    class_name: str
+    sentence: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    reads_space: bool = False
+
+
+DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.export.draw", "_partial_": True}
+
+FIGURES: Mapping[str, NamedFigure] = {
+    "confusion_matrix": NamedFigure("ConfusionMatrix", "Test rows by true and predicted class."),
+    "roc": NamedFigure("RocCurves", "ROC curves of each class against the rest, their mean and band over folds."),
+    "precision_recall": NamedFigure("PrecisionRecallCurves", "Precision against recall of each class, over folds."),
+    "calibration": NamedFigure("Reliability", "Observed frequency against predicted probability of each class."),
+    "residuals": NamedFigure("Residuals", "Regression: predicted against true targets, and the residuals."),
+    "decision_regions": NamedFigure("DecisionRegions", "Predicted classes in the plane of two numeric columns."),
+    "margins": NamedFigure("Margins", "The line between two classes of a linear or support vector classifier."),
+    "regression_curves": NamedFigure("RegressionCurves", "Predictions of a regression on one numeric column."),
+    "tree": NamedFigure("Trees", "The decision tree, before and after pruning.", {"draw_tree": DRAW_TREE}),
+    "pruning_path": NamedFigure("PruningPaths", "The score on validation rows at each step of pruning."),
+    "information_gains": NamedFigure("InformationGains", "Information gain of each column at the root of a tree."),
+    "probabilities": NamedFigure("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),
+    "importances": NamedFigure("Importances", "Importance of each column, by permutation and by impurity."),
+    "coefficients": NamedFigure("Coefficients", "Coefficients of a linear model, with intervals over folds."),
+    "learning_curve": NamedFigure("LearningCurve", "The score against the number of training rows (fits again)."),
+    "validation_curve": NamedFigure(
+        "ValidationCurve", "The score against one hyperparameter (fits again).", reads_space=True
+    ),
+    "candidates": NamedFigure("Candidates", "Tuning: the score of each candidate, and the one that was chosen."),
+    "choices": NamedFigure("Choices", "Nested tuning: what the inner folds of each fold chose."),
+}
+"""The one table of names: what ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` stand for."""
+
+
+def list_figures() -> dict[str, str]:
+    """Return the sentence of each figure by its name."""
+    return {name: figure.sentence for name, figure in FIGURES.items()}
+
+
+def settle_figures(given: Any, space: Any = None) -> list[Any]:
+    """Return the nodes of the figures that ``figures=`` asks for.
+
+    Parameters
+    ----------
+    given : list, str or None
+        Names and nodes; ``all`` stands for every named figure that applies to the run, ``none`` for no figure.
+    space : mapping, sequence of mappings or None
+        The search space of the learner.
+
+    Returns
+    -------
+    list of mapping
+        Those of ``all`` have ``if_applicable: true``.
+
+    Raises
+    ------
+    UserError
+        There is no figure of a name, or an item is neither a name nor a node.
+
+    Examples
+    --------
+    >>> settle_figures(["roc"])
+    [{'_target_': 'bakeoff.pipeline.figures.RocCurves'}]
+    """
+    if given is None or given == NONE:
+        return []
+    items = [given] if isinstance(given, str | Mapping) else given
+    if not isinstance(items, Sequence):
+        raise UserError(
+            f"figures={given!r} must be all, none, or a list of names such as [roc,confusion_matrix]; "
+            "`bakeoff list figures` shows them."
+        )
+    nodes: list[Any] = []
+    for item in items:
+        if item == ALL:
+            nodes += [{**_make_node(name, space), "if_applicable": True} for name in FIGURES]
+        elif isinstance(item, str):
+            nodes.append(_make_node(item, space))
+        elif isinstance(item, Mapping):
+            nodes.append(item)
+        else:
+            raise UserError(f"figures names {item!r}, which is neither a name nor a mapping with a _target_.")
+    return nodes
+
+
+def _make_node(name: str, space: Any) -> dict[str, Any]:
+    if name not in FIGURES:
+        suggestion = did_you_mean(name, (*FIGURES, ALL))
+        raise UserError(
+            f"figures names {name!r}, which is not a figure. {suggestion} `bakeoff list figures` lists all."
+        )
+    figure = FIGURES[name]
+    node: dict[str, Any] = {"_target_": f"bakeoff.pipeline.figures.{figure.class_name}", **figure.arguments}
+    if figure.reads_space:
+        node["space"] = space
+    return node

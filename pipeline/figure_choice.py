@@ -1,0 +1,86 @@
+"""Which figures of a configuration are drawn: each is built and checked before anything is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.tracking.interface import Figure
+
+
+@dataclass(frozen=True)
+class FigureChoice:
+    """The figures of a run.
+
+    Attributes
+    ----------
+    figures : tuple of Figure
+        Checked: each can be drawn.
+    left_out : tuple of str
+        For each figure with ``if_applicable`` that cannot be drawn, the reason.
+    """
+
+    figures: tuple[Figure, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def choose_figures(
+    nodes: Sequence[Mapping[str, Any]], experiment: Experiment, splits: Splits, trust: Sequence[str]
+) -> FigureChoice:
+    """Build the figures that nodes describe, and leave out those that need not apply and do not.
+
+    Parameters
+    ----------
+    nodes : sequence of mapping
+        As `settle_figures` returns them.
+    experiment : Experiment
+    splits : Splits
+    trust : sequence of str
+        Further packages whose classes may be named.
+
+    Raises
+    ------
+    UserError
+        A figure cannot be drawn for this experiment, or two would write the same file.
+    """
+    built = [build_object(node, f"figures[{position}]", trust) for position, node in enumerate(nodes)]
+    explicit_files = {figure.file for figure in built if not _may_be_left_out(figure)}
+    figures: list[Figure] = []
+    left_out: list[str] = []
+    for figure in built:
+        if not _may_be_left_out(figure):
+            figure.check(experiment, splits)
+            figures.append(figure)
+            continue
+        # A figure with arguments of its own replaces the one that `all` would draw into the same file.
+        if figure.file in explicit_files:
+            continue
+        try:
+            figure.check(experiment, splits)
+        except UserError as error:
+            left_out.append(str(error).removeprefix("figures: "))
+        else:
+            figures.append(figure)
+    _require_own_files(figures)
+    return FigureChoice(tuple(figures), tuple(left_out))
+
+
+def _may_be_left_out(figure: Any) -> bool:
+    # A class of the user need not have the attribute.
+    return bool(getattr(figure, "if_applicable", False))
+
+
+def _require_own_files(figures: Sequence[Figure]) -> None:
+    writers: dict[str, str] = {}
+    for figure in figures:
+        name = type(figure).__name__
+        if figure.file in writers:
+            raise UserError(
+                f"figures: {writers[figure.file]} and {name} both write {figure.file}; give one of them another file."
+            )
+        writers[figure.file] = name
