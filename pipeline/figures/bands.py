@@ -18,6 +18,9 @@ TEST_STYLE = ("test rows", CLASS_COLOURS[0], "o")
 BAND_ALPHA = 0.15
 MIN_LOG_RATIO = 20.0
 """Positive numbers whose greatest is at least this many times the least are drawn on a logarithmic axis."""
+LETTER_INCHES = 0.08
+AXES_SHARE = 0.85
+"""About the share of a figure's width that its axes take."""
 MAX_VALUE_LETTERS = 14
 """Longer values, such as lists, are cut."""
 
@@ -132,11 +135,11 @@ def style_scores(axes: Axes, headline: str) -> None:
 def _thin_out(places: np.ndarray, texts: Sequence[str], axes: Axes) -> list[int]:
     """Return the positions of the ticks whose texts do not touch, the first among them."""
     figure_width = axes.get_figure().get_figwidth()  # type: ignore[union-attr]
-    letter_share = 0.1 / (0.8 * figure_width)
+    letter_share = LETTER_INCHES / (AXES_SHARE * figure_width)
     kept: list[int] = []
     end = -np.inf
     for i, (place, text) in enumerate(zip(places, texts, strict=True)):
-        half_width = 0.5 * letter_share * (len(text) + 1)
+        half_width = 0.5 * letter_share * (len(text) + 0.5)
         if place - half_width >= end:
             kept.append(i)
             end = place + half_width

@@ -38,6 +38,7 @@ FEW_ROWS = 20
 LARGE_MARKER_AREA = 70
 SMALL_MARKER_AREA = 26
 QUERY_MARKER_AREA = 190
+SINGLE_PANEL_INCHES = 5.0
 
 
 def check_plane(name: str, experiment: Experiment, columns: Sequence[str]) -> None:
@@ -145,8 +146,8 @@ class DecisionRegions(RunFigure):
         dataset = run.experiment.dataset
         X, y = run.select_rows(run.split.train, self.columns)
         variants = run.name_variants(self.variants)
-        width = 9.0 if len(variants) > 1 else 5.4
-        figure, panels = make_panels(len(variants), width=width, height=3.9, sharex=True, sharey=True)
+        width = 9.0 if len(variants) > 1 else SINGLE_PANEL_INCHES
+        figure, panels = make_panels(len(variants), width=width, sharex=True, sharey=True)
         for axes, (title, parameters) in zip(panels[0], variants.items(), strict=True):
             pipeline = run.get_variant(parameters, self.columns)
             self._draw_panel(axes, pipeline, X, y, dataset.classes)

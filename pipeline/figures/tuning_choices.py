@@ -139,7 +139,7 @@ class Choices(RunFigure):
         of_folds = table[table["fold"] != ALL_ROWS]
         of_model = table[table["fold"] == ALL_ROWS]
         names = list(table.columns[1:-2])
-        values = {name: _list_texts(run.experiment, name, table[name]) for name in names}
+        values = {name: _list_texts(run.experiment, name, list(table[name])) for name in names}
         columns = min(MAX_PANELS_IN_A_ROW, len(names))
         rows = -(-len(names) // columns)
         n_bars = max(map(len, values.values()))
