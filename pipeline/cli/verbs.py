@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 
 VERBS: Mapping[str, str] = {
+    "compare": "compare_stored_runs",
     "list": "list_options",
     "plan": "plan_sweep",
     "predict": "predict_file",

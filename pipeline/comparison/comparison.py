@@ -89,6 +89,8 @@ class ComparedDataset:
         The scores of each cell: folds × repeats × seeds. 0 if no cell is complete.
     n_train, n_test : float
         Mean rows per fold that were fitted on and scored; NaN if they are unknown.
+    folds_per_repeat : int
+        The folds after which the rows were split anew: k of k folds, 1 for holdout.
     splits_digests : tuple of str
         One per seed; equal for all runs on this dataset.
     description : str
@@ -101,6 +103,7 @@ class ComparedDataset:
     n_folds: int
     n_train: float
     n_test: float
+    folds_per_repeat: int = 1
     splits_digests: tuple[str, ...] = ()
     description: str = ""
 

@@ -26,7 +26,7 @@ def require_finished(finished: Sequence[RunFacts], facts: Sequence[RunFacts]) ->
 
 def require_digests(finished: Sequence[RunFacts]) -> None:
     """Reject runs of which it is not known on which rows they were scored."""
-    without = [each for each in finished if not each.splits_digest or not each.digest]
+    without = [each for each in finished if not (each.splits_digest and each.digest and each.rows_per_fold)]
     if without:
         raise UserError(
             f"compare: {len(without)} of {len(finished)} runs do not record their splits ({list_ids(without)}): an "

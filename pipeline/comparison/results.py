@@ -165,7 +165,8 @@ class OverallPair:
     wins, ties, losses : int
         Datasets on which the first has the better, the same and the worse mean.
     is_told_apart : bool
-        Whether `p_wilcoxon_holm` is below alpha.
+        With three configurations or more, whether both the test of Iman and Davenport and `p_nemenyi` show a difference
+        at alpha, which are the bars of the diagram; with two, whether `p_wilcoxon` does.
     """
 
     first: str

@@ -46,3 +46,17 @@ def format_p(p: float) -> str:
     digits = 2 if p >= 0.01 else 3
     text = f"{p:.{digits}f}"
     return "p = 1" if float(text) >= 1 else f"p = {text.lstrip('0')}"
+
+
+def format_number(value: float) -> str:
+    """Return a score or a difference with four decimals, or four significant digits outside of ±10.
+
+    Examples
+    --------
+    >>> format_number(0.95333), format_number(123.456), format_number(0.00001), format_number(float("nan"))
+    ('0.9533', '123.5', '1e-05', '–')
+    """
+    if math.isnan(value):
+        return "–"
+    is_plain = value == 0 or 0.0001 <= abs(value) < 10
+    return f"{value:.4f}" if is_plain else f"{value:.4g}"

@@ -1,0 +1,206 @@
+"""Which of several configurations stands for a learner: never the one with the best test scores.
+
+Who picks the best of N configurations by the scores that are then compared has chosen on the test rows, and a verdict
+between learners favours the one with the most configurations. So a learner is represented by its nested-tuned
+configuration, or fold by fold by the configuration with the best validation score. Where there is neither, all
+configurations stay rows.
+
+References
+----------
+Cawley, G. C. and Talbot, N. L. C. (2010). On over-fitting in model selection and subsequent selection bias in
+performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bakeoff.pipeline.comparison.cells import Series
+from bakeoff.pipeline.comparison.comparison import Cell, Configuration, LearnerChoice
+from bakeoff.pipeline.comparison.grouping import group_by
+from bakeoff.pipeline.comparison.pairing import CellKey
+from bakeoff.pipeline.comparison.run_grid import RunGrid
+from bakeoff.pipeline.comparison.words import count_nouns, join_words
+from bakeoff.pipeline.tracking.find_run import is_greater_better
+
+TUNING = "tuning"
+VALIDATION = "validation"
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """The rows of a comparison after the choices.
+
+    Attributes
+    ----------
+    rows, others : tuple of Configuration
+        Those that are compared, and those that a row stands for.
+    cells : mapping of CellKey to Cell
+        Of both.
+    choices : tuple of LearnerChoice
+    """
+
+    rows: tuple[Configuration, ...]
+    others: tuple[Configuration, ...]
+    cells: Mapping[CellKey, Cell]
+    choices: tuple[LearnerChoice, ...]
+
+
+@dataclass(frozen=True)
+class ValidationScores:
+    """The scores by which configurations may be chosen.
+
+    Attributes
+    ----------
+    metric : str
+        Such as ``validation_accuracy``.
+    series : Series
+        With the series of the metric.
+    grid : RunGrid
+    """
+
+    metric: str
+    series: Series
+    grid: RunGrid
+
+    def find_obstacle(self, configurations: Sequence[Configuration]) -> str:
+        """Say why configurations cannot be chosen among by validation scores; empty if they can."""
+        names = {configuration.name for configuration in configurations}
+        runs = [each for (name, _), runs in self.grid.runs.items() if name in names for each in runs]
+        if any(self.metric not in each.run.metrics for each in runs):
+            return f"not all of them have {self.metric}"
+        if not all(each.has_free_validation_rows for each in runs):
+            return "pruning or tuning has used the validation rows, whose scores are optimistic"
+        return ""
+
+    def read_cell(self, key: CellKey) -> np.ndarray:
+        """Return the scores of a cell over all folds, greater being better."""
+        runs = self.grid.runs[key]
+        values = [value for each in runs for value in self.series[each.run.run_id].get(self.metric, ())]
+        sign = 1 if is_greater_better(self.metric) else -1
+        return sign * np.array(values)
+
+
+def choose_rows(
+    configurations: Sequence[Configuration],
+    cells: Mapping[CellKey, Cell],
+    scores: ValidationScores,
+    base: str,
+    may_choose: bool = True,
+) -> ChosenRows:
+    """Let one row stand for each learner that has several configurations, where the choice can be made honestly.
+
+    With a single learner there is no verdict between learners, and all configurations are rows.
+
+    Parameters
+    ----------
+    configurations : sequence of Configuration
+    cells : mapping of CellKey to Cell
+    scores : ValidationScores
+    base : str
+        A configuration that was named as the base stays a row, and so do the others of its learner.
+    may_choose : bool
+        Whether rows may stand for others at all.
+    """
+    by_learner = group_by(configurations, lambda each: each.learner, lambda each: each)
+    rows: list[Configuration] = []
+    others: list[Configuration] = []
+    choices: list[LearnerChoice] = []
+    all_cells = dict(cells)
+    for learner, own in by_learner.items():
+        if len(own) == 1:
+            rows += own
+            continue
+        names = [each.name for each in own]
+        is_between_learners = may_choose and len(by_learner) > 1 and base not in names
+        choice = _decide(learner, own, scores, is_between_learners)
+        choices.append(choice)
+        if choice.rule == NONE:
+            rows += own
+            continue
+        if choice.rule == VALIDATION:
+            row = Configuration(choice.row, learner, members=tuple(names))
+            all_cells |= _choose_by_validation(row, own, cells, scores)
+        else:
+            row = next(each for each in own if each.name == choice.row)
+        rows.append(row)
+        others += [each for each in own if each.name != row.name]
+    return ChosenRows(tuple(rows), tuple(others), all_cells, tuple(choices))
+
+
+def _decide(
+    learner: str, own: Sequence[Configuration], scores: ValidationScores, is_between_learners: bool
+) -> LearnerChoice:
+    members = tuple(each.name for each in own)
+    tuned = [each for each in own if each.is_tuned]
+    obstacle = scores.find_obstacle(own)
+    count = f"{learner} stands in {len(own)} configurations"
+    if is_between_learners and len(tuned) == 1:
+        sentence = f"{count}: the tuned one, whose choices never saw the test rows, stands for the learner."
+        return LearnerChoice(learner, TUNING, tuned[0].name, members, sentence)
+    if is_between_learners and not obstacle:
+        sentence = f"{count}: in each fold, the one with the best {scores.metric} stands for the learner."
+        return LearnerChoice(learner, VALIDATION, f"{learner} (chosen)", members, sentence)
+    best_of = f"the best of the {len(own)} was chosen on the scores shown here, and its mean is optimistic"
+    sentence = f"{count}, which are all rows, and Holm's correction counts them all: {best_of}."
+    if is_between_learners:
+        cure = "tuning=default or tuning=grid chooses without the test rows"
+        sentence = f"{sentence} They could not be chosen among by validation scores, because {obstacle}; {cure}."
+    return LearnerChoice(learner, NONE, "", members, sentence)
+
+
+def _choose_by_validation(
+    row: Configuration, own: Sequence[Configuration], cells: Mapping[CellKey, Cell], scores: ValidationScores
+) -> dict[CellKey, Cell]:
+    """Return the cells of a row that stands for several configurations."""
+    datasets = dict.fromkeys(dataset for _, dataset in cells)
+    chosen = {}
+    for dataset in datasets:
+        members = [cells[each.name, dataset] for each in own]
+        chosen[row.name, dataset] = _combine_cells(row.name, dataset, members, scores)
+    return chosen
+
+
+def _combine_cells(name: str, dataset: str, members: Sequence[Cell], scores: ValidationScores) -> Cell:
+    """Return the cell that takes each fold from the member with the best validation score there, ties to the first."""
+    empty = [f"{member.configuration}: {member.reason}" for member in members if member.reason]
+    if empty:
+        return Cell(name, dataset, reason="; ".join(empty))
+    validation = [scores.read_cell((member.configuration, dataset)) for member in members]
+    n_folds = len(next(iter(members[0].scores.values())))
+    is_complete = all(len(values) == n_folds and not np.isnan(values).any() for values in validation)
+    if not is_complete:
+        return Cell(name, dataset, reason=f"{scores.metric} is not defined in each of {count_nouns(n_folds, 'fold')}")
+    best = np.argmax(np.vstack(validation), axis=0)  # (J,)
+    first = members[0]
+    by_metric = {
+        metric: tuple(members[member].scores[metric][fold] for fold, member in enumerate(best))
+        for metric in first.scores
+    }
+    counts = np.bincount(best, minlength=len(members))  # (number of members,)
+    return Cell(
+        configuration=name,
+        dataset=dataset,
+        scores=by_metric,
+        run_ids=tuple(run_id for member in members for run_id in member.run_ids),
+        seeds=first.seeds,
+        # All members had to be fitted to choose among them; one of them predicts.
+        fit_seconds=math.fsum(member.fit_seconds for member in members),
+        predict_seconds=float(np.mean([members[member].predict_seconds for member in best])),
+        n_fits=sum(member.n_fits for member in members),
+        n_train=min(member.n_train for member in members),
+        n_test=first.n_test,
+        chosen={member.configuration: int(n) for member, n in zip(members, counts, strict=True)},
+    )
+
+
+def describe_chosen(cell: Cell) -> str:
+    """Say how often each member of a row was chosen on a dataset, the most frequent first."""
+    counts = sorted(cell.chosen.items(), key=lambda item: -item[1])
+    told = [f"{name} in {count_nouns(n, 'fold')}" for name, n in counts if n]
+    return f"{cell.configuration} on {cell.dataset}: {join_words(told)}"

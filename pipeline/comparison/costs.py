@@ -1,0 +1,75 @@
+"""Score against cost: the Pareto front over the datasets that count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bakeoff.pipeline.comparison.comparison import Cell, ComparedMetric
+from bakeoff.pipeline.comparison.pairing import CellKey
+from bakeoff.pipeline.comparison.results import DatasetResult, ParetoPoint
+from bakeoff.pipeline.comparison.statistics import find_pareto_front
+
+
+def compare_costs(
+    results: Sequence[DatasetResult],
+    names: Sequence[str],
+    cells: Mapping[CellKey, Cell],
+    metric: ComparedMetric,
+    base: str,
+) -> tuple[ParetoPoint, ...]:
+    """Return score and cost of each configuration, means over the datasets on which all have scores.
+
+    Where the size of a score depends on the dataset, as with errors in the unit of the target, each is divided by the
+    base's on the same dataset, unless there is one dataset only.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+    names : sequence of str
+        Of the configurations.
+    cells : mapping of CellKey to Cell
+    metric : ComparedMetric
+    base : str
+    """
+    complete = [result for result in results if len(result.summaries) == len(names)]
+    if not complete:
+        return ()
+    is_relative = metric.is_rope_relative and len(complete) > 1
+    scores = np.array([_average_score(name, complete, base if is_relative else "") for name in names])  # (k,)
+    own_cells = [[cells[name, result.dataset] for result in complete] for name in names]
+    fit = np.array([np.mean([cell.fit_seconds for cell in own]) for own in own_cells])  # (k,)
+    predict = np.array([np.mean([cell.predict_seconds for cell in own]) for own in own_cells])  # (k,)
+    is_efficient = _find_efficient(scores, fit + predict, metric.greater_is_better)
+    return tuple(
+        ParetoPoint(
+            configuration=name,
+            score=float(scores[number]),
+            fit_seconds=float(fit[number]),
+            predict_seconds=float(predict[number]),
+            n_fits=sum(cell.n_fits for cell in own_cells[number]),
+            is_efficient=bool(is_efficient[number]),
+        )
+        for number, name in enumerate(names)
+    )
+
+
+def _average_score(name: str, results: Sequence[DatasetResult], base: str) -> float:
+    """Return the mean over datasets, relative to the base's scores if there is a base."""
+    values = []
+    for result in results:
+        means = {summary.configuration: summary.mean for summary in result.summaries}
+        divisor = means[base] if base else 1.0
+        values.append(means[name] / divisor if divisor else math.nan)
+    return float(np.mean(values))
+
+
+def _find_efficient(scores: np.ndarray, seconds: np.ndarray, greater_is_better: bool) -> np.ndarray:
+    """Return which configurations are on the front; those without a score or a time are not."""
+    is_known = np.isfinite(scores) & np.isfinite(seconds)  # (k,)
+    is_efficient = np.zeros(len(scores), dtype=bool)  # (k,)
+    if is_known.any():
+        is_efficient[is_known] = find_pareto_front(scores[is_known], seconds[is_known], greater_is_better)
+    return is_efficient

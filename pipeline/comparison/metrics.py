@@ -1,0 +1,151 @@
+"""The metrics that a comparison is made by: the headline of the runs, or those that are named."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+from bakeoff.pipeline.comparison.comparison import ComparedMetric
+from bakeoff.pipeline.comparison.grouping import group_by
+from bakeoff.pipeline.comparison.run_facts import RunFacts, list_ids
+from bakeoff.pipeline.comparison.words import count_nouns
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.scoring import CLASSIFICATION
+from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
+
+TEST_PREFIX = "test_"
+TIME_PREFIX = "time/"
+UNBOUNDED_SCORES = ("log_loss",)
+"""Scores of classification that are not between 0 and 1."""
+ABSOLUTE_ROPE_SCORES = (*(name for name in CLASSIFICATION if name not in UNBOUNDED_SCORES), "r2")
+
+
+def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope: float) -> tuple[ComparedMetric, ...]:
+    """Return the metrics to compare by, the first of which decides.
+
+    Parameters
+    ----------
+    names : sequence of str
+        As they are stored, or without ``test_`` or ``time/``; if there are none, the headline of the runs is taken.
+    runs : sequence of RunFacts
+        Finished.
+    rope : float
+
+    Raises
+    ------
+    UserError
+        A metric is unknown, or some run does not have it.
+    """
+    stored = [_find_metric(name, runs) for name in names] if names else [_find_shared_headline(runs)]
+    for metric in stored:
+        _require_metric(metric, runs)
+    return tuple(_describe_metric(metric, rope) for metric in dict.fromkeys(stored))
+
+
+def _find_shared_headline(runs: Sequence[RunFacts]) -> str:
+    headlines = group_by(runs, lambda each: find_headline(each.run.params, each.run.metrics), lambda each: each)
+    without = headlines.get(None, [])
+    if without:
+        raise UserError(
+            f"compare: {count_nouns(len(without), 'run')} ({list_ids(without)}) have no score of the defaults; name a "
+            "metric, for example metrics=accuracy."
+        )
+    if len(headlines) > 1:
+        told = ", ".join(f"{name} ({count_nouns(len(own), 'run')})" for name, own in headlines.items())
+        raise UserError(
+            f"compare: the runs have different headline scores: {told}. Name one that all have by metrics=NAME, or "
+            "select runs of one task by filter=."
+        )
+    (headline,) = headlines
+    return str(headline)
+
+
+def _find_metric(name: str, runs: Sequence[RunFacts]) -> str:
+    """Return the stored name of a metric."""
+    known = {metric for each in runs for metric in each.run.metrics if _is_comparable(metric)}
+    for candidate in (name, f"{TEST_PREFIX}{name}", f"{TIME_PREFIX}{name}"):
+        if candidate in known:
+            return candidate
+    short = {metric.removeprefix(TEST_PREFIX).removeprefix(TIME_PREFIX) for metric in known}
+    raise UserError(f"compare: metrics={name}: no run has that metric. {did_you_mean(name, short)}")
+
+
+def _is_comparable(metric: str) -> bool:
+    """Whether it is known of a stored metric which values are better."""
+    if metric.startswith(("fold/", "pruning_path/")):
+        return False
+    try:
+        is_greater_better(metric)
+    except KeyError:
+        return False
+    return True
+
+
+def _require_metric(metric: str, runs: Sequence[RunFacts]) -> None:
+    without = [each for each in runs if metric not in each.run.metrics]
+    if not without:
+        return
+    learners = ", ".join(dict.fromkeys(each.learner for each in without))
+    raise UserError(
+        f"compare: {len(without)} of {len(runs)} runs ({list_ids(without)}; {learners}) have no {metric}: "
+        "name other metrics by metrics=, or leave these runs out by filter=."
+    )
+
+
+def _describe_metric(metric: str, rope: float) -> ComparedMetric:
+    score = metric.removeprefix(TEST_PREFIX)
+    is_absolute = score.removeprefix("validation_").removeprefix("train_") in ABSOLUTE_ROPE_SCORES
+    return ComparedMetric(
+        name=metric,
+        label=_label_metric(score),
+        greater_is_better=is_greater_better(metric),
+        rope=rope,
+        is_rope_relative=not is_absolute,
+    )
+
+
+def _label_metric(score: str) -> str:
+    """Return a metric in words.
+
+    Examples
+    --------
+    >>> _label_metric("time/fit"), _label_metric("balanced_accuracy")
+    ('fit time in seconds', 'balanced accuracy')
+    """
+    if score.startswith(TIME_PREFIX):
+        return f"{score.removeprefix(TIME_PREFIX)} time in seconds"
+    return score.replace("_", " ").replace("/", " ")
+
+
+def get_validation_metric(metric: str, headline: str) -> str:
+    """Return the validation score by which configurations are chosen for a comparison by a metric.
+
+    Examples
+    --------
+    >>> get_validation_metric("test_f1", "test_accuracy"), get_validation_metric("time/fit", "test_accuracy")
+    ('validation_f1', 'validation_accuracy')
+    """
+    score = metric if metric.startswith(TEST_PREFIX) else headline
+    return f"validation_{score.removeprefix(TEST_PREFIX)}"
+
+
+def count_candidates(params: Mapping[str, str]) -> int:
+    """Return how many candidates a tuned run has tried in each fold; 0 if its params do not say.
+
+    Examples
+    --------
+    >>> count_candidates({"tuning.space.C": "[0.1, 1, 10]", "tuning.space.kernel": '["linear", "rbf"]'})
+    6
+    """
+    grids: list[Mapping[str, Sequence[object]]] = []
+    try:
+        if "tuning.space" in params:
+            grids = list(json.loads(params["tuning.space"]))
+        else:
+            prefix = "tuning.space."
+            lists = {key: json.loads(value) for key, value in params.items() if key.startswith(prefix)}
+            grids = [lists] if lists else []
+        return sum(math.prod(len(values) for values in grid.values()) for grid in grids)
+    except (ValueError, TypeError, AttributeError):
+        return 0

@@ -1,0 +1,88 @@
+"""The report as Markdown, with tables that GitHub and MLflow render."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
+from bakeoff.pipeline.comparison.reports import tables
+from bakeoff.pipeline.comparison.reports.tables import TextTable
+
+
+def render_markdown(comparison: Comparison) -> str:
+    """Return the report as Markdown."""
+    return "\n".join(_iterate_lines(comparison)) + "\n"
+
+
+def _iterate_lines(comparison: Comparison) -> Iterator[str]:
+    yield f"# {_escape(comparison.question)}"
+    yield ""
+    yield _escape(comparison.selection)
+    yield ""
+    for sentence in comparison.verdict:
+        yield f"**{_escape(sentence)}**"
+        yield ""
+    for result in comparison.results:
+        yield from _iterate_result(comparison, result)
+    others = tables.tabulate_members(comparison, comparison.results[0])
+    if others is not None:
+        yield from _write_table(others)
+    if comparison.notes:
+        yield "## Notes"
+        yield ""
+        yield from (f"- {_escape(note)}" for note in comparison.notes)
+        yield ""
+    yield "## Repeat"
+    yield ""
+    yield "```sh"
+    yield from [*comparison.repeat, comparison.command]
+    yield "```"
+
+
+def _iterate_result(comparison: Comparison, result: MetricResult) -> Iterator[str]:
+    overall = result.overall
+    if overall is not None:
+        yield from _write_table(tables.tabulate_scores(comparison, result))
+        for line in (tables.describe_tests(overall), overall.too_few, *tables.list_left_out(overall)):
+            if line:
+                yield _escape(line)
+                yield ""
+        if not overall.too_few:
+            yield from _write_table(tables.tabulate_overall_pairs(comparison, overall))
+        if result.pareto:
+            yield from _write_table(tables.tabulate_costs(comparison, result))
+    for dataset in result.datasets:
+        yield from _write_table(tables.tabulate_dataset(comparison, dataset))
+        yield from _write_table(tables.tabulate_pairs(comparison, dataset))
+        for sentence in dataset.verdict:
+            yield _escape(sentence)
+        yield ""
+
+
+def _write_table(table: TextTable) -> Iterator[str]:
+    yield f"## {_escape(table.title)}"
+    yield ""
+    yield _write_row(table.columns)
+    yield _write_row(["---", *(["---:"] * (len(table.columns) - 1))])
+    for number, row in enumerate(table.rows):
+        yield _write_row(
+            [
+                f"**{_escape(entry)}**" if (number, column) in table.emphasized else _escape(entry)
+                for column, entry in enumerate(row)
+            ]
+        )
+    yield ""
+    if table.footnote:
+        yield _escape(table.footnote)
+        yield ""
+
+
+def _write_row(entries: tuple[str, ...] | list[str]) -> str:
+    return f"| {' | '.join(entries)} |"
+
+
+def _escape(text: str) -> str:
+    """Return text without the signs that Markdown interprets."""
+    for sign in ("\\", "|", "*", "_", "<", "`", "~"):
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())

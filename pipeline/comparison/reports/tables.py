@@ -1,0 +1,248 @@
+"""The tables of a comparison as rows of text, from which the terminal, Markdown and LaTeX write theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bakeoff.pipeline.comparison.comparison import (
+    Comparison,
+    DatasetResult,
+    MetricResult,
+    OverallResult,
+    PairResult,
+    Summary,
+)
+from bakeoff.pipeline.comparison.words import format_number, format_p
+
+DASH = "–"
+BASE_MARK = "base"
+MAX_PAIRS = 10
+"""Pairs in a table, unless all are asked for: those with the smallest p-values that are not settled beforehand."""
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of text.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+    rows : tuple of tuple of str
+    emphasized : frozenset of (int, int)
+        Row and column of the entries that are best.
+    footnote : str
+        What is left out or what the signs mean.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    emphasized: frozenset[tuple[int, int]] = frozenset()
+    footnote: str = ""
+
+
+def tabulate_scores(comparison: Comparison, result: MetricResult) -> TextTable:
+    """Return a row per configuration and a column per dataset: mean ± std with WEKA's marks, and the mean rank."""
+    metric = comparison.find_metric(result.metric)
+    overall = result.overall
+    ranks = {} if overall is None else overall.mean_ranks
+    counts = {} if overall is None else {count.configuration: count for count in overall.counts}
+    rows = []
+    emphasized = set()
+    for row_number, configuration in enumerate(comparison.configurations):
+        row = [configuration.name]
+        for dataset in result.datasets:
+            summary = dataset.find_summary(configuration.name)
+            if summary is not None and summary.is_best:
+                emphasized.add((row_number, len(row)))
+            row.append(DASH if summary is None else format_mean_and_std(summary))
+        if overall is not None:
+            rank = ranks.get(configuration.name, math.nan)
+            row.append(DASH if math.isnan(rank) else f"{rank:.2f}")
+            count = counts.get(configuration.name)
+            base_or_dash = BASE_MARK if configuration.name == comparison.settings.base else DASH
+            row.append(base_or_dash if count is None else f"({count.better}/{count.same}/{count.worse})")
+        rows.append(tuple(row))
+    names = [dataset.dataset for dataset in result.datasets]
+    columns = ["configuration", *names, *(["rank", "(v/ /*)"] if overall is not None else [])]
+    better = "higher" if metric.greater_is_better else "lower"
+    footnote = (
+        f"{metric.label}, {better} is better; v, * significantly better, worse than the base "
+        f"{comparison.settings.base} (corrected t-test, α = {comparison.settings.alpha:g})"
+    )
+    return TextTable(metric.label, tuple(columns), tuple(rows), frozenset(emphasized), footnote)
+
+
+def format_mean_and_std(summary: Summary) -> str:
+    """Return mean ± std with its mark."""
+    deviation = "" if math.isnan(summary.std) else f" ± {format_number(summary.std)}"
+    mark = f" {summary.mark}" if summary.mark else ""
+    return f"{format_number(summary.mean)}{deviation}{mark}"
+
+
+def tabulate_dataset(comparison: Comparison, result: DatasetResult) -> TextTable:
+    """Return a row per configuration of one dataset: interval, mark, p-value, cost."""
+    confidence = f"{100 * (1 - comparison.settings.alpha):g} % interval"
+    rows = []
+    ordered = sorted(result.summaries, key=lambda summary: summary.rank)
+    for summary in ordered:
+        cell = comparison.find_cell(summary.configuration, result.dataset)
+        against = BASE_MARK if summary.configuration == result.base else format_p(summary.p_value).removeprefix("p = ")
+        rows.append(
+            (
+                summary.configuration,
+                format_mean_and_std(summary),
+                format_interval(summary.low, summary.high),
+                against if not math.isnan(summary.p_value) or against == BASE_MARK else DASH,
+                format_seconds(cell.fit_seconds),
+                format_seconds(cell.predict_seconds),
+                str(cell.n_fits) if cell.n_fits else DASH,
+            )
+        )
+    emphasized = frozenset((number, 1) for number, summary in enumerate(ordered) if summary.is_best)
+    columns = ("configuration", "mean ± std", confidence, "p vs base", "fit s", "predict s", "fits")
+    return TextTable(result.dataset, columns, tuple(rows), emphasized)
+
+
+def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> TextTable:
+    """Return the pairs of one dataset: all of them, or those with the smallest p-values."""
+    ordered = sorted(result.pairs, key=lambda pair: (pair.p_holm if not math.isnan(pair.p_holm) else 2, pair.p_value))
+    shown = ordered if comparison.settings.all_pairs else ordered[:MAX_PAIRS]
+    rows = tuple(_write_pair(pair) for pair in shown)
+    n_hidden = len(ordered) - len(shown)
+    footnote = f"{n_hidden} further pairs with greater p-values; pairs=all shows them." if n_hidden else ""
+    columns = ("pair", "difference", "p", "p (Holm)", "P(first)", "P(rope)", "P(second)")
+    return TextTable(f"pairs on {result.dataset}", columns, rows, footnote=footnote)
+
+
+def _write_pair(pair: PairResult) -> tuple[str, ...]:
+    sign = ">" if pair.is_told_apart and pair.difference > 0 else "<" if pair.is_told_apart else "~"
+    return (
+        f"{pair.first} {sign} {pair.second}",
+        f"{pair.difference:+.4f}" if abs(pair.difference) < 10 else f"{pair.difference:+.4g}",
+        format_bare_p(pair.p_value),
+        format_bare_p(pair.p_holm),
+        format_probability(pair.p_first),
+        format_probability(pair.p_equivalent),
+        format_probability(pair.p_second),
+    )
+
+
+def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> TextTable:
+    """Return the pairs over datasets."""
+    ordered = sorted(overall.pairs, key=lambda pair: -abs(pair.rank_difference))
+    shown = ordered if comparison.settings.all_pairs else ordered[:MAX_PAIRS]
+    rows = []
+    for pair in shown:
+        is_reversed = pair.rank_difference < 0
+        first, second = (pair.second, pair.first) if is_reversed else (pair.first, pair.second)
+        wins, losses = (pair.losses, pair.wins) if is_reversed else (pair.wins, pair.losses)
+        sign = ">" if pair.is_told_apart else "~"
+        rows.append(
+            (
+                f"{first} {sign} {second}",
+                f"{abs(pair.rank_difference):.2f}",
+                format_bare_p(pair.p_nemenyi),
+                format_bare_p(pair.p_wilcoxon),
+                format_bare_p(pair.p_wilcoxon_holm),
+                f"{wins}/{pair.ties}/{losses}",
+            )
+        )
+    n_hidden = len(ordered) - len(shown)
+    footnote = f"{n_hidden} further pairs with smaller differences of rank; pairs=all shows them." if n_hidden else ""
+    columns = ("pair over datasets", "Δ rank", "Nemenyi p", "Wilcoxon p", "p (Holm)", "w/t/l")
+    return TextTable("pairs over datasets", columns, tuple(rows), footnote=footnote)
+
+
+def tabulate_costs(comparison: Comparison, result: MetricResult) -> TextTable:
+    """Return score and cost of each configuration, and whether it is on the Pareto front."""
+    metric = comparison.find_metric(result.metric)
+    is_relative = metric.is_rope_relative and len(result.datasets) > 1
+    score = f"{metric.label} / base's" if is_relative else f"mean {metric.label}"
+    rows = tuple(
+        (
+            point.configuration,
+            format_number(point.score),
+            format_seconds(point.fit_seconds),
+            format_seconds(point.predict_seconds),
+            str(point.n_fits) if point.n_fits else DASH,
+            "yes" if point.is_efficient else "",
+        )
+        for point in result.pareto
+    )
+    columns = ("configuration", score, "fit s", "predict s", "fits", "on the front")
+    footnote = "Mean seconds per fold over the datasets that count. Front: nothing else is as good and faster."
+    return TextTable("score and cost", columns, rows, footnote=footnote)
+
+
+def tabulate_members(comparison: Comparison, result: MetricResult) -> TextTable | None:
+    """Return the scores of the configurations that a row stands for; None if there are none."""
+    import numpy as np
+
+    rows = []
+    for configuration in comparison.other_configurations:
+        row = [configuration.name]
+        for dataset in comparison.datasets:
+            scores = comparison.find_cell(configuration.name, dataset.name).scores.get(result.metric, ())
+            row.append(format_number(float(np.mean(scores))) if scores else DASH)
+        rows.append(tuple(row))
+    if not rows:
+        return None
+    columns = ("configuration", *(dataset.name for dataset in comparison.datasets))
+    footnote = "A row of the comparison stands for these; they take part in no test."
+    return TextTable("other configurations", columns, tuple(rows), footnote=footnote)
+
+
+def describe_tests(overall: OverallResult) -> str:
+    """Return the tests over datasets in one line; empty if there are none."""
+    if math.isnan(overall.friedman):
+        return ""
+    return (
+        f"Friedman χ² = {overall.friedman:.2f} (corrected for ties), {format_p(overall.friedman_p)}; Iman–Davenport "
+        f"F = {overall.iman_davenport:.2f}, {format_p(overall.iman_davenport_p)}; Nemenyi's critical difference "
+        f"{overall.critical_difference:.2f}"
+    )
+
+
+def list_left_out(overall: OverallResult) -> list[str]:
+    """Return a sentence for each dataset that does not count."""
+    return [f"{dataset} does not count over datasets: {reason}." for dataset, reason in overall.left_out.items()]
+
+
+def format_interval(low: float, high: float) -> str:
+    """Return an interval in brackets."""
+    if math.isnan(low):
+        return DASH
+    return f"[{format_number(low)}, {format_number(high)}]"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a time with three significant digits.
+
+    Examples
+    --------
+    >>> format_seconds(0.01234), format_seconds(12.5), format_seconds(float("nan"))
+    ('0.0123', '12.5', '–')
+    """
+    return DASH if math.isnan(seconds) else f"{seconds:.3g}"
+
+
+def format_bare_p(p: float) -> str:
+    """Return a p-value for a table."""
+    return DASH if math.isnan(p) else format_p(p).removeprefix("p = ").removeprefix("p ")
+
+
+def format_probability(p: float) -> str:
+    """Return a probability with two decimals."""
+    return DASH if math.isnan(p) else f"{p:.2f}"
+
+
+def choose_columns(table: TextTable, keep: Sequence[int]) -> TextTable:
+    """Return some columns of a table, in their order."""
+    columns = tuple(table.columns[column] for column in keep)
+    rows = tuple(tuple(row[column] for column in keep) for row in table.rows)
+    emphasized = frozenset((row, keep.index(column)) for row, column in table.emphasized if column in keep)
+    return TextTable(table.title, columns, rows, emphasized, table.footnote)

@@ -1,0 +1,129 @@
+"""The report on a terminal: the question, the verdict, the tables, and what a reader must know."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
+from bakeoff.pipeline.comparison.reports import tables
+from bakeoff.pipeline.comparison.reports.tables import TextTable
+
+PLAIN_WIDTH = 140
+"""The width of the report in a file or a pipe, in characters."""
+MAX_DETAILED_DATASETS = 1
+"""Up to this number of datasets, each has its table of intervals and pairs; pairs=all shows them for all."""
+
+
+def print_terminal(comparison: Comparison, console: Console) -> None:
+    """Print the report."""
+    for part in _iterate_parts(comparison, console.width):
+        console.print(part)
+
+
+def render_terminal(comparison: Comparison, width: int = PLAIN_WIDTH) -> str:
+    """Return the report as plain text of at most a width."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, highlight=False)
+    print_terminal(comparison, console)
+    assert isinstance(console.file, io.StringIO)
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _iterate_parts(comparison: Comparison, width: int) -> Iterator[RenderableType]:
+    yield f"[bold]{escape(comparison.question)}[/]"
+    yield escape(comparison.selection)
+    yield ""
+    for sentence in comparison.verdict:
+        yield Padding(f"[bold]{escape(sentence)}[/]", (0, 0, 0, 2))
+    yield ""
+    for result in comparison.results:
+        yield from _iterate_result(comparison, result, width)
+    others = tables.tabulate_members(comparison, comparison.results[0])
+    if others is not None:
+        yield from _draw_split(others, width, n_last=0)
+    if comparison.notes:
+        yield "Notes"
+        for note in comparison.notes:
+            yield Padding(f"- {escape(note)}", (0, 0, 0, 2))
+
+
+def _iterate_result(comparison: Comparison, result: MetricResult, width: int) -> Iterator[RenderableType]:
+    """Yield the tables by one metric."""
+    has_datasets = result.overall is not None
+    if has_datasets:
+        yield from _draw_split(tables.tabulate_scores(comparison, result), width, n_last=2)
+    if result.overall is not None:
+        tests = tables.describe_tests(result.overall)
+        lines = [line for line in (tests, result.overall.too_few, *tables.list_left_out(result.overall)) if line]
+        yield escape("\n".join(lines))
+        yield ""
+        if not result.overall.too_few:
+            yield from _draw_split(tables.tabulate_overall_pairs(comparison, result.overall), width, n_last=5)
+        if result.pareto:
+            yield from _draw_split(tables.tabulate_costs(comparison, result), width, n_last=5)
+    is_detailed = len(result.datasets) <= MAX_DETAILED_DATASETS or comparison.settings.all_pairs
+    for dataset in result.datasets if is_detailed else ():
+        yield from _draw_split(tables.tabulate_dataset(comparison, dataset), width, n_last=6)
+        yield from _draw_split(tables.tabulate_pairs(comparison, dataset), width, n_last=6)
+        if has_datasets:
+            for sentence in dataset.verdict:
+                yield Padding(escape(sentence), (0, 0, 0, 2))
+            yield ""
+
+
+def _draw_split(table: TextTable, width: int, n_last: int) -> Iterator[RenderableType]:
+    """Yield a table, in several parts below one another if its columns do not fit.
+
+    The first column stands in each part, and the last ones stay together.
+    """
+    blocks = split_columns(table, width, n_last)
+    for number, columns in enumerate(blocks):
+        part = tables.choose_columns(table, columns)
+        yield _draw_table(part, has_title=number == 0)
+    if table.footnote:
+        yield f"[dim]{escape(table.footnote)}[/]"
+    yield ""
+
+
+def split_columns(table: TextTable, width: int, n_last: int) -> list[list[int]]:
+    """Return which columns stand together in a part of a table that fits into a width."""
+    n_columns = len(table.columns)
+    widths = [
+        max(len(table.columns[column]), *(len(row[column]) for row in table.rows)) + 2 for column in range(n_columns)
+    ]
+    first_last = n_columns - n_last
+    groups = [[column] for column in range(1, first_last)]
+    if n_last:
+        groups.append(list(range(first_last, n_columns)))
+    blocks: list[list[int]] = []
+    block: list[int] = [0]
+    for group in groups:
+        needed = sum(widths[column] for column in [*block, *group])
+        if needed > width and len(block) > 1:
+            blocks.append(block)
+            block = [0]
+        block += group
+    return [*blocks, block]
+
+
+def _draw_table(table: TextTable, has_title: bool) -> Table:
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for number, column in enumerate(table.columns):
+        # Names are folded where a line is too short for them, so that nothing is cut.
+        drawn.add_column(escape(column), justify="left" if number == 0 else "right", overflow="fold")
+    for row_number, row in enumerate(table.rows):
+        drawn.add_row(*_emphasize(row, row_number, table))
+    return drawn
+
+
+def _emphasize(row: Sequence[str], row_number: int, table: TextTable) -> list[str]:
+    return [
+        f"[bold green]{escape(entry)}[/]" if (row_number, column) in table.emphasized else escape(entry)
+        for column, entry in enumerate(row)
+    ]

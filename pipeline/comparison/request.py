@@ -1,0 +1,41 @@
+"""What is to be compared, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ComparisonRequest:
+    """What is to be compared, and how.
+
+    Attributes
+    ----------
+    selection : str
+        Which runs were selected, in words.
+    command : str
+        The command line.
+    metrics : tuple of str
+        Empty for the headline of the runs.
+    base : str
+        Name of a configuration or a learner; empty for the best.
+    alpha, rope : float
+    all_pairs : bool
+    may_choose : bool
+        Whether one row may stand for a learner with several configurations.
+    keeps_all : bool
+        Whether runs of one job are rows of their own.
+    repeat : tuple of str
+        Commands that run the jobs again.
+    """
+
+    selection: str
+    command: str
+    metrics: tuple[str, ...] = ()
+    base: str = ""
+    alpha: float = 0.05
+    rope: float = 0.01
+    all_pairs: bool = False
+    may_choose: bool = True
+    keeps_all: bool = False
+    repeat: tuple[str, ...] = ()

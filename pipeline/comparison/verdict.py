@@ -1,0 +1,238 @@
+"""The verdict in plain words: who is best, who is not told apart from the best, and what it would take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from bakeoff.pipeline.comparison.comparison import ComparedMetric, Settings
+from bakeoff.pipeline.comparison.results import OverallResult, PairResult, Summary
+from bakeoff.pipeline.comparison.words import count_nouns, format_number, format_p, join_words
+
+MIN_EQUIVALENT_PROBABILITY = 0.95
+MAX_NAMED = 4
+"""Names in one enumeration; the others are counted."""
+
+Tests = Mapping[frozenset[str], tuple[bool, float]]
+"""Two names -> whether they are told apart, and the p-value."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Who stands where, from the best to the worst.
+
+    Attributes
+    ----------
+    order : tuple of str
+        Names, the best first.
+    tests : Tests
+    """
+
+    order: tuple[str, ...]
+    tests: Tests
+
+    def is_told_apart(self, first: str, second: str) -> bool:
+        """Whether two configurations are told apart."""
+        return self.tests[frozenset((first, second))][0]
+
+    def get_p(self, first: str, second: str) -> float:
+        """Return the p-value of two configurations."""
+        return self.tests[frozenset((first, second))][1]
+
+    @property
+    def leaders(self) -> list[str]:
+        """The best, and those that are not told apart from it."""
+        best = self.order[0]
+        return [best, *(name for name in self.order[1:] if not self.is_told_apart(best, name))]
+
+
+def write_dataset_verdict(
+    summaries: Sequence[Summary], pairs: Sequence[PairResult], metric: ComparedMetric, settings: Settings
+) -> tuple[str, ...]:
+    """Return the verdict on one dataset.
+
+    Parameters
+    ----------
+    summaries : sequence of Summary
+    pairs : sequence of PairResult
+        All pairs.
+    metric : ComparedMetric
+    settings : Settings
+    """
+    if len(summaries) < 2:
+        return ("Fewer than two configurations have scores, so there is nothing to compare.",)
+    if len({summary.mean for summary in summaries}) == 1 and not any(pair.std for pair in pairs):
+        return (f"All {len(summaries)} configurations have equal scores in every fold, so none is better.",)
+    if all(math.isnan(pair.p_value) for pair in pairs):
+        best = min(summaries, key=lambda summary: summary.rank)
+        return (
+            f"{best.configuration} has the best {metric.label} ({format_number(best.mean)}), but a single split "
+            "says nothing about how sure that is: evaluation=repeated_kfold gives more scores.",
+        )
+    if all(math.isnan(pair.p_holm) for pair in pairs):
+        return ('Pairs are not tested without Holm\'s correction, which needs: pip install ".[stats]".',)
+    standing = _rank_by_means(summaries, pairs)
+    sentences = [write_standing(standing)]
+    sentences += _add_requirement(standing, pairs, settings)
+    return tuple(sentences)
+
+
+def write_overall_verdict(result: OverallResult, metric: ComparedMetric, settings: Settings) -> tuple[str, ...]:
+    """Return the verdict over datasets.
+
+    Parameters
+    ----------
+    result : OverallResult
+        Without its verdict.
+    metric : ComparedMetric
+    settings : Settings
+    """
+    if not result.datasets:
+        return (result.too_few,)
+    order = tuple(result.mean_ranks)
+    ranks = f"mean rank {result.mean_ranks[order[0]]:.2f} of {len(order)} by {metric.label}"
+    if result.too_few:
+        first = f"{order[0]} has the best mean rank ({ranks.removeprefix('mean rank ')}), but {result.too_few}"
+        return (first,)
+    n_datasets = count_nouns(len(result.datasets), "dataset")
+    if len(order) > 2 and math.isnan(result.critical_difference):
+        return (
+            f'Over {n_datasets}, {order[0]} has the best mean rank; Nemenyi\'s test needs: pip install ".[stats]".',
+        )
+    if len(order) > 2 and result.iman_davenport_p > settings.alpha:
+        p = format_p(result.iman_davenport_p)
+        return (
+            f"Over {n_datasets}, no configuration is shown to be better than another (Iman and Davenport's test, {p}); "
+            f"{order[0]} has the best {ranks}.",
+        )
+    tests: Tests = {
+        frozenset((pair.first, pair.second)): (
+            pair.is_told_apart,
+            pair.p_nemenyi if len(order) > 2 else pair.p_wilcoxon,
+        )
+        for pair in result.pairs
+    }
+    name = "Nemenyi's test of mean ranks" if len(order) > 2 else "Wilcoxon's signed-rank test"
+    standing = write_standing(Standing(order, tests)).removesuffix(".")
+    return (f"Over {n_datasets}, {standing} ({name}).",)
+
+
+def write_standing(standing: Standing) -> str:
+    """Return who leads, and whom the leaders beat, in one sentence.
+
+    Examples
+    --------
+    >>> tests = {
+    ...     frozenset(("svm", "mlp")): (False, 0.41),
+    ...     frozenset(("svm", "knn")): (True, 0.003),
+    ...     frozenset(("mlp", "knn")): (True, 0.003),
+    ... }
+    >>> write_standing(Standing(("svm", "mlp", "knn"), tests))
+    'svm and mlp are the best and not told apart, p = .41; both beat knn, p = .003.'
+    """
+    leaders = standing.leaders
+    best = leaders[0]
+    others = [name for name in standing.order if name not in leaders]
+    if not others:
+        return _write_no_difference(standing)
+    if len(leaders) == 1:
+        ps = [standing.get_p(best, name) for name in others]
+        return f"{best} is the best: it beats {_enumerate(others)}, {_at_most(ps)}."
+    ps = [standing.get_p(best, name) for name in leaders[1:]]
+    pairs = combinations(leaders, 2)
+    are_equal = not any(standing.is_told_apart(first, second) for first, second in pairs)
+    claim = "are the best and not told apart" if are_equal else f"are not told apart from the best, which is {best}"
+    return f"{_enumerate(leaders)} {claim}, {_at_least(ps)}; {_write_beaten(standing, leaders, others)}."
+
+
+def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
+    """Say whom all of the leaders beat, and whom the best one beats besides."""
+    best = leaders[0]
+    beaten_by_all = [name for name in others if all(standing.is_told_apart(leader, name) for leader in leaders)]
+    partly = [name for name in others if name not in beaten_by_all]
+    clauses = []
+    if beaten_by_all:
+        ps = [standing.get_p(leader, name) for leader in leaders for name in beaten_by_all]
+        subject = "both beat" if len(leaders) == 2 else f"all {len(leaders)} beat"
+        clauses.append(f"{subject} {_enumerate(beaten_by_all)}, {_at_most(ps)}")
+    if partly:
+        ps = [standing.get_p(best, name) for name in partly]
+        verb = "also beats" if beaten_by_all else "beats"
+        clauses.append(f"{best} {verb} {_enumerate(partly)}, {_at_most(ps)}")
+    return "; ".join(clauses)
+
+
+def _write_no_difference(standing: Standing) -> str:
+    """Return the sentence for configurations none of which is told apart from the best."""
+    best, *others = standing.order
+    ps = [p for is_told_apart, p in standing.tests.values() if not is_told_apart]
+    if len(others) == 1:
+        return f"{best} and {others[0]} are not told apart, {format_p(ps[0])}."
+    apart = [pair for pair, (is_told_apart, _) in standing.tests.items() if is_told_apart]
+    if apart:
+        first, second = sorted(apart[0], key=standing.order.index)
+        return (
+            f"{best} has the best mean, but none of the {len(others)} others is told apart from it, "
+            f"{_at_least([standing.get_p(best, name) for name in others])}; {first} beats {second}, "
+            f"{format_p(standing.get_p(first, second))}."
+        )
+    return f"No two of the {len(standing.order)} configurations are told apart, {_at_least(ps)}."
+
+
+def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: Settings) -> list[str]:
+    """Say what it would take to tell the best from the next one, or that they are equivalent in practice."""
+    leaders = standing.leaders
+    if len(leaders) == 1:
+        return []
+    pair = _find_pair(pairs, leaders[0], leaders[1])
+    names = f"{leaders[0]} and {leaders[1]}"
+    if pair.p_equivalent >= MIN_EQUIVALENT_PROBABILITY:
+        return [
+            f"{names} are equivalent in practice: they differ by at most {format_number(pair.rope)} with probability "
+            f"{pair.p_equivalent:.2f}."
+        ]
+    seen = abs(pair.difference)
+    if math.isnan(pair.detectable):
+        return []
+    told = f"These folds could show a difference of about {format_number(pair.detectable)}"
+    if not seen:
+        return [f"{told}; the means of {names} are equal."]
+    rows = f"about {pair.rows_needed:,} rows" if pair.rows_needed is not None else "no number of rows"
+    if pair.repeats_needed is None:
+        cure = f"no number of repeats would show that, but {rows} would"
+    else:
+        cure = f"that would take {count_nouns(pair.repeats_needed, 'repeat')} of the folds or {rows}"
+    return [f"{told} (power {settings.power:g}); {names} differ by {format_number(seen)}: {cure}."]
+
+
+def _rank_by_means(summaries: Sequence[Summary], pairs: Sequence[PairResult]) -> Standing:
+    order = tuple(summary.configuration for summary in sorted(summaries, key=lambda summary: summary.rank))
+    tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_holm) for pair in pairs}
+    return Standing(order, tests)
+
+
+def _find_pair(pairs: Sequence[PairResult], first: str, second: str) -> PairResult:
+    return next(pair for pair in pairs if {pair.first, pair.second} == {first, second})
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    if len(names) <= MAX_NAMED:
+        return join_words(names)
+    shown = list(names[: MAX_NAMED - 1])
+    return join_words([*shown, f"{len(names) - len(shown)} others"])
+
+
+def _at_most(ps: Sequence[float]) -> str:
+    """Return p-values that are all significant by the largest of them."""
+    told = format_p(max(ps))
+    is_one = len({format_p(p) for p in ps}) == 1
+    return told if is_one else told.replace("=", "≤")
+
+
+def _at_least(ps: Sequence[float]) -> str:
+    """Return p-values none of which is significant by the smallest of them."""
+    told = format_p(min(ps))
+    is_one = len({format_p(p) for p in ps}) == 1
+    return told if is_one else told.replace("=", "≥")
