@@ -22,7 +22,7 @@ from bakeoff.pipeline.comparison.statistics import (
     list_pairs,
     rank_configurations,
 )
-from bakeoff.pipeline.comparison.words import count_nouns, join_words
+from bakeoff.pipeline.comparison.words import join_words
 from bakeoff.pipeline.errors import UserError
 
 MIN_CONFIGURATIONS_OF_FRIEDMAN = 3
@@ -113,10 +113,8 @@ def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str], metr
 def _explain_too_few(n_datasets: int) -> str:
     if n_datasets >= MIN_DATASETS:
         return ""
-    return (
-        f"{count_nouns(n_datasets, 'dataset')}: too few datasets for tests over datasets, which need at least "
-        f"{MIN_DATASETS}."
-    )
+    there_are = "there is 1" if n_datasets == 1 else f"there are {n_datasets}"
+    return f"Too few datasets for tests over datasets: {there_are}, and they need at least {MIN_DATASETS}."
 
 
 def _try_nemenyi(means: MeanScores, alpha: float) -> NemenyiTest | None:

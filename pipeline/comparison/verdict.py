@@ -92,11 +92,10 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     if not result.datasets:
         return (result.too_few,)
     order = tuple(result.mean_ranks)
-    ranks = f"mean rank {result.mean_ranks[order[0]]:.2f} of {len(order)} by {metric.label}"
-    if result.too_few:
-        first = f"{order[0]} has the best mean rank ({ranks.removeprefix('mean rank ')}), but {result.too_few}"
-        return (first,)
+    ranks = f"mean rank by {metric.label} ({result.mean_ranks[order[0]]:.2f} of {len(order)})"
     n_datasets = count_nouns(len(result.datasets), "dataset")
+    if result.too_few:
+        return (f"{order[0]} has the best {ranks} over {n_datasets}, which are too few for a test.",)
     if len(order) > 2 and math.isnan(result.critical_difference):
         return (
             f'Over {n_datasets}, {order[0]} has the best mean rank; Nemenyi\'s test needs: pip install ".[stats]".',

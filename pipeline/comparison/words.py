@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 
 MIN_PRINTED_P = 0.001
+MIN_TWO_DIGIT_P = 0.0095
+"""From here on, two decimals tell a p-value."""
 
 
 def count_nouns(n: int, noun: str) -> str:
@@ -43,7 +45,7 @@ def format_p(p: float) -> str:
         return "p unknown"
     if p < MIN_PRINTED_P:
         return "p < .001"
-    digits = 2 if p >= 0.01 else 3
+    digits = 2 if p >= MIN_TWO_DIGIT_P else 3
     text = f"{p:.{digits}f}"
     return "p = 1" if float(text) >= 1 else f"p = {text.lstrip('0')}"
 
