@@ -65,6 +65,11 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
     >>> name_run(choices, {"seed": 3}, ("seed",))
     'seed=3 knn iris'
     """
+    return f"{name_configuration(choices, spec, varying)} {choices['dataset']}"
+
+
+def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
+    """Return the name of a run without its dataset; the arguments are those of `name_run`."""
     keys = [key for key in varying if key.split(".")[0] not in UNNAMED_KEYS]
     # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
     keys = sorted(keys, key=_rank_key)
@@ -76,8 +81,7 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
             words.append(choices[key])
         else:
             words.append(f"{key.split('.')[-1]}={_get_nested(values, key)}")
-    words += [choices[part] for part in ("learner", "dataset") if part not in keys]
-    return " ".join(words)
+    return " ".join(words if "learner" in keys else [*words, choices["learner"]])
 
 
 def _rank_key(key: str) -> int:

@@ -45,7 +45,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
     from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
     from bakeoff.pipeline.config.invocation import split_sweep_words
     from bakeoff.pipeline.config.schema import register_schema
-    from bakeoff.pipeline.sweep.jobs import exit_code
+    from bakeoff.pipeline.sweep.jobs import SKIPPED, exit_code
     from bakeoff.pipeline.sweep.sweep_input import SweepInput
 
     register_schema()
@@ -54,7 +54,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
         task = HydraTask(tracebacks)
         run_hydra(task, words)
         for outcome in task.outcomes:
-            if outcome.reason:
+            if outcome.reason and outcome.kind != SKIPPED:
                 print(f"{outcome.kind}: {outcome.reason}", file=sys.stderr)
         return exit_code(task.outcomes)
 

@@ -1,9 +1,10 @@
-"""What a sweep prints: the plan, a progress bar and a line for each job, and at the end what did not finish and why."""
+"""What a sweep prints: the plan, a progress bar, a line for each job, what did not finish and why, and the scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,10 +12,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
+from bakeoff.pipeline.sweep.result_table import ResultTable
+from bakeoff.pipeline.sweep.table_layout import show_table
 
 MAX_FAILURES_SHOWN = 40
 """Failures in the table at the end; the store has the others."""
 MAX_WARNINGS_SHOWN = 5
+DEFAULT_EXPERIMENT = "bakeoff"
 MIN_NAME_WIDTH = 36
 MAX_NAME_WIDTH = 60
 SECONDS_PER_MINUTE = 60
@@ -44,7 +48,8 @@ class SweepDisplay:
         )
         self._bar = Progress(*columns, console=self._err, disable=not self._err.is_terminal)
         self._task = self._bar.add_task("", total=total, failed="", best="")
-        self._best: JobOutcome | None = None
+        # Scores of different datasets, or of different metrics, are never compared.
+        self._best: dict[tuple[str, str], JobOutcome] = {}
         self._n_failed = 0
         self._name_width = MIN_NAME_WIDTH
         self._warning_counts: dict[str, int] = {}
@@ -67,13 +72,8 @@ class SweepDisplay:
         self._n_failed += outcome.has_failed
         for warning in outcome.warnings:
             self._warning_counts[warning] = self._warning_counts.get(warning, 0) + 1
-        # A skipped job has a score only in a study, where the scores of earlier runs are read from the store.
-        has_score = outcome.kind in (FINISHED, SKIPPED) and bool(outcome.value)
-        if has_score and _is_better(outcome, self._best):
-            self._best = outcome
         failed = f"{self._n_failed} failed" if self._n_failed else ""
-        best = f"best {self._best.value} {escape(self._best.name)}" if self._best else ""
-        self._bar.update(self._task, advance=1, failed=failed, best=best)
+        self._bar.update(self._task, advance=1, failed=failed, best=self._describe_best(outcome))
         # On a terminal the bar must print the line itself, or the two would overwrite each other.
         has_bar = self._err.is_terminal and self._out.is_terminal
         console = self._bar.console if has_bar else self._out
@@ -84,7 +84,7 @@ class SweepDisplay:
         self._bar.update(self._task, best=f"waiting for {_count_jobs(n_jobs)} that another process runs")
 
     def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
-        """Print the warnings of the learners, the best job, and the jobs that did not finish."""
+        """Print the warnings of the learners, and the jobs that did not finish."""
         # Many jobs give the same warning, so each is printed once with the number of jobs.
         shown = list(self._warning_counts.items())[:MAX_WARNINGS_SHOWN]
         for warning, n_jobs in shown:
@@ -92,10 +92,32 @@ class SweepDisplay:
         n_hidden = len(self._warning_counts) - len(shown)
         if n_hidden:
             self._err.print(f"and {n_hidden} other warnings; the file warnings.txt of each run lists its own")
-        if self._best is not None:
-            score = f"{self._best.headline} {self._best.value}"
-            self._out.print(f"best  {escape(self._best.name)}  {score}", soft_wrap=True)
         self.show_unfinished(outcomes, n_planned)
+
+    def show_tables(self, tables: Sequence[ResultTable], sweep: str, settings: Sequence[Mapping[str, Any]]) -> None:
+        """Print the scores, and the commands that compare the runs and open them.
+
+        Parameters
+        ----------
+        tables : sequence of ResultTable
+        sweep : str
+            The name of the sweep.
+        settings : sequence of mapping
+            Of the stores of the jobs; empty if nothing is stored.
+        """
+        for table in tables:
+            show_table(table, self._out)
+        if not tables:
+            return
+        has_choice = any(len(table.configurations) > 1 for table in tables)
+        self._out.print()
+        for words in dict.fromkeys(_format_store(setting) for setting in settings):
+            if has_choice:
+                command = " ".join(["bakeoff compare", f"sweep={shlex.quote(sweep)}", *words])
+                self._out.print(f"compare  {escape(command)}", soft_wrap=True)
+            address = [word for word in words if word.startswith("tracking.uri=")]
+            command = " ".join(["bakeoff ui", *address])
+            self._out.print(f"open     {escape(command)}", soft_wrap=True)
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print the jobs that did not finish and why."""
@@ -131,6 +153,17 @@ class SweepDisplay:
             unknown = f", and {_count_jobs(n_unknown)} of unknown duration" if n_unknown else ""
             self._out.print(f"about {duration}{unknown}", soft_wrap=True)
 
+    def _describe_best(self, outcome: JobOutcome) -> str:
+        """Return the best job so far on the dataset of a job."""
+        dataset = "" if outcome.cell is None else outcome.cell.dataset
+        key = dataset, outcome.headline
+        # A skipped job has a score only in a study, where the scores of earlier runs are read from the store.
+        has_score = outcome.kind in (FINISHED, SKIPPED) and bool(outcome.value)
+        if has_score and _is_better(outcome, self._best.get(key)):
+            self._best[key] = outcome
+        best = self._best.get(key)
+        return "" if best is None else f"best {best.value} {escape(best.name)}"
+
     def _show_reasons(self, outcomes: Sequence[JobOutcome]) -> None:
         """Print each reason once, under the jobs that share it."""
         by_reason: dict[str, list[JobOutcome]] = {}
@@ -153,6 +186,16 @@ def _format_outcome(outcome: JobOutcome, name_width: int) -> str:
         first_line = outcome.reason.partition("\n")[0]
         text = f"{outcome.kind}  {escape(first_line)}"
     return f"#{outcome.number:<4} {escape(outcome.name):<{name_width}} {text}".rstrip()
+
+
+def _format_store(setting: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the words that name a store on the command line; none for the default store."""
+    words = []
+    if setting.get("uri") is not None:
+        words.append(f"tracking.uri={shlex.quote(str(setting['uri']))}")
+    if setting.get("experiment", DEFAULT_EXPERIMENT) != DEFAULT_EXPERIMENT:
+        words.append(f"tracking.experiment={shlex.quote(str(setting['experiment']))}")
+    return tuple(words)
 
 
 def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:

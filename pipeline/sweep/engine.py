@@ -11,10 +11,11 @@ from pathlib import Path
 
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
+from bakeoff.pipeline.sweep.jobs import BUSY, NOT_RUN, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
 from bakeoff.pipeline.sweep.record import record_sweep
+from bakeoff.pipeline.sweep.result_table import add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.workers import Workers
 
 POLL_SECONDS = 0.5
@@ -74,7 +75,22 @@ def run_sweep(
         loop = SweepLoop(options, display, [*refused, *skipped])
         loop.run_all(plan.jobs, run_jobs)
         display.show_end(loop.outcomes, len(plan.entries))
+        _show_results(display, loop.outcomes, plan, runner, folder.name)
         return loop.outcomes
+
+
+def _show_results(
+    display: SweepDisplay, outcomes: Sequence[JobOutcome], plan: Plan, runner: JobRunner, sweep: str
+) -> None:
+    """Print the tables of scores, and the commands that go on from them."""
+    known = {outcome.number for outcome in outcomes}
+    unstarted = [job.to_outcome(NOT_RUN, "the sweep ended before it") for job in plan.jobs if job.number not in known]
+    jobs = [entry.job for entry in plan.entries if entry.job is not None]
+    trackers = {job.number: runner.resources.get_tracker(job.spec) for job in jobs}
+    stores = {number: store for number, tracker in trackers.items() if (store := tracker.find_store()) is not None}
+    tables = make_tables(add_stored_scores([*outcomes, *unstarted], stores))
+    settings = [job.spec["tracking"] for job in jobs if job.number in stores]
+    display.show_tables(tables, sweep, settings)
 
 
 def refused_outcomes(plan: Plan) -> list[JobOutcome]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.description import name_run
+from bakeoff.pipeline.description import name_configuration, name_run
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity import hash_config
@@ -26,7 +26,7 @@ from bakeoff.pipeline.job import (
 from bakeoff.pipeline.report import format_mean, summarize_folds
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
-from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
@@ -104,7 +104,8 @@ class JobRunner:
             store = self.resources.get_tracker(spec).find_store()
             claim_count = 0 if store is None else self.claims_of(store).read_count(job_hash)
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
-        return Job(number, name, job_hash, spec, invocation, claim_count)
+        cell = locate_result(spec, invocation, dataset.name, dataset.digest())
+        return Job(number, name, job_hash, spec, invocation, claim_count, cell)
 
     def check_job(self, job: Job) -> None:
         """Check a job before anything runs, and keep its splits for its run if they are small.
@@ -212,7 +213,29 @@ def job_outcome(job: Job, result: JobResult) -> JobOutcome:
         run_id=result.run_id,
         metrics=metrics,
         warnings=tuple(dict.fromkeys(warnings)),
+        cell=job.cell,
     )
+
+
+def locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str, digest: str = "") -> JobCell:
+    """Return the place of a job's result in a table.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration.
+    invocation : Invocation
+    dataset : str
+        The dataset's name.
+    digest : str
+        The dataset's.
+    """
+    varying = invocation.varying
+    # The name of a file stands for its path.
+    keys = [key.partition(".")[2] for key in varying if key.startswith("dataset.") and key != "dataset.path"]
+    values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key in spec["dataset"]]
+    configuration = name_configuration(invocation.choices, spec, varying)
+    return JobCell(configuration, " ".join([dataset, *values]), digest)
 
 
 def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:

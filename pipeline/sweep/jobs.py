@@ -16,6 +16,7 @@ FAILED = "failed"
 KILLED = "killed"
 REFUSED = "refused"
 BUSY = "busy"
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,25 @@ class ComposedJob:
 
 
 @dataclass(frozen=True)
+class JobCell:
+    """The place of a job's result in a table: the row of its configuration and the column of its dataset.
+
+    Attributes
+    ----------
+    configuration : str
+        The name of its run without the dataset.
+    dataset : str
+        The dataset's name, and its keys that vary over the sweep.
+    dataset_digest : str
+        Tells datasets of one name apart; empty if the data cannot be read.
+    """
+
+    configuration: str
+    dataset: str
+    dataset_digest: str = ""
+
+
+@dataclass(frozen=True)
 class Job:
     """A job that can run, here or in another process.
 
@@ -57,6 +77,7 @@ class Job:
     invocation : Invocation
     claim_count : int
         The count of its claim when the store was asked for finished runs; see `bakeoff.pipeline.sweep.claims`.
+    cell : JobCell or None
     """
 
     number: int
@@ -65,10 +86,11 @@ class Job:
     spec: Mapping[str, Any]
     invocation: Invocation
     claim_count: int = 0
+    cell: JobCell | None = None
 
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
         """Return the outcome of the job if it has measured nothing."""
-        return JobOutcome(self.number, self.name, kind, reason, run_id=run_id)
+        return JobOutcome(self.number, self.name, kind, reason, run_id=run_id, cell=self.cell)
 
 
 @dataclass(frozen=True)
@@ -115,6 +137,8 @@ class JobOutcome:
         Means over folds, by name; empty if the job did not run now.
     warnings : tuple of str
         Those of the learner.
+    cell : JobCell or None
+        None if it is not known, because the job could not be composed.
     """
 
     number: int
@@ -129,6 +153,7 @@ class JobOutcome:
     run_id: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    cell: JobCell | None = None
 
     @property
     def has_failed(self) -> bool:

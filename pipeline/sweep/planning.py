@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobOutcome
+from bakeoff.pipeline.sweep.job_runner import JobRunner, locate_result
+from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import Durations
 from bakeoff.pipeline.tracking.store import Store
@@ -39,6 +40,8 @@ class PlanEntry:
         None if it could not be composed.
     seconds : float or None
         The expected duration, if the store has finished runs of its learner.
+    run_id : str or None
+        The finished run of a job that is done.
     """
 
     composed: ComposedJob
@@ -46,6 +49,7 @@ class PlanEntry:
     reason: str = ""
     job: Job | None = None
     seconds: float | None = None
+    run_id: str | None = None
 
     @property
     def name(self) -> str:
@@ -56,7 +60,20 @@ class PlanEntry:
 
     def to_outcome(self, kind: str) -> JobOutcome:
         """Return the outcome of a job that does not run."""
-        return JobOutcome(self.composed.number, self.name, kind, self.reason)
+        if self.job is not None:
+            return self.job.to_outcome(kind, self.reason, self.run_id)
+        return JobOutcome(self.composed.number, self.name, kind, self.reason, cell=self._cell)
+
+    @property
+    def _cell(self) -> JobCell | None:
+        """The place of the result of a job whose data cannot be read; None if it could not be composed either."""
+        spec = self.composed.spec
+        invocation = self.composed.invocation
+        if spec is None or invocation is None:
+            return None
+        path = spec["dataset"].get("path")
+        dataset = Path(str(path)).stem if path else invocation.choices.get("dataset", "custom")
+        return locate_result(spec, invocation, dataset)
 
 
 @dataclass(frozen=True)
@@ -140,7 +157,7 @@ class Planner:
             return entry
         run_id = done.get(_job_key(entry.job))
         if run_id is not None:
-            return replace(entry, state=DONE, reason=f"run {run_id}")
+            return replace(entry, state=DONE, reason=f"run {run_id}", run_id=run_id)
         try:
             self.runner.check_job(entry.job)
         except UserError as error:

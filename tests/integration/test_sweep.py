@@ -157,6 +157,53 @@ def test_a_plan_shows_what_is_done_and_how_long_the_rest_may_take(bakeoff: Bakeo
     assert states(bakeoff) == {"FINISHED": 2}
 
 
+# The table at the end
+
+
+def test_a_sweep_ends_with_a_table_that_holds_what_was_done_before(bakeoff: Bakeoff) -> None:
+    command = ("-m", "learner=majority,sklearn_majority,naive_bayes", "tracking.models=false", "evaluation=kfold")
+    assert bakeoff(*command, "dataset=iris").status == 0
+    out = bakeoff(*command, "dataset=iris,wine").out
+    assert "6 jobs: 3 to run, 3 already done" in out
+    table = out.partition("\n\ntest_accuracy; ")[2]
+    scores = {}
+    for run in bakeoff.runs():
+        metrics = run.data.metrics
+        score = f"{metrics['test_accuracy']:.4f} ± {metrics['test_accuracy_std']:.4f}"
+        scores[run.data.params["learner"], run.data.params["dataset"]] = score
+    for learner in ("majority", "sklearn_majority", "naive_bayes"):
+        (line,) = [line for line in table.splitlines() if line.startswith(f"{learner} ")]
+        assert scores[learner, "iris"] in line.partition("•")[0]
+        assert scores[learner, "wine"] in line
+        assert ("•" in line, line.split()[-1]) == ((True, "1.00") if learner == "naive_bayes" else (False, "2.50"))
+    sweep = bakeoff.runs()[0].data.tags["sweep"]
+    assert f"compare  bakeoff compare sweep={sweep}\n" in table
+    assert table.endswith("open     bakeoff ui\n")
+    assert "best " not in out
+
+
+def test_a_failed_job_is_a_cell_and_commands_name_another_store(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(*RAISING, "+learner.what=MemoryError,nothing", "tracking.uri=other store/a.db")
+    assert answer.status == 1
+    table = answer.out.partition("test_accuracy")[2]
+    assert re.search(r"^what=MemoryError majority +MemoryError \[1\]$", table, re.M)
+    assert re.search(r"^\[1\] MemoryError: ", table, re.M)
+    assert " tracking.uri='other store/a.db'\n" in table
+    assert "bakeoff ui tracking.uri='other store/a.db'" in table
+
+
+def test_jobs_that_a_sweep_did_not_start_are_cells(bakeoff: Bakeoff) -> None:
+    out = bakeoff(*RAISING, "+learner.what=nothing,SystemExit,MemoryError", "on_error=stop").out
+    assert re.search(r"^what=MemoryError majority +not run \[2\]$", out, re.M)
+    assert "[2] the sweep ended before it" in out
+
+
+def test_a_sweep_that_stores_nothing_names_no_store(bakeoff: Bakeoff) -> None:
+    out = bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris", "tracking=none").out
+    assert re.search(r"^naive_bayes +0\.9\d+•$", out, re.M)
+    assert "bakeoff" not in out
+
+
 # One failing job
 
 
