@@ -6,7 +6,9 @@ Equal figures give equal bytes: there is no date, no version and no random id in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from html import escape
 from io import BytesIO
@@ -33,14 +35,22 @@ MAX_NAME_LINES = 3
 Parameters = ParamSpec("Parameters")
 
 
+@contextmanager
+def _styled() -> Iterator[None]:
+    """Draw with `STYLE`, without warnings about letters that the font lacks: browsers take them from another font."""
+    from matplotlib import rc_context
+
+    with rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
+
+
 def in_style(draw: Callable[Parameters, Figure]) -> Callable[Parameters, Figure]:
     """Decorate a function that draws, so that it draws with `STYLE`."""
 
     @wraps(draw)
     def draw_in_style(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Figure:
-        from matplotlib import rc_context
-
-        with rc_context(STYLE):
+        with _styled():
             return draw(*args, **kwargs)
 
     return draw_in_style
@@ -67,10 +77,8 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     description : str
         What the figure shows, for readers who do not see it.
     """
-    from matplotlib import rc_context
-
     file = BytesIO()
-    with rc_context(STYLE):
+    with _styled():
         figure.savefig(file, format="svg", metadata=NO_METADATA)
     element = file.getvalue().decode()
     element = element[element.index("<svg") :]
@@ -121,7 +129,7 @@ def wrap_name(name: str, letters: int = MAX_NAME_LETTERS, lines: int = MAX_NAME_
     >>> wrap_name("knn n_neighbors=15 weights=distance", 16)
     'knn\nn_neighbors=15\nweights=distance'
     >>> wrap_name("sklearn_hist_gradient_boosting", 12, 2)
-    'sklearn_\nhist_gradie…'
+    'sklearn_\nhist_ gradi…'
     """
     wrapped = [""]
     for word in name.split():
@@ -132,7 +140,7 @@ def wrap_name(name: str, letters: int = MAX_NAME_LETTERS, lines: int = MAX_NAME_
     wrapped = [line for line in wrapped if line]
     kept = wrapped[:lines]
     if len(wrapped) > lines:
-        rest = "".join(wrapped[lines - 1 :])
+        rest = " ".join(wrapped[lines - 1 :])
         kept[-1] = rest[: letters - 1] + "…"
     return "\n".join(kept)
 

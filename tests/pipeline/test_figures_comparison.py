@@ -1,0 +1,345 @@
+"""Pictures of comparisons: positions agree with the numbers, nothing is cut, and equal figures give equal bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import combinations
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation, Text
+from sklearn.metrics import brier_score_loss, roc_auc_score
+
+from bakeoff.pipeline.figures.comparison_costs import draw_pareto
+from bakeoff.pipeline.figures.comparison_map import draw_score_map
+from bakeoff.pipeline.figures.comparison_posteriors import draw_posteriors
+from bakeoff.pipeline.figures.comparison_probabilities import MAX_CURVES, Probabilities, draw_probability_curves
+from bakeoff.pipeline.figures.comparison_ranks import draw_critical_difference
+from bakeoff.pipeline.figures.comparison_scores import BEST_COLOUR, MAX_POINTS, draw_fold_scores
+from bakeoff.pipeline.figures.rendering import render_png, render_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+DEMSAR_NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
+DEMSAR_RANKS = [3.143, 2.0, 2.893, 1.964]
+LONG_NAME = 'sklearn_hist_gradient_boosting max_iter=100 preprocessing=standardize learning_rate=0.1 <&"$x$'
+RANDOM = np.random.default_rng(0)
+
+
+def long_names(n: int) -> list[str]:
+    return [f"{number} {LONG_NAME}" if number % 3 else f"knn n_neighbors={number}" for number in range(n)]
+
+
+def draw_scores(n_datasets: int, n_configurations: int, n_folds: int = 10) -> Figure:
+    scores = [list(RANDOM.uniform(0.5, 1, (n_configurations, n_folds))) for _ in range(n_datasets)]
+    scores[0][0] = np.array([])
+    return draw_fold_scores(long_names(n_datasets), long_names(n_configurations), scores)
+
+
+def draw_bars(n_datasets: int, n_configurations: int) -> Figure:
+    posteriors = RANDOM.dirichlet([1, 1, 1], (n_datasets, n_configurations))
+    posteriors[0, 0] = np.nan
+    return draw_posteriors(long_names(n_datasets), long_names(n_configurations), posteriors)
+
+
+def draw_costs(n: int) -> Figure:
+    times = 10 ** RANDOM.uniform(-4, 2, n)
+    scores = RANDOM.uniform(0.5, 1, n)
+    return draw_pareto(
+        long_names(n), scores, times, np.arange(n) < 2, score_label="mean accuracy", seconds_label="time"
+    )
+
+
+def draw_ranks(n: int) -> Figure:
+    ranks = np.sort(RANDOM.uniform(1, n, n))
+    groups = [[number, number + 1] for number in range(n - 1)]
+    return draw_critical_difference(long_names(n), ranks, groups, critical_difference=1.4, note="Nemenyi, α = 0.05")
+
+
+def draw_map(n_datasets: int, n_configurations: int) -> Figure:
+    means = RANDOM.uniform(0.5, 1, (n_datasets, n_configurations))
+    means[0, 0] = np.nan
+    return draw_score_map(long_names(n_datasets), long_names(n_configurations), means, means / 10)
+
+
+def draw_curves(n: int) -> Figure:
+    is_positive = np.arange(100) % 3 == 0
+    rows = {name: Probabilities(is_positive, RANDOM.random(100)) for name in long_names(n)}
+    return draw_probability_curves(LONG_NAME, rows)
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    "ranks of 2": lambda: draw_ranks(2),
+    "ranks of 40": lambda: draw_ranks(40),
+    "scores of 1 by 2": lambda: draw_scores(1, 2),
+    "scores of 7 by 12": lambda: draw_scores(7, 12),
+    "posteriors of 1 by 1": lambda: draw_bars(1, 1),
+    "posteriors of 7 by 9": lambda: draw_bars(7, 9),
+    "costs of 1": lambda: draw_costs(1),
+    "costs of 40": lambda: draw_costs(40),
+    "map of 2 by 3": lambda: draw_map(2, 3),
+    "map of 12 by 16": lambda: draw_map(12, 16),
+    "curves of 1": lambda: draw_curves(1),
+    "curves of 6": lambda: draw_curves(MAX_CURVES),
+}
+
+
+@cache
+def draw_picture(name: str) -> Figure:
+    return PICTURES[name]()
+
+
+def find_texts(figure: Figure) -> list[Text]:
+    """Return the texts that are drawn: ticks beyond the ends of an axis, which Matplotlib keeps, are not."""
+    figure.draw_without_rendering()
+    texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    return [text for text in texts if text not in find_hidden_ticks(figure)]
+
+
+def find_hidden_ticks(figure: Figure) -> list[Text]:
+    hidden: list[Text] = []
+    for axes in figure.axes:
+        for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+            ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+            outside = [tick for tick in ticks if not min(limits) <= tick.get_loc() <= max(limits)]
+            hidden += [label for tick in outside for label in (tick.label1, tick.label2)]
+            if not axes.axison:
+                hidden += [label for tick in ticks for label in (tick.label1, tick.label2)]
+    return hidden
+
+
+def find_text(figure: Figure, content: str) -> Text:
+    (found,) = (text for text in find_texts(figure) if text.get_text() == content)
+    return found
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_no_text_leaves_the_picture(name: str) -> None:
+    figure = draw_picture(name)
+    width, height = figure.bbox.size
+    for text in find_texts(figure):
+        # An annotation's extent would include its line, which ends at its point inside the axes.
+        box = Text.get_window_extent(text)
+        assert box.x0 >= -1, text.get_text()
+        assert box.y0 >= -1, text.get_text()
+        assert box.x1 <= width + 1, text.get_text()
+        assert box.y1 <= height + 1, text.get_text()
+
+
+@pytest.mark.parametrize("name", ["ranks of 40", "costs of 40"])
+def test_names_do_not_overlap(name: str) -> None:
+    figure = draw_picture(name)
+    names = [text for text in find_texts(figure) if "knn" in text.get_text() or "sklearn" in text.get_text()]
+    assert len(names) == 40
+    for first, second in combinations(names, 2):
+        a = Text.get_window_extent(first)
+        b = Text.get_window_extent(second)
+        overlap = min(a.y1, b.y1) - max(a.y0, b.y0)
+        # Boxes of lines reach a little beyond the letters.
+        assert overlap < 3 or a.x1 < b.x0 or b.x1 < a.x0, (first.get_text(), second.get_text())
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_svg_is_well_formed_and_refers_to_its_own_ids_alone(name: str) -> None:
+    svg = render_svg(draw_picture(name), "one", 'a <description> & "more"')
+    root = ElementTree.fromstring(svg)
+    assert root.get("aria-label") == 'a <description> & "more"'
+    assert root.find(f".//{SVG}style") is None
+    ids = re.findall(r' id="([^"]+)"', svg)
+    assert len(set(ids)) == len(ids)
+    referred = {*re.findall(r'href="#([^"]+)"', svg), *re.findall(r"url\(#([^)]+)\)", svg)}
+    assert referred == set(ids)
+    assert all(identity.startswith("one-") for identity in ids)
+
+
+def test_equal_figures_give_equal_bytes() -> None:
+    def draw() -> Figure:
+        return draw_critical_difference(DEMSAR_NAMES, DEMSAR_RANKS, [[0, 1, 2, 3]], critical_difference=1.25)
+
+    assert render_svg(draw(), "ranks", "ranks") == render_svg(draw(), "ranks", "ranks")
+    assert render_png(draw()) == render_png(draw())
+
+
+def test_names_stand_in_svg_as_they_are() -> None:
+    names = ['<b>&"knn"</b>', "$x$ --> \\alpha", "日本"]
+    svg = render_svg(draw_critical_difference(names, [1.0, 2.0, 2.5], []), "ranks", "")
+    texts = {element.text for element in ElementTree.fromstring(svg).iter(f"{SVG}text")}
+    assert set(names) <= texts
+
+
+def get_dots(figure: Figure) -> np.ndarray:
+    """Return the horizontal positions of the dots on the axis of ranks, in the order of the configurations."""
+    (dots,) = (line for line in figure.axes[0].lines if line.get_marker() == "o")
+    return np.asarray(dots.get_xdata(), dtype=float)
+
+
+def test_dots_and_the_critical_difference_are_to_scale() -> None:
+    figure = draw_critical_difference(DEMSAR_NAMES, DEMSAR_RANKS, [[3, 1, 2, 0]], critical_difference=1.25)
+    x = get_dots(figure)
+    slope, start = np.polyfit(DEMSAR_RANKS, x, 1)
+    assert np.allclose(start + slope * np.array(DEMSAR_RANKS), x)
+    assert slope > 0
+    spans = [np.ptp(np.asarray(line.get_xdata(), dtype=float)) for line in figure.axes[0].lines]
+    assert any(np.isclose(span, 1.25 * slope) for span in spans)
+    # Ticks of the axis stand where their ranks would.
+    assert np.isclose(find_text(figure, "2").get_position()[0], start + 2 * slope)
+    for rank in DEMSAR_RANKS:
+        assert find_text(figure, f"{rank:.2f}")
+
+
+def test_names_are_joined_to_their_own_rank() -> None:
+    figure = draw_critical_difference(DEMSAR_NAMES, DEMSAR_RANKS, [])
+    x = dict(zip(DEMSAR_NAMES, get_dots(figure), strict=True))
+    elbows = [line for line in figure.axes[0].lines if len(np.asarray(line.get_xdata())) == 3]
+    for name in DEMSAR_NAMES:
+        y = find_text(figure, name).get_position()[1]
+        (elbow,) = (line for line in elbows if np.isclose(np.asarray(line.get_ydata())[0], y) and
+                    np.isclose(np.asarray(line.get_xdata())[-1], x[name]))  # fmt: skip
+        assert np.asarray(elbow.get_xdata())[0] != x[name]
+
+
+def test_bars_reach_over_their_groups_and_never_touch_on_one_level() -> None:
+    ranks = np.array([1.2, 1.9, 2.6, 3.3, 4.5, 5.1])
+    groups = [[0, 1, 2], [1, 2, 3], [4, 5]]
+    figure = draw_critical_difference(list("abcdef"), ranks, groups, critical_difference=1.5)
+    x = get_dots(figure)
+    bars = [line for line in figure.axes[0].lines if line.get_linewidth() > 3]
+    drawn = [(np.min(line.get_xdata()), np.max(line.get_xdata()), np.asarray(line.get_ydata())[0]) for line in bars]
+    wanted = [(x[group].min(), x[group].max()) for group in groups]
+    assert np.allclose([bar[:2] for bar in drawn], wanted)
+    for first, second in combinations(drawn, 2):
+        assert first[2] != second[2] or first[1] < second[0]
+
+
+def test_members_of_a_group_with_a_gap_are_dotted() -> None:
+    figure = draw_critical_difference(list("abc"), [1.0, 2.0, 3.0], [[0, 2]])
+    dots = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    # On the axis all three, on the bar its two members.
+    assert sorted(len(np.asarray(line.get_xdata())) for line in dots) == [2, 3]
+
+
+def test_box_plots_show_means_medians_and_the_best() -> None:
+    low = np.array([0.5, 0.6, 0.7, 0.7, 0.9])
+    high = np.array([0.8, 0.8, 0.9, 0.95, 1.0])
+    figure = draw_fold_scores(["iris"], ["knn", "svm"], [[low, high]])
+    lines = figure.axes[0].lines
+    means = {to_hex(line.get_color()): float(np.asarray(line.get_xdata())[0]) for line in lines
+             if line.get_marker() == "D"}  # fmt: skip
+    assert means[BEST_COLOUR.lower()] == pytest.approx(high.mean())
+    assert sorted(means.values()) == pytest.approx([low.mean(), high.mean()])
+    points = np.concatenate([np.asarray(line.get_xdata()) for line in lines if line.get_marker() == "o"])
+    assert sorted(points) == sorted([*low, *high])
+    drawn = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in lines])
+    for scores in (low, high):
+        for quartile in np.percentile(scores, [25, 50, 75]):
+            assert np.isclose(drawn, quartile).any()
+
+
+def test_the_best_of_a_loss_is_the_lowest() -> None:
+    cells = [np.array([0.2, 0.3]), np.array([0.5, 0.6])]
+    figure = draw_fold_scores(["iris"], ["knn", "svm"], [cells], greater_is_better=False)
+    (best,) = (line for line in figure.axes[0].lines
+               if line.get_marker() == "D" and to_hex(line.get_color()) == BEST_COLOUR.lower())  # fmt: skip
+    assert np.asarray(best.get_xdata()).tolist() == pytest.approx([0.25])
+
+
+def test_missing_and_undefined_scores_are_said_and_leave_no_mark() -> None:
+    cells = [np.array([]), np.array([np.nan, np.nan])]
+    figure = draw_fold_scores(["iris"], ["knn", "svm"], [cells])
+    assert [text.get_text() for text in find_texts(figure)].count("no scores") == 2
+    assert not figure.axes[0].lines
+
+
+def test_too_many_points_are_left_out_and_boxes_stay() -> None:
+    scores = [[RANDOM.normal(size=MAX_POINTS // 2 + 1), RANDOM.normal(size=MAX_POINTS // 2 + 1)]]
+    figure = draw_fold_scores(["iris"], ["knn", "svm"], scores)
+    points = sum(len(np.asarray(line.get_xdata())) for line in figure.axes[0].lines if line.get_marker() == "o")
+    assert 0 < points < 100
+    assert len([item for item in figure.axes[0].collections if isinstance(item, PolyCollection)]) == 2
+
+
+def test_parts_of_posterior_bars_are_as_wide_as_their_probabilities() -> None:
+    posteriors = np.array([[[0.1, 0.2, 0.7], [0.5, 0.5, 0.0]], [[np.nan] * 3, [0.25, 0.25, 0.5]]])
+    figure = draw_posteriors(["iris", "wine"], ["knn", "svm"], posteriors)
+    for axes, bars in zip(figure.axes, posteriors, strict=True):
+        parts = [item for item in axes.collections if isinstance(item, PolyCollection)]
+        widths = [[np.ptp(np.asarray(path.vertices)[:, 0]) for path in part.get_paths()] for part in parts]
+        known = bars[np.isfinite(bars).all(axis=1)]
+        assert np.allclose(np.transpose(widths), known)
+    assert find_text(figure, "no posterior")
+    assert find_text(figure, "70 %")
+
+
+def get_offsets(figure: Figure, marker: str) -> list[tuple[float, float]]:
+    lines = [line for line in figure.axes[0].lines if line.get_marker() == marker]
+    pairs: list[tuple[float, float]] = []
+    for line in lines:
+        pairs += zip(np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist(), strict=True)
+    return sorted(pairs)
+
+
+def test_the_front_is_marked_and_configurations_without_time_are_left_out() -> None:
+    figure = draw_pareto(
+        ["knn", "svm", "mlp", "lost"],
+        [0.9, 0.8, 0.95, 0.7],
+        [1.0, 2.0, 3.0, np.nan],
+        [True, False, True, False],
+        score_label="accuracy",
+        seconds_label="seconds",
+    )
+    assert get_offsets(figure, "D") == [(1.0, 0.9), (3.0, 0.95)]
+    assert get_offsets(figure, "o") == [(2.0, 0.8)]
+    names = [text.get_text() for text in find_texts(figure) if isinstance(text, Annotation)]
+    assert names == ["mlp", "knn", "svm"]
+    low, high = figure.axes[0].get_ylim()
+    assert low < high
+
+
+def test_better_is_up_for_a_loss_as_well() -> None:
+    figure = draw_pareto(
+        ["knn", "svm"], [0.2, 0.4], [1.0, 2.0], [True, False], score_label="log loss", seconds_label="seconds",
+        greater_is_better=False,
+    )  # fmt: skip
+    low, high = figure.axes[0].get_ylim()
+    assert low > high
+
+
+def test_auc_and_brier_score_are_scikit_learns() -> None:
+    is_positive = RANDOM.random(200) < 0.3
+    rows = {"knn": RANDOM.random(200), "svm": np.clip(0.4 * is_positive + 0.6 * RANDOM.random(200), 0, 1)}
+    figure = draw_probability_curves("yes", {name: Probabilities(is_positive, p) for name, p in rows.items()})
+    said = "\n".join(text.get_text() for text in find_texts(figure))
+    for name, p in rows.items():
+        auc = roc_auc_score(is_positive, p)
+        brier = brier_score_loss(is_positive, p)
+        assert f"AUC {auc:.3f} · Brier {brier:.3f} · {name}" in said
+
+
+def test_a_probability_a_float_above_one_is_drawn() -> None:
+    rows = Probabilities(np.array([True, False]), np.array([np.nextafter(1, 2), 0.0]))
+    assert draw_probability_curves("yes", {"knn": rows}).axes
+
+
+def read_cells(figure: Figure) -> Sequence[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_the_map_shows_means_deviations_and_gaps() -> None:
+    means = np.array([[0.9, 0.8], [np.nan, 0.5]])
+    figure = draw_score_map(["iris", "wine"], ["knn", "svm"], means, np.array([[0.01, 0.02], [np.nan, np.nan]]))
+    assert read_cells(figure) == ["0.900", "±0.010", "0.800", "±0.020", "–", "0.500"]
+    bold = [text.get_text() for text in figure.axes[0].texts if text.get_fontweight() == "bold"]
+    assert bold == ["0.900", "0.500"]
+
+
+def test_the_map_of_a_loss_marks_the_lowest() -> None:
+    options: Any = {"greater_is_better": False}
+    figure = draw_score_map(["iris"], ["knn", "svm"], np.array([[0.9, 0.8]]), np.full((1, 2), np.nan), **options)
+    (bold,) = (text.get_text() for text in figure.axes[0].texts if text.get_fontweight() == "bold")
+    assert bold == "0.800"
