@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.config.build import build_object
@@ -22,7 +23,7 @@ class FigureChoice:
     figures : tuple of Figure
         Checked: each can be drawn.
     left_out : tuple of str
-        For each figure with ``if_applicable`` that cannot be drawn, the reason.
+        For each figure with ``if_applicable`` that cannot be drawn, its name and the reason.
     """
 
     figures: tuple[Figure, ...] = ()
@@ -63,7 +64,9 @@ def choose_figures(
         try:
             figure.check(experiment, splits)
         except UserError as error:
-            left_out.append(str(error).removeprefix("figures: "))
+            # The remedy after the semicolon is for those who have asked for this figure.
+            reason = str(error).removeprefix("figures: ").split(";")[0]
+            left_out.append(f"{Path(figure.file).stem}: {reason}")
         else:
             figures.append(figure)
     _require_own_files(figures)

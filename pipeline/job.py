@@ -12,11 +12,11 @@ from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import describe_run
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.figure_choice import choose_figures
+from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.tracking import Figure, RunDescription, RunStopped, Tracker
+from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
 """Decides, from the folds so far, whether to evaluate the next one."""
@@ -67,18 +67,16 @@ class PreparedJob:
         The settled configuration.
     experiment : Experiment
     splits : Splits
-    figures : sequence of Figure
+    figure_choice : FigureChoice
+        The figures to draw, and why others are left out.
     description : RunDescription
-    figures_left_out : sequence of str
-        The reason for each figure of ``figures=all`` that does not apply.
     """
 
     spec: Mapping[str, Any]
     experiment: Experiment
     splits: Splits
-    figures: Sequence[Figure]
+    figure_choice: FigureChoice
     description: RunDescription
-    figures_left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,7 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
     description = describe_run(spec, invocation, experiment.dataset, splits)
-    return PreparedJob(spec, experiment, splits, choice.figures, description, choice.left_out)
+    return PreparedJob(spec, experiment, splits, choice, description)
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
@@ -206,7 +204,7 @@ def execute_job(
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
             model = fit_final_model(experiment, splits, folds[-1])
-            run.finish(model, prepared.figures)
+            run.finish(model, prepared.figure_choice.figures)
     except RunStopped as stopped:
         return JobResult(experiment, folds, folds[-1].model, run.run_id, str(stopped))
     return JobResult(experiment, folds, model, run.run_id)

@@ -29,6 +29,7 @@ LAYERS = (
     {"figures", "tracking"},
     {"description", "figure_choice"},
     {"job"},
+    {"refit"},
     {"comparison"},
     {"sweep"},
     {"launcher", "study"},

@@ -10,7 +10,7 @@ MULTIRUN_FLAGS = ("-m", "--multirun")
 
 
 def parse_arguments(
-    verb: str, words: Sequence[str], positions: Sequence[str], keys: Sequence[str]
+    verb: str, words: Sequence[str], positions: Sequence[str], keys: Sequence[str], rest: str = ""
 ) -> tuple[list[str], dict[str, str]]:
     """Split the words of a verb into positional arguments and values by key.
 
@@ -23,6 +23,8 @@ def parse_arguments(
         Names of the required arguments, in order.
     keys : sequence of str
         Names of the optional arguments.
+    rest : str
+        The name of further positional arguments, of which there may be any number; empty if there may be none.
 
     Raises
     ------
@@ -39,7 +41,9 @@ def parse_arguments(
     for key in values:
         if key not in keys:
             raise UserError(f"{verb}: {key} is not a key. {did_you_mean(key, keys)}")
-    if len(arguments) != len(positions):
-        usage = " ".join([*positions, *(f"[{key}=...]" for key in keys)])
+    has_right_number = len(arguments) == len(positions) or (rest and len(arguments) > len(positions))
+    if not has_right_number:
+        optional = [f"[{rest} ...]"] if rest else []
+        usage = " ".join([*positions, *optional, *(f"[{key}=...]" for key in keys)])
         raise UserError(f"{verb}: {len(arguments)} arguments were given; usage: bakeoff {verb} {usage}")
     return arguments, values

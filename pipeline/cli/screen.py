@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.figure_choice import FigureChoice
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.tracking.store import Store
 
@@ -68,6 +69,22 @@ class Screen:
             return
         self._out.print(f"run {run_id}", soft_wrap=True)
         self._out.print(f"open  {ui_command(store.uri)}", soft_wrap=True)
+
+    def show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
+        """Print the figures of the run, and why others of ``figures=all`` are not among them.
+
+        Parameters
+        ----------
+        choice : FigureChoice
+        is_kept : bool
+            Whether the run is stored; figures are drawn into its artifacts only.
+        """
+        if choice.figures and not is_kept:
+            self._err.print("[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none")
+        elif choice.figures:
+            self._out.print(f"figures: {', '.join(figure.file for figure in choice.figures)}", soft_wrap=True)
+        for reason in choice.left_out:
+            self._out.print(f"not drawn: {escape(reason)}", style="dim", soft_wrap=True)
 
     def _show_pruning(self, values: dict[str, float]) -> None:
         if "pruning/leaves_before" not in values:

@@ -52,5 +52,6 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
             traceback.print_exc()
         return JobOutcome(invocation.number, name, FAILED, f"{type(error).__name__}: {error}")
     screen.show_scores(result.experiment, result.folds, result.model)
+    screen.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
     screen.show_run(result.run_id, tracker.store)
     return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 VERBS: Mapping[str, str] = {
     "compare": "compare_stored_runs",
+    "figures": "draw_figures",
     "list": "list_options",
     "plan": "plan_sweep",
     "predict": "predict_file",

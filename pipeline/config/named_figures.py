@@ -50,7 +50,7 @@ FIGURES: Mapping[str, NamedFigure] = {
     "decision_regions": NamedFigure("DecisionRegions", "Predicted classes in the plane of two numeric columns."),
     "margins": NamedFigure("Margins", "The line between two classes of a linear or support vector classifier."),
     "regression_curves": NamedFigure("RegressionCurves", "Predictions of a regression on one numeric column."),
-    "tree": NamedFigure("Trees", "The decision tree, before and after pruning.", {"draw_tree": DRAW_TREE}),
+    "trees": NamedFigure("Trees", "The decision tree, before and after pruning.", {"draw_tree": DRAW_TREE}),
     "pruning_path": NamedFigure("PruningPaths", "The score on validation rows at each step of pruning."),
     "information_gains": NamedFigure("InformationGains", "Information gain of each column at the root of a tree."),
     "probabilities": NamedFigure("ProbabilityTables", "P(value | class) of naive Bayes on nominal columns."),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 import bakeoff
 
@@ -27,3 +30,19 @@ def read_options(group: str) -> dict[str, str]:
         comments = [line for line in lines if line.startswith("#") and "@package" not in line]
         options[file.stem] = comments[0].lstrip("# ") if comments else ""
     return options
+
+
+def read_option(group: str, name: str) -> dict[str, Any]:
+    """Return the keys of an option as its file has them; empty if bakeoff has no such option.
+
+    Parameters
+    ----------
+    group : str
+        A folder of ``conf/``.
+    name : str
+    """
+    file = CONF / group / f"{name}.yaml"
+    if not file.is_file():
+        return {}
+    keys = yaml.safe_load(file.read_text())
+    return keys if isinstance(keys, dict) else {}

@@ -1,0 +1,116 @@
+"""``bakeoff figures``: draw figures of a finished run, which is fitted again for it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.config.named_figures import ALL, settle_figures
+from bakeoff.pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.figure_choice import FigureChoice
+    from bakeoff.pipeline.refit import LoadedRun
+    from bakeoff.pipeline.tracking.store import Store
+
+KEYS = ("output", "dataset", "tracking.uri", "tracking.experiment")
+
+
+def draw_figures(words: Sequence[str]) -> int:
+    """Draw figures of a finished run, and add them to its artifacts or write them into a folder.
+
+    Parameters
+    ----------
+    words : sequence of str
+        ``RUN [NAME ...] [output=FOLDER] [dataset=NAME] [tracking.uri=URI] [tracking.experiment=NAME]``; RUN is the id
+        of a run, ``latest`` or ``best`` (of a dataset). Without names, all figures are drawn that apply to the run.
+
+    Raises
+    ------
+    UserError
+        There is no such run, no such figure, or a figure cannot show the run; the dataset has changed; or the run,
+        fitted again, has other scores than those stored.
+    """
+    (word, *names), values = parse_arguments("figures", words, ["RUN"], KEYS, rest="NAME")
+    # Names are checked first: the packages that read the store take a second to load.
+    settle_figures(names or [ALL])
+    target = _find_target(values.get("output"))
+
+    from bakeoff.pipeline.figure_choice import choose_figures
+    from bakeoff.pipeline.refit import load_run
+    from bakeoff.pipeline.tracking.find_run import find_run_id
+    from bakeoff.pipeline.tracking.store import open_store
+
+    store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
+    run_id = find_run_id(store, word, "figures", values.get("dataset", ""))
+    run = load_run(store, run_id)
+    nodes = settle_figures(names or [ALL], _find_space(run))
+    choice = choose_figures(nodes, run.experiment, run.splits, run.spec["trust"])
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        drawn = _draw_into(Path(folder), run, choice)
+        _keep_files(drawn, target, store, run_id)
+    for reason in choice.left_out:
+        print(f"not drawn: {reason}")
+    place = f"in {target}" if target is not None else f"added to the artifacts of run {run_id}"
+    print(f"drawn: {', '.join(file.name for file in drawn)}\n{place}")
+    return 0
+
+
+def _find_target(output: str | None) -> Path | None:
+    """Return the folder to write into; None for the artifacts of the run."""
+    if output is None:
+        return None
+    target = Path(output).expanduser()
+    if target.exists() and not target.is_dir():
+        raise UserError(f"figures: output={output!r} is a file; name a folder.")
+    return target
+
+
+def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice) -> list[Path]:
+    """Fit the run again, draw its figures into a folder, and return the files."""
+    from bakeoff.pipeline.cli.screen import Screen
+    from bakeoff.pipeline.refit import refit_run
+
+    if not choice.figures:
+        raise UserError(f"figures: no figure applies to run {run.stored.run_id}: {'; '.join(choice.left_out)}.")
+    n_folds = len(run.splits.folds)
+    folds_text = f"{n_folds} folds" if n_folds > 1 else "one split"
+    print(f"fitting run {run.stored.run_id} ({run.stored.name}, {folds_text}) again", file=sys.stderr)
+    folds, model = refit_run(run, Screen().track_folds)
+    for figure in choice.figures:
+        figure.save(folder, run.experiment, folds, model)
+    return sorted(folder.iterdir())
+
+
+def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run_id: str) -> None:
+    """Copy the files into a folder, or add them to the artifacts of the run."""
+    try:
+        if target is None:
+            for file in files:
+                store.client.log_artifact(run_id, str(file))
+            return
+        target.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            shutil.copy(file, target / file.name)
+    except OSError as error:
+        raise UserError(f"figures: {target or 'the artifacts'} cannot be written: {error}") from error
+
+
+def _find_space(run: LoadedRun) -> Any:
+    """Return the search space of the run's learner: the one that it was tuned in, else that of its option."""
+    from bakeoff.pipeline.config.options import read_option
+
+    tuned: Any = run.spec["tuning"].get("space")
+    if tuned:
+        return tuned
+    name = run.stored.params.get("learner", "")
+    option: Mapping[str, Any] = read_option("learner", name)
+    # A learner of the user may have the name of an option, and other parameters.
+    if option.get("_target_") != run.spec["learner"].get("_target_"):
+        return None
+    return read_option("space", name) or None
