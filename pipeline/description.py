@@ -8,7 +8,7 @@ from typing import Any
 
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
-from bakeoff.pipeline.identity import hash_config
+from bakeoff.pipeline.identity import hash_config, hash_config_code
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking import RunDescription
@@ -107,6 +107,7 @@ def _make_params(spec: Mapping[str, Any], choices: Mapping[str, str], experiment
 def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: str, splits: Splits) -> dict[str, str]:
     tags = {
         "config_hash": hash_config(spec, dataset_digest),
+        "code_hash": hash_config_code(spec),
         "dataset_digest": dataset_digest,
         # By these two, a comparison pairs runs fold by fold, and corrects its tests for overlapping training parts.
         "splits_digest": splits.digest(),

@@ -31,7 +31,7 @@ LAYERS = (
     {"job"},
     {"refit"},
     {"comparison"},
-    {"sweep"},
+    {"replay", "sweep"},
     {"launcher", "study"},
     {"cli"},
 )

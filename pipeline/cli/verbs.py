@@ -11,6 +11,7 @@ VERBS: Mapping[str, str] = {
     "list": "list_options",
     "plan": "plan_sweep",
     "predict": "predict_file",
+    "replay": "replay_stored_runs",
     "rerun": "rerun_failed_jobs",
     "ui": "serve_ui",
 }

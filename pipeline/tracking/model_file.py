@@ -160,6 +160,29 @@ def load_model(folder: Path, types: Sequence[str]) -> Any:
     return skops.io.loads(dumped, trusted=list(types))
 
 
+def load_reviewed_model(folder: Path, trust: Sequence[str] = ()) -> Any:
+    """Read a fitted pipeline, and trust only the types that `save_model` would write now.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of an MLflow model in the skops format.
+    trust : sequence of str
+        Packages that the user trusts.
+
+    Raises
+    ------
+    UntrustedType
+        The model holds a type that is not trusted.
+    """
+    import skops.io
+
+    dumped = (folder / MODEL_FILE_NAME).read_bytes()
+    if has_old_names(folder):
+        dumped = translate_model(dumped)
+    return skops.io.loads(dumped, trusted=trusted_types(dumped, trust))
+
+
 def add_flavors(record: Model, types: Sequence[str]) -> None:
     """Record how the file is loaded: as a scikit-learn estimator, and as MLflow's generic Python function.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 
 REJECTED_CHARACTERS = "/:.%\"'"
 """MLflow does not accept them in the name of a model."""
+REQUIREMENTS_FILE = "requirements.txt"
 PRELOADED_MODULES = ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io")
 
 
@@ -134,6 +135,67 @@ def load_model(run: str, uri: str | None, experiment: str, dataset: str = "") ->
     folder = Path(mlflow.artifacts.download_artifacts(model_uri))
     trusted_types = flavor.get("skops_trusted_types") or []
     return model_file.load_model(folder, trusted_types), column_types
+
+
+def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tuple[Any | None, str]:
+    """Load a model if all its types are trusted here, whatever the store says to trust.
+
+    Parameters
+    ----------
+    store : Store
+    model_id : str
+    trust : sequence of str
+        Packages that the user trusts.
+
+    Returns
+    -------
+    model : estimator or None
+        Fitted.
+    reason : str
+        Why there is none.
+    """
+    from mlflow.exceptions import MlflowException
+
+    with TemporaryDirectory(prefix="bakeoff-") as temporary:
+        try:
+            location = store.client.get_logged_model(model_id).artifact_location
+            folder = fetch_folder(store, location, temporary)
+            return model_file.load_reviewed_model(folder, trust), ""
+        except model_file.UntrustedType as error:
+            return None, str(error)
+        except (MlflowException, OSError) as error:
+            return None, f"the model of the run cannot be read: {str(error).splitlines()[0]}"
+
+
+def read_requirements(store: Store, model_id: str) -> dict[str, str]:
+    """Return the versions that a model was stored with: package -> version; empty if its files are gone."""
+    from mlflow.exceptions import MlflowException
+
+    with TemporaryDirectory(prefix="bakeoff-") as temporary:
+        try:
+            location = store.client.get_logged_model(model_id).artifact_location
+            lines = (fetch_folder(store, location, temporary) / REQUIREMENTS_FILE).read_text().splitlines()
+        except (MlflowException, OSError):
+            return {}
+    return {name: version for name, separator, version in (line.partition("==") for line in lines) if separator}
+
+
+def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
+    """Return a folder with the artifacts at a URI: where they are, if that is this machine, else copies of them.
+
+    Parameters
+    ----------
+    store : Store
+    uri : str
+        As MLflow records it for a run or a model.
+    temporary : str
+        Receives the copies.
+    """
+    if uri.startswith("file://"):
+        return Path(url2pathname(urlsplit(uri).path))
+    from mlflow.artifacts import download_artifacts
+
+    return Path(download_artifacts(uri, dst_path=temporary, tracking_uri=store.uri))
 
 
 def _find_model_uri(store: Store, run_id: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import importlib
+import json
 import os
 import platform
 import socket
@@ -10,7 +12,12 @@ import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
+import bakeoff
+
+VERSIONED_MODULES = {"numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "scikit-learn": "sklearn"}
+"""The packages that a result may depend on, and the modules that know their versions."""
 GIT_TIMEOUT_SECONDS = 10
 
 
@@ -41,6 +48,42 @@ def find_user() -> str:
 def describe_machine() -> dict[str, str]:
     """Return the host, the id of this process and the Python version."""
     return {"host": socket.gethostname(), "pid": str(os.getpid()), "python": platform.python_version()}
+
+
+@cache
+def read_versions() -> dict[str, str]:
+    """Return the versions of bakeoff, Python and the numerical packages: name -> version."""
+    versions = {"bakeoff": bakeoff.__version__, "python": platform.python_version()}
+    for name, module in VERSIONED_MODULES.items():
+        versions[name] = str(importlib.import_module(module).__version__)
+    return versions
+
+
+def describe_arithmetic() -> dict[str, str]:
+    """Return what may change the last bits of a sum: the BLAS with its kind of processor, and the numbers of threads.
+
+    Returns
+    -------
+    dict of str to str
+        ``blas``, such as ``openblas 0.3.30 SkylakeX``, and ``threads``, such as ``{"blas": 1, "openmp": 1}``.
+    """
+    libraries = find_thread_pools().info()
+    threads: dict[str, int] = {}
+    names = set()
+    for library in libraries:
+        kind = str(library["user_api"])
+        threads[kind] = max(threads.get(kind, 1), int(library["num_threads"]))
+        if kind == "blas":
+            words = (library["internal_api"], library["version"], library.get("architecture"))
+            names.add(" ".join(str(word) for word in words if word))
+    return {"blas": ", ".join(sorted(names)), "threads": json.dumps(threads, sort_keys=True)}
+
+
+@cache
+def find_thread_pools() -> Any:
+    """Return threadpoolctl's controller of the libraries that have threads of their own; finding them takes 10 ms."""
+    # scikit-learn depends on threadpoolctl, which publishes no types.
+    return importlib.import_module("threadpoolctl").ThreadpoolController()
 
 
 @cache

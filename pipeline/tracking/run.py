@@ -215,13 +215,15 @@ def _to_params(params: Mapping[str, str]) -> list[Param]:
 
 
 def provenance_tags() -> dict[str, str]:
-    """Return the user, the command, the machine and the state of the code as tags."""
+    """Return the user, the command, the machine, the versions and the state of the code as tags."""
     tags = {
         "mlflow.user": provenance.find_user(),
         "mlflow.source.name": "bakeoff",
         "mlflow.source.type": "LOCAL",
         "heartbeat": f"{time.time():.0f}",
+        "versions": json.dumps(provenance.read_versions()),
         **provenance.describe_machine(),
+        **provenance.describe_arithmetic(),
     }
     git_state = provenance.read_git_state()
     if git_state is not None:

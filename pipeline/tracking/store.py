@@ -226,6 +226,6 @@ def sqlite_path(uri: str) -> Path:
 
 
 def quiet_mlflow() -> None:
-    """Disable MLflow's usage data, informational log and printing of addresses, unless the user has set them."""
+    """Set each of `MLFLOW_SETTINGS` that the user has not set."""
     for variable, value in MLFLOW_SETTINGS.items():
         os.environ.setdefault(variable, value)

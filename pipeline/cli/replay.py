@@ -1,0 +1,126 @@
+"""``bakeoff replay``: run stored runs again, and say whether every number is the same to the last bit."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.replay import ReplayReport
+    from bakeoff.pipeline.tracking.store import Store
+
+KEYS = ("sweep", "workers", "trust", "dataset", "dataset.path", "output", "tracking.uri", "tracking.experiment")
+EXIT_IDENTICAL = 0
+EXIT_DIFFERENT = 1
+EXIT_REFUSED = 2
+
+
+def replay_stored_runs(words: Sequence[str]) -> int:
+    """Replay a run, or all runs of a sweep, and return the exit code.
+
+    Parameters
+    ----------
+    words : sequence of str
+        ``RUN`` or ``sweep=NAME``, and optionally ``workers=2``, ``trust=[PACKAGE]``, ``dataset=NAME``,
+        ``dataset.path=FILE``, ``output=FILE.json``, ``tracking.uri=URI`` and ``tracking.experiment=NAME``.
+
+    Returns
+    -------
+    int
+        0 if every run is identical, 1 if one is not, 2 if nothing could be repeated.
+
+    Raises
+    ------
+    UserError
+        There is no such run or sweep, or a key is not valid.
+    """
+    has_sweep = any(word.startswith("sweep=") for word in words)
+    arguments, values = parse_arguments("replay", words, [] if has_sweep else ["RUN"], KEYS)
+    workers = _read_workers(values)
+    # Before pandas: skops searches all loaded modules for each function of scipy.special.
+    import scipy.special  # noqa: F401
+
+    from bakeoff.pipeline.replay import ReplayRequest, StoreAddress, replay_runs
+    from bakeoff.pipeline.tracking.store import open_store
+
+    experiment = values.get("tracking.experiment", "bakeoff")
+    store = open_store(values.get("tracking.uri"), experiment, create=False)
+    run_ids = _find_run_ids(store, arguments, values)
+    request = ReplayRequest(_read_trust(values.get("trust", "")), values.get("dataset.path"))
+    reports = []
+    for report in replay_runs(StoreAddress(store.uri, experiment), run_ids, request, workers):
+        reports.append(report)
+        if has_sweep:
+            print(" ".join(word for word in (report.run_id, report.name, report.summary) if word), flush=True)
+    if has_sweep:
+        print(_summarize(reports))
+    else:
+        _print_report(reports[0])
+    if "output" in values:
+        _write_reports(Path(values["output"]).expanduser(), reports)
+    return _exit_code(reports)
+
+
+def _find_run_ids(store: Store, arguments: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    from bakeoff.pipeline.tracking.find_run import find_run_id
+    from bakeoff.pipeline.tracking.run_record import find_sweep_runs
+
+    if not arguments:
+        return find_sweep_runs(store, values["sweep"])
+    return [find_run_id(store, arguments[0], "replay", values.get("dataset", ""))]
+
+
+def _read_workers(values: Mapping[str, str]) -> int:
+    given = values.get("workers", "1")
+    if not given.isdigit() or given == "0":
+        raise UserError(f"replay: workers={given!r} must be a number of processes, such as 2.")
+    return int(given)
+
+
+def _read_trust(given: str) -> tuple[str, ...]:
+    """Return the packages of a list such as ``[mine,theirs]``."""
+    names = given.strip().removeprefix("[").removesuffix("]").split(",")
+    return tuple(name.strip() for name in names if name.strip())
+
+
+def _print_report(report: ReplayReport) -> None:
+    from bakeoff.pipeline.replay.replay_report import REFUSED
+
+    if report.verdict == REFUSED:
+        print(f"refused: replay: {report.reason}", file=sys.stderr)
+        return
+    print("\n".join(report.to_lines()))
+
+
+def _summarize(reports: Sequence[ReplayReport]) -> str:
+    """Return the number of runs of each verdict."""
+    counts: dict[str, int] = {}
+    for report in reports:
+        counts[report.verdict] = counts.get(report.verdict, 0) + 1
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    plural = "" if len(reports) == 1 else "s"
+    return f"{len(reports)} run{plural}: {words}"
+
+
+def _write_reports(file: Path, reports: Sequence[ReplayReport]) -> None:
+    """Write all reports into a JSON file, with every difference."""
+    text = json.dumps([report.to_json() for report in reports], indent=2)
+    try:
+        file.write_text(text + "\n")
+    except OSError as error:
+        raise UserError(f"replay: output={str(file)!r} cannot be written: {error}") from error
+
+
+def _exit_code(reports: Sequence[ReplayReport]) -> int:
+    from bakeoff.pipeline.replay.replay_report import IDENTICAL, REFUSED
+
+    verdicts = {report.verdict for report in reports}
+    if verdicts == {IDENTICAL}:
+        return EXIT_IDENTICAL
+    return EXIT_REFUSED if verdicts == {REFUSED} else EXIT_DIFFERENT

@@ -1,0 +1,130 @@
+"""The replay of one run: rebuilt, repeated and compared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.job import PartCache, PreparedJob, prepare_job
+from bakeoff.pipeline.replay.differences import (
+    Comparison,
+    compare_metrics,
+    compare_models,
+    compare_tables,
+    measure_repeat,
+)
+from bakeoff.pipeline.replay.environment import UNKNOWN, Change, describe_circumstances, find_changes
+from bakeoff.pipeline.replay.rebuild import FAILED, FINISHED, rebuild_spec
+from bakeoff.pipeline.replay.repeat import Repeat, limit_threads, repeat_job
+from bakeoff.pipeline.replay.replay_report import DIFFERENT, IDENTICAL, ReplayReport, find_verdict
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.tracking.models import load_reviewed_model, read_requirements
+from bakeoff.pipeline.tracking.run import MAX_TAG_LETTERS
+from bakeoff.pipeline.tracking.run_record import TABLES, RunRecord, read_run_record
+from bakeoff.pipeline.tracking.store import Store
+
+
+@dataclass(frozen=True)
+class ReplayRequest:
+    """What the user says about a replay.
+
+    Attributes
+    ----------
+    trust : tuple of str
+        Packages whose code may be called.
+    path : str or None
+        Where the file of the dataset is now.
+    """
+
+    trust: tuple[str, ...] = ()
+    path: str | None = None
+
+
+def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: PartCache) -> ReplayReport:
+    """Run a stored run again and compare every number; the store does not change.
+
+    Parameters
+    ----------
+    store : Store
+    run_id : str
+    request : ReplayRequest
+    resources : PartCache
+        Datasets that several replays share.
+
+    Raises
+    ------
+    UserError
+        The run cannot be repeated.
+    """
+    record = read_run_record(store, run_id)
+    spec = rebuild_spec(record, request.trust, request.path)
+    dataset = resources.get_dataset(spec)
+    if dataset.digest() != record.tags.get("dataset_digest"):
+        return _report_other_data(record, dataset)
+    prepared = prepare_job(spec, Invocation({}), resources)
+    with limit_threads(record.tags):
+        circumstances = describe_circumstances(prepared.description.tags)
+        repeat = repeat_job(prepared, record)
+        comparisons, notes = _compare(store, record, prepared, repeat, request)
+    reason, verdict = _judge_end(record, repeat, comparisons)
+    return ReplayReport(
+        run_id=record.run_id,
+        name=record.name,
+        verdict=verdict,
+        reason=reason,
+        comparisons=tuple(comparisons),
+        changes=tuple(find_changes(_recorded_circumstances(store, record), circumstances)),
+        notes=tuple(notes),
+    )
+
+
+def _recorded_circumstances(store: Store, record: RunRecord) -> dict[str, str]:
+    """Return the tags of a run; if it has recorded no versions, with those that its model requires."""
+    if "versions" in record.tags or record.model_id is None:
+        return dict(record.tags)
+    return {**record.tags, "versions": json.dumps(read_requirements(store, record.model_id))}
+
+
+def _report_other_data(record: RunRecord, dataset: Dataset) -> ReplayReport:
+    """Return the report on a run whose data have changed: to run it would only tell that other data score otherwise."""
+    change = Change("data", record.tags.get("dataset_digest", UNKNOWN), dataset.digest())
+    reason = f"the data have changed since ({dataset.source}), so it was not run again"
+    return ReplayReport(record.run_id, record.name, DIFFERENT, reason, changes=(change,))
+
+
+def _compare(
+    store: Store, record: RunRecord, prepared: PreparedJob, repeat: Repeat, request: ReplayRequest
+) -> tuple[list[Comparison], list[str]]:
+    """Return the comparisons that the store allows, and what cannot be compared."""
+    experiment = prepared.experiment
+    comparisons = [compare_metrics(record.metrics, measure_repeat(experiment, repeat))]
+    if record.status != FINISHED or repeat.model is None:
+        return comparisons, []
+    comparisons += compare_tables(record.tables, experiment, repeat)
+    notes = []
+    if TABLES[0] not in record.tables:
+        notes.append(f"{TABLES[0]} is not among the artifacts of the run any more")
+    if record.model_id is None:
+        notes.append("the run has stored no model")
+        return comparisons, notes
+    model, reason = load_reviewed_model(store, record.model_id, request.trust)
+    if model is None:
+        notes.append(reason)
+    else:
+        comparisons.append(compare_models(model, repeat.model.pipeline, experiment.dataset))
+    return comparisons, notes
+
+
+def _judge_end(record: RunRecord, repeat: Repeat, comparisons: list[Comparison]) -> tuple[str, str]:
+    """Return the reason, which is empty if the numbers say it all, and the verdict."""
+    stored_error = record.tags.get("error", "") if record.status == FAILED else ""
+    error = repeat.error[:MAX_TAG_LETTERS]
+    if error != stored_error:
+        then = f"failed with {stored_error}" if stored_error else "finished"
+        now = f"fails with {error}" if error else "finishes"
+        return f"the stored run {then}, and it {now} now", DIFFERENT
+    verdict = find_verdict(comparisons)
+    if stored_error and verdict == IDENTICAL:
+        return f"it fails again with {stored_error}", IDENTICAL
+    return "", verdict

@@ -1,0 +1,108 @@
+"""The result of a replay: identical or not, which values differ, and what has changed since the stored run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bakeoff.pipeline.replay.differences import Comparison, count_differences
+from bakeoff.pipeline.replay.environment import Change
+
+IDENTICAL = "identical"
+DIFFERENT = "differs"
+REFUSED = "refused"
+MAX_DIFFERENCES_SHOWN = 12
+"""Differences in a report of one run on the screen; the JSON file holds all of them."""
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """The result of the replay of a run.
+
+    Attributes
+    ----------
+    run_id, name : str
+    verdict : str
+        ``identical``, ``differs`` or ``refused``.
+    reason : str
+        Why it differs if that is not a number, or why it was refused.
+    comparisons : tuple of Comparison
+    changes : tuple of Change
+    notes : tuple of str
+        What could not be compared.
+    """
+
+    run_id: str
+    name: str
+    verdict: str
+    reason: str = ""
+    comparisons: tuple[Comparison, ...] = ()
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """One line: the verdict, and what it rests on."""
+        if self.reason:
+            return f"{self.verdict}: {self.reason}"
+        words = [_count_values(comparison, self.verdict) for comparison in self.comparisons]
+        return f"{self.verdict}: {_join(words)}"
+
+    def to_lines(self) -> list[str]:
+        """Return the report as lines of text."""
+        lines = [f"replay of {self.name} (run {self.run_id})", self.summary]
+        lines += [f"not compared: {note}" for note in self.notes]
+        if self.verdict == DIFFERENT:
+            lines += self._list_differences()
+        return [*lines, *self._list_changes()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as values for JSON, with every difference at full precision."""
+        return {"summary": self.summary, **asdict(self)}
+
+    def _list_changes(self) -> list[str]:
+        known = [change for change in self.changes if change.is_known]
+        unknown = [change.what for change in self.changes if not change.is_known]
+        lines = []
+        if known:
+            lines.append("since the stored run, these have changed:")
+            lines += _align([[f"  {change.what}", change.then, f"→ {change.now}"] for change in known])
+        elif self.verdict == DIFFERENT:
+            lines.append("nothing that the run has recorded has changed since")
+        if unknown:
+            lines.append(f"the run has not recorded: {', '.join(unknown)}")
+        return lines
+
+    def _list_differences(self) -> list[str]:
+        differences = [each for comparison in self.comparisons for each in comparison.differences]
+        rows = [[f"  {each.name}", each.place, each.stored, each.now] for each in differences[:MAX_DIFFERENCES_SHOWN]]
+        lines = _align([["  value", "place", "stored", "now"], *rows]) if rows else []
+        n_hidden = len(differences) - MAX_DIFFERENCES_SHOWN
+        if n_hidden > 0:
+            lines.append(f"  and {n_hidden} more; output=FILE.json lists all of them")
+        return lines
+
+
+def find_verdict(comparisons: Sequence[Comparison]) -> str:
+    """Return ``identical`` if no value differs, else ``differs``."""
+    return DIFFERENT if count_differences(comparisons) else IDENTICAL
+
+
+def _count_values(comparison: Comparison, verdict: str) -> str:
+    if verdict == IDENTICAL:
+        return f"{comparison.n_values} {comparison.what}"
+    return f"{len(comparison.differences)} of {comparison.n_values} {comparison.what}"
+
+
+def _join(words: Sequence[str]) -> str:
+    """Join words with commas, and with "and" before the last."""
+    if len(words) < 2:
+        return "".join(words) or "there was nothing to compare"
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _align(rows: Sequence[list[str]]) -> list[str]:
+    """Return rows of cells as lines in which the columns are aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

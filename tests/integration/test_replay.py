@@ -1,0 +1,303 @@
+"""``bakeoff replay``: a stored run is repeated to the bit, and whatever is different is named."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from command import Bakeoff, command_in
+from warm_process import OUTPUT, Start
+
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.replay.repeat import limit_threads
+from bakeoff.pipeline.tracking.provenance import find_thread_pools
+
+CLASSIFIERS = "learner=glob(*,exclude=[*regressor,*mean,*ridge,*linear_regression])"
+REGRESSORS = "learner=glob([*regressor,*mean,*ridge,*linear_regression])"
+SHORT = ("evaluation=kfold", "evaluation.folds=2", "preprocessing=standardize")
+CSV = "x,z,y\n" + "".join(f"{row},{row * row % 7},{'ab'[row % 3 == 0]}\n" for row in range(30))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "n_runs"),
+    [((CLASSIFIERS, "dataset=iris"), 18), ((REGRESSORS, "dataset=cars"), 14)],
+    ids=["classifiers", "regressors"],
+)
+def test_every_learner_is_identical_in_another_process(
+    bakeoff: Bakeoff, start: Start, words: Sequence[str], n_runs: int
+) -> None:
+    assert bakeoff("-m", *words, *SHORT).status == 0
+    learners = {run.data.params["learner"] for run in bakeoff.runs()}
+    assert len(learners) == n_runs
+    regressors = {name for name in REGISTRY if name.endswith(("regressor", "mean", "ridge", "linear_regression"))}
+    assert learners >= (regressors if "dataset=cars" in words else set(REGISTRY) - regressors)
+    replay = start(bakeoff.folder, ["replay", "sweep=latest"])
+    assert replay.wait(300) == 0
+    lines = (bakeoff.folder / OUTPUT).read_text().splitlines()
+    assert [line for line in lines if " identical: " not in line] == [f"{n_runs} runs: {n_runs} identical"]
+
+
+@pytest.mark.slow
+def test_runs_of_workers_are_identical_to_their_replays_in_other_workers(bakeoff: Bakeoff) -> None:
+    words = ("learner=random_forest,mlp", "learner.random_state=3", "dataset=iris", *SHORT)
+    assert bakeoff("-m", *words, "workers=2").status == 0
+    answer = bakeoff("replay", "sweep=latest", "workers=2")
+    assert answer.status == 0, answer.out
+    assert answer.out.splitlines()[-1] == "2 runs: 2 identical"
+
+
+@pytest.mark.slow
+def test_folds_that_two_processes_shared_are_identical_to_their_replay(bakeoff: Bakeoff) -> None:
+    words = ("learner=random_forest", "dataset=iris", "n_jobs=2", "tuning=grid", "space.max_depth=[2,3]")
+    assert bakeoff(*words, *SHORT).status == 0
+    assert bakeoff("replay", "latest").out.splitlines()[1].startswith("identical: ")
+
+
+def test_a_run_with_two_threads_is_identical_where_one_thread_is_the_default(bakeoff: Bakeoff) -> None:
+    # Digits have enough rows and columns for OpenBLAS to share a product among threads.
+    words = ("learner=sklearn_logistic_regression", "dataset=digits", "learner.max_iter=5")
+    with find_thread_pools().limit(limits={"blas": 2, "openmp": 2}):
+        assert bakeoff(*words).status == 0
+    assert json.loads(bakeoff.runs()[0].data.tags["threads"]) == {"blas": 2, "openmp": 2}
+    with find_thread_pools().limit(limits={"blas": 1, "openmp": 1}):
+        answer = bakeoff("replay", "latest")
+    assert answer.status == 0, answer.out
+    assert "threads" not in answer.out
+
+
+def test_the_number_of_threads_is_set_and_the_same_number_gives_the_same_product() -> None:
+    X = np.random.default_rng(0).normal(size=(1797, 64))
+    products = []
+    for count in (1, 2, 1):
+        with limit_threads({"threads": json.dumps({"blas": count})}):
+            assert {pool["num_threads"] for pool in find_thread_pools().info() if pool["user_api"] == "blas"} == {count}
+            products.append((X @ X[:300].T).tobytes())
+    assert products[0] == products[2]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
+    """Return the command in a folder with a run of three folds on a file, pruned, which the tests do not change."""
+    folder = tmp_path_factory.mktemp("replay")
+    (folder / "my.csv").write_text(CSV)
+    with command_in(folder) as bakeoff:
+        assert bakeoff(*WORDS).status == 0
+    return bakeoff
+
+
+WORDS = (
+    "dataset=csv", "dataset.path=my.csv", "dataset.target=y", "learner=decision_tree", "pruning=bottom_up",
+    "evaluation=kfold", "evaluation.folds=3",
+)  # fmt: skip
+
+
+@pytest.fixture
+def changed(bakeoff: Bakeoff) -> Bakeoff:
+    """Return the command in a folder with such a run, for tests that change its store or its file."""
+    (bakeoff.folder / "my.csv").write_text(CSV)
+    assert bakeoff(*WORDS).status == 0
+    return bakeoff
+
+
+def execute(bakeoff: Bakeoff, statement: str) -> None:
+    """Change the database of the store."""
+    with sqlite3.connect(bakeoff.folder / "outputs" / "mlflow.db") as database:
+        assert database.execute(statement).rowcount > 0
+    database.close()
+
+
+def dump(bakeoff: Bakeoff) -> list[str]:
+    """Return the content of the database, and of all artifacts."""
+    outputs = bakeoff.folder / "outputs"
+    with sqlite3.connect(outputs / "mlflow.db") as database:
+        rows = [*database.iterdump()]
+    database.close()
+    files = [f"{file} {file.read_bytes()!r}" for file in sorted(outputs.glob("artifacts/**/*")) if file.is_file()]
+    return rows + files
+
+
+def test_a_replay_counts_what_it_compared_and_changes_nothing(changed: Bakeoff) -> None:
+    before = dump(changed)
+    answer = changed("replay", changed.runs()[0].info.run_id[:8])
+    assert answer.status == 0
+    (title, verdict) = answer.out.splitlines()
+    assert title.startswith("replay of decision_tree") or "my (run" in title
+    assert verdict.startswith("identical: ")
+    for part in ("scores", "cells of predictions.csv", "cells of pruning_path.csv", "30 predictions of its model"):
+        assert part in verdict
+    assert dump(changed) == before
+
+
+def test_every_stored_score_that_is_no_time_is_compared(stored: Bakeoff) -> None:
+    run = stored.runs()[0]
+    client = stored.client()
+    names = [name for name in run.data.metrics if "time/" not in name]
+    n_stored = sum(len(client.get_metric_history(run.info.run_id, name)) for name in names)
+    answer = replay(stored, run.info.run_id)
+    assert f"identical: {n_stored} scores" in answer
+
+
+def replay(bakeoff: Bakeoff, *words: str) -> str:
+    """Return what a replay in the folder of another fixture prints."""
+    with command_in(bakeoff.folder) as command:
+        answer = command("replay", *words)
+    return answer.out + answer.err
+
+
+def test_one_bit_of_one_fold_is_found(changed: Bakeoff) -> None:
+    run = changed.runs()[0]
+    history = changed.client().get_metric_history(run.info.run_id, "fold/train_log_loss")
+    value = next(entry.value for entry in history if entry.step == 1)
+    other = float(np.nextafter(value, 2.0))
+    execute(changed, f"UPDATE metrics SET value = {other!r} WHERE key = 'fold/train_log_loss' AND step = 1")
+    answer = changed("replay", "latest", "output=replay.json")
+    assert answer.status == 1
+    assert "differs: 1 of " in answer.out
+    (line,) = [line for line in answer.out.splitlines() if "fold/train_log_loss" in line]
+    assert line.split() == ["fold/train_log_loss", "fold", "1", repr(other), repr(value)]
+    assert "nothing that the run has recorded has changed since" in answer.out
+    (report,) = json.loads((changed.folder / "replay.json").read_text())
+    assert report["verdict"] == "differs"
+    (difference,) = report["comparisons"][0]["differences"]
+    assert (float(difference["stored"]), float(difference["now"])) == (other, value)
+
+
+def test_another_prediction_is_found_by_line_and_column(changed: Bakeoff) -> None:
+    (file,) = changed.folder.rglob("predictions.csv")
+    lines = file.read_text().splitlines()
+    cells = lines[4].split(",")
+    cells[3] = {"a": "b", "b": "a"}[cells[3]]
+    lines[4] = ",".join(cells)
+    file.write_text("\n".join(lines) + "\n")
+    answer = changed("replay", "latest")
+    assert answer.status == 1
+    (line,) = [line for line in answer.out.splitlines() if "predictions.csv predicted" in line]
+    assert "line 5" in line
+
+
+def test_versions_and_code_that_have_changed_are_named(changed: Bakeoff) -> None:
+    versions = json.loads(changed.runs()[0].data.tags["versions"]) | {"numpy": "1.26.4"}
+    execute(changed, f"UPDATE tags SET value = '{json.dumps(versions)}' WHERE key = 'versions'")
+    execute(changed, "UPDATE tags SET value = '0123456789abcdef' WHERE key = 'code_hash'")
+    answer = changed("replay", "latest")
+    assert answer.status == 0
+    assert f"1.26.4            → {np.__version__}" in answer.out
+    assert "code of the learner and the pipeline  0123456789abcdef" in answer.out
+
+
+def test_changed_data_are_named_and_not_run(changed: Bakeoff) -> None:
+    (changed.folder / "my.csv").write_text(CSV.replace("4,2,b", "4,2,a"))
+    answer = changed("replay", "latest")
+    assert answer.status == 1
+    assert "the data have changed since" in answer.out
+    assert changed.runs()[0].data.tags["dataset_digest"] in answer.out
+
+
+def test_a_file_that_is_gone_is_asked_for_and_found_where_it_is_now(changed: Bakeoff) -> None:
+    (changed.folder / "my.csv").rename(changed.folder / "moved.csv")
+    answer = changed("replay", "latest")
+    assert answer.status == 2
+    assert "dataset.path=FILE" in answer.err
+    assert changed("replay", "latest", "dataset.path=moved.csv").status == 0
+
+
+def test_a_file_is_found_from_another_folder(stored: Bakeoff, bakeoff: Bakeoff) -> None:
+    answer = bakeoff("replay", "latest", f"tracking.uri={stored.folder}/outputs/mlflow.db")
+    assert answer.status == 0, answer.err
+
+
+def test_a_table_that_was_deleted_is_named_and_the_scores_are_compared(changed: Bakeoff) -> None:
+    (file,) = changed.folder.rglob("predictions.csv")
+    file.unlink()
+    answer = changed("replay", "latest")
+    assert answer.status == 0
+    assert "not compared: predictions.csv is not among the artifacts" in answer.out
+
+
+def test_a_configuration_that_was_deleted_cannot_be_replayed(changed: Bakeoff) -> None:
+    (file,) = changed.folder.glob("outputs/artifacts/**/config.yaml")
+    file.unlink()
+    answer = changed("replay", "latest")
+    assert answer.status == 2
+    assert "has no artifact config.yaml" in answer.err
+
+
+def test_what_cannot_be_replayed_is_refused_in_a_sentence(changed: Bakeoff) -> None:
+    assert "there is no run 'deadbeef'" in changed("replay", "deadbeef").err
+    assert "no run in" in changed("replay", "sweep=never").err
+    execute(changed, "UPDATE runs SET status = 'RUNNING'")
+    run_id = changed.runs()[0].info.run_id
+    assert "is still running" in changed("replay", run_id).err
+    execute(changed, "UPDATE runs SET status = 'KILLED'")
+    assert "its numbers are incomplete" in changed("replay", run_id).err
+    execute(changed, "UPDATE runs SET status = 'FINISHED'")
+    execute(changed, "DELETE FROM tags WHERE key = 'config_hash'")
+    answer = changed("replay", run_id)
+    assert answer.status == 2
+    assert "is not the run of a job of bakeoff" in answer.err
+
+
+def test_code_that_the_store_alone_trusts_is_not_called(bakeoff: Bakeoff) -> None:
+    words = ("dataset=iris", "learner=majority", "learner._target_=failing.Failing", "trust=[failing]")
+    assert bakeoff(*words).status == 1
+    run_id = bakeoff.runs()[0].info.run_id
+    answer = bakeoff("replay", run_id)
+    assert answer.status == 2
+    assert "add trust=[failing]" in answer.err
+
+
+def test_a_failed_run_is_identical_if_it_fails_again(bakeoff: Bakeoff) -> None:
+    words = ("dataset=iris", "learner=majority", "learner._target_=failing.Failing", "trust=[failing]")
+    assert bakeoff(*words).status == 1
+    run_id = bakeoff.runs()[0].info.run_id
+    answer = bakeoff("replay", run_id, "trust=[failing]")
+    assert answer.status == 0
+    assert "identical: it fails again with RuntimeError: the cure is unknown" in answer.out
+    execute(bakeoff, "UPDATE tags SET value = 'RuntimeError: another one' WHERE key = 'error'")
+    answer = bakeoff("replay", run_id, "trust=[failing]")
+    assert answer.status == 1
+    assert "failed with RuntimeError: another one, and it fails with RuntimeError: the cure is unknown" in answer.out
+
+
+def test_a_model_that_predicts_otherwise_is_found(changed: Bakeoff) -> None:
+    other = changed.folder / "other"
+    other.mkdir()
+    with command_in(changed.folder) as command:
+        assert command(*WORDS, "learner.max_depth=1", "pruning=none").status == 0
+    newest, oldest = changed.runs()
+    models = {run.info.run_id: run.outputs.model_outputs[0].model_id for run in (newest, oldest)}
+    files = {run_id: next(changed.folder.rglob(f"{model}/artifacts/model.skops")) for run_id, model in models.items()}
+    files[oldest.info.run_id].write_bytes(files[newest.info.run_id].read_bytes())
+    answer = changed("replay", oldest.info.run_id)
+    assert answer.status == 1
+    assert "of 30 predictions of its model" in answer.out
+    assert "model.predict_proba" in answer.out
+
+
+def test_a_sweep_is_replayed_run_by_run_with_a_total(bakeoff: Bakeoff) -> None:
+    assert bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris").status == 0
+    name = bakeoff.runs()[0].data.tags["sweep"]
+    first, second, total = bakeoff("replay", f"sweep={name}").out.splitlines()
+    assert "majority iris identical: " in first
+    assert "naive_bayes iris identical: " in second
+    assert total == "2 runs: 2 identical"
+    execute(bakeoff, "UPDATE latest_metrics SET value = 0.5 WHERE key = 'test_accuracy'")
+    answer = bakeoff("replay", "sweep=latest", "output=all.json")
+    assert answer.status == 1
+    assert answer.out.splitlines()[-1] == "2 runs: 2 differs"
+    assert len(json.loads((bakeoff.folder / "all.json").read_text())) == 2
+
+
+def test_a_configuration_with_names_of_an_earlier_version_is_replayed(changed: Bakeoff) -> None:
+    (file,) = changed.folder.glob("outputs/artifacts/**/config.yaml")
+    spec: dict[str, Any] = yaml.safe_load(file.read_text())
+    spec["learner"]["_target_"] = "learners.DecisionTreeClassifier"
+    spec["dataset"]["_target_"] = "pipeline.dataset.read_table"
+    file.write_text(yaml.safe_dump(spec))
+    assert changed("replay", "latest").status == 0
