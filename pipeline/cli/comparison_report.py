@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -14,6 +15,8 @@ from rich.console import Console
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.gate import check_gate
+from bakeoff.pipeline.comparison.predictions import add_predictions
 from bakeoff.pipeline.comparison.reports import (
     render_csv,
     render_json,
@@ -26,11 +29,23 @@ from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.request_words import FORMATS, read_choice, read_fraction, read_list
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
+from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 DEFAULT_ALPHA = 0.05
 DEFAULT_ROPE = 0.01
 TERMINAL = FORMATS[0]
+FILES = {
+    TERMINAL: "comparison.txt",
+    "csv": "comparison.csv",
+    "json": "comparison.json",
+    "markdown": "comparison.md",
+    "latex": "comparison.tex",
+    "html": "comparison.html",
+}
+"""The names of the reports among the artifacts of the run of a comparison."""
+KEPT = FORMATS if find_spec("bakeoff.pipeline.comparison.page") else FORMATS[:-1]
 
 
 def check_output(values: Mapping[str, str]) -> None:
@@ -81,12 +96,17 @@ def run_comparison(
     experiment = values.get("tracking.experiment", "bakeoff")
     store = open_store(values.get("tracking.uri"), experiment, create=False)
     selection = _select_runs(store, runs, values, sweep)
+    base = values.get("base", "")
+    base_run = _find_base_run(store, base, selection)
+    if base_run is not None:
+        selection = select.add_base_run(store, selection, base_run)
     repeat = () if sweep_words is None else (shlex.join(["bakeoff", *sweep_words]),)
     request = ComparisonRequest(
         selection=selection.description,
         command=command,
         metrics=read_list(values, "metrics"),
-        base=values.get("base", ""),
+        base=base,
+        has_base_run=base_run is not None,
         alpha=read_fraction(values, "alpha", DEFAULT_ALPHA),
         rope=read_fraction(values, "rope", DEFAULT_ROPE, allows_zero=True),
         all_pairs=values.get("pairs") == "all",
@@ -95,8 +115,20 @@ def run_comparison(
         repeat=repeat,
     )
     comparison = compare_runs(selection.facts, selection.missing, store, experiment, request)
-    write_report(comparison, read_choice(values, "to", FORMATS), values.get("output"))
-    return False
+    to = read_choice(values, "to", FORMATS)
+    keeps = read_choice(values, "keep", ("true", "false")) == "true"
+    gate = check_gate(comparison) if values.get("fail_if") == "worse" else None
+    if keeps or to == "html":
+        comparison = add_predictions(comparison, store)
+    write_report(comparison, to, values.get("output"))
+    if keeps:
+        run_names = {
+            each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids
+        }
+        _keep(comparison, store, experiment, run_names)
+    for sentence in gate.sentences if gate is not None else ():
+        print(sentence, file=sys.stderr)
+    return gate is not None and gate.is_worse
 
 
 def write_report(comparison: Comparison, to: str, output: str | None) -> None:
@@ -139,6 +171,39 @@ def render_report(comparison: Comparison, to: str) -> str:
         "latex": render_latex,
     }
     return renderers[to](comparison)
+
+
+def _keep(comparison: Comparison, store: Store, experiment: str, run_names: Mapping[str, str]) -> None:
+    """Keep the comparison as a run, with a report in each format."""
+    record = ComparisonRecord(
+        name=comparison.question.partition(", and how sure")[0],
+        params={
+            "question": comparison.question,
+            "metrics": ", ".join(metric.name for metric in comparison.metrics),
+            "base": comparison.settings.base,
+            "alpha": f"{comparison.settings.alpha:g}",
+            "rope": f"{comparison.metrics[0].rope:g}",
+            "datasets": ", ".join(dataset.name for dataset in comparison.datasets),
+            "configurations": ", ".join(row.name for row in comparison.configurations),
+        },
+        tags={"command": comparison.command, "selection": comparison.selection},
+        summary="\n\n".join([f"**{comparison.question}**", *comparison.verdict]),
+        run_names=run_names,
+        files={
+            name: render_report(comparison, to)
+            for to, name in FILES.items()
+            if to != "html" or find_spec("bakeoff.pipeline.comparison.page")
+        },
+    )
+    run_id = keep_comparison(store, experiment, record)
+    print(f"kept as run {run_id} of experiment {experiment}{SUFFIX}", file=sys.stderr)
+
+
+def _find_base_run(store: Store, word: str, selection: Selection) -> str | None:
+    """Return the run that ``base`` names; None if it names a configuration, a learner, or nothing."""
+    learners = {each.learner for each in selection.facts}
+    is_configuration = not word or word == BEST or word.split()[0] in learners
+    return None if is_configuration else find_standard_run(store, word)
 
 
 def _select_runs(store: Store, runs: Sequence[str], values: Mapping[str, str], sweep: str) -> Selection:

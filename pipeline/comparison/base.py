@@ -9,6 +9,7 @@ import numpy as np
 from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Configuration
 from bakeoff.pipeline.comparison.dataset_analysis import select_cells
 from bakeoff.pipeline.comparison.pairing import CellKey
+from bakeoff.pipeline.comparison.run_facts import BASE_WORD, RUN_KEY
 from bakeoff.pipeline.comparison.statistics import rank_configurations
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -34,6 +35,12 @@ def find_base(word: str, configurations: Sequence[Configuration]) -> str:
         own = [each.name for each in configurations if each.learner == word]
         return own[0] if len(own) == 1 else word
     raise UserError(f"compare: base={word} is not among the configurations. {did_you_mean(word, [*names, *learners])}")
+
+
+def find_base_run_row(configurations: Sequence[Configuration]) -> str:
+    """Return the name of the row of the run that was named as the base."""
+    prefix = f"{BASE_WORD} "
+    return next(each.name for each in configurations if each.params.get(RUN_KEY, "").startswith(prefix))
 
 
 def order_rows(

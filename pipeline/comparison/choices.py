@@ -23,6 +23,7 @@ from bakeoff.pipeline.comparison.cells import Series
 from bakeoff.pipeline.comparison.comparison import Cell, Configuration, LearnerChoice
 from bakeoff.pipeline.comparison.grouping import group_by
 from bakeoff.pipeline.comparison.pairing import CellKey
+from bakeoff.pipeline.comparison.run_facts import RUN_KEY
 from bakeoff.pipeline.comparison.run_grid import RunGrid
 from bakeoff.pipeline.comparison.words import count_nouns, join_words
 from bakeoff.pipeline.tracking.find_run import is_greater_better
@@ -114,6 +115,10 @@ def choose_rows(
     all_cells = dict(cells)
     for learner, own in by_learner.items():
         if len(own) == 1:
+            rows += own
+            continue
+        # Runs that were named one by one are not alternatives that were chosen among.
+        if any(RUN_KEY in each.params for each in own):
             rows += own
             continue
         names = [each.name for each in own]

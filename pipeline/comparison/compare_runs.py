@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import bakeoff
 from bakeoff.pipeline.comparison.analysis import Analysis
-from bakeoff.pipeline.comparison.base import find_base, order_rows
+from bakeoff.pipeline.comparison.base import find_base, find_base_run_row, order_rows
 from bakeoff.pipeline.comparison.cells import describe_datasets, make_cells, make_configuration
 from bakeoff.pipeline.comparison.choices import ChosenRows, ValidationScores, choose_rows
 from bakeoff.pipeline.comparison.comparison import ComparedDataset, ComparedMetric, Comparison
@@ -62,7 +62,7 @@ def compare_runs(
     configurations = [make_configuration(name, params) for name, params in grid.configurations.items()]
     cells = make_cells(grid, series, metrics)
     datasets = describe_datasets(grid, cells)
-    base = find_base(request.base, configurations)
+    base = find_base_run_row(configurations) if request.has_base_run else find_base(request.base, configurations)
     scores = ValidationScores(validation, series, grid)
     chosen = choose_rows(configurations, cells, scores, base, request.may_choose)
     _require_scores(chosen)

@@ -41,7 +41,8 @@ def name_configurations(configurations: Sequence[Params]) -> dict[Params, str]:
     names: dict[Params, str] = {}
     for configuration, own in zip(configurations, params, strict=True):
         rivals = [other for other in params if other["learner"] == own["learner"]]
-        keys = list(dict.fromkeys([*shared, *_find_varying_keys(own, rivals)]))
+        named_run = [RUN_KEY] if RUN_KEY in own else []
+        keys = list(dict.fromkeys([*shared, *_find_varying_keys(own, rivals), *named_run]))
         names[configuration] = _write_name(own, keys)
     return _tell_apart(names)
 

@@ -19,6 +19,8 @@ class ComparisonRequest:
         Empty for the headline of the runs.
     base : str
         Name of a configuration or a learner; empty for the best.
+    has_base_run : bool
+        Whether the base is a run, which `mark_as_base` has made a row of its own.
     alpha, rope : float
     all_pairs : bool
     may_choose : bool
@@ -33,6 +35,7 @@ class ComparisonRequest:
     command: str
     metrics: tuple[str, ...] = ()
     base: str = ""
+    has_base_run: bool = False
     alpha: float = 0.05
     rope: float = 0.01
     all_pairs: bool = False

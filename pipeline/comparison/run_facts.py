@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
@@ -19,6 +19,7 @@ SEED_KEY = "random_state"
 SEED_WORD = "seed"
 """Stands for the ``random_state`` of a learner that is the seed of its run."""
 TARGET_KEY = "_target_"
+BASE_WORD = "base"
 RUN_KEY = "run"
 """A key that tells apart runs of one configuration that were named one by one."""
 REQUIRED_PARAMS = ("dataset", "learner", "evaluation", "seed")
@@ -145,6 +146,15 @@ def describe_run(run: StoredRun) -> RunFacts:
         seed=seed,
         evaluation=sort_params(evaluation),
     )
+
+
+def mark_as_base(facts: RunFacts) -> RunFacts:
+    """Return a run that is a row of its own, because it was named as the base.
+
+    It may be of the same configuration as the runs that are compared with it, fitted by other code.
+    """
+    own = {**dict(facts.configuration), RUN_KEY: f"{BASE_WORD} {facts.short_id}"}
+    return replace(facts, configuration=sort_params(own))
 
 
 def sort_params(params: Mapping[str, str]) -> Params:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.comparison.run_facts import REQUIRED_PARAMS, RunFacts, describe_run, shorten_id
+from bakeoff.pipeline.comparison.run_facts import REQUIRED_PARAMS, RunFacts, describe_run, mark_as_base, shorten_id
 from bakeoff.pipeline.comparison.run_grid import MissingJob
 from bakeoff.pipeline.comparison.words import count_nouns
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -107,6 +107,23 @@ def select_by_ids(store: Store, words: Sequence[str], dataset: str) -> Selection
     shown = ", ".join(shorten_id(run.run_id) for run in runs[:6])
     more = ", …" if len(runs) > 6 else ""
     return Selection(facts, (), f"{count_nouns(len(runs), 'run')} named by id ({shown}{more})", is_by_id=True)
+
+
+def add_base_run(store: Store, selection: Selection, run_id: str) -> Selection:
+    """Return a selection with the run that is the base, as a row of its own.
+
+    Raises
+    ------
+    UserError
+        The run is not finished, or it is the only one that was selected.
+    """
+    facts = describe_run(read_stored_runs(store, [run_id])[0])
+    if not facts.run.is_finished:
+        raise UserError(f"compare: base={run_id} cannot be the base: its run has {facts.reason}.")
+    others = tuple(each for each in selection.facts if each.run.run_id != run_id)
+    if not others:
+        raise UserError(f"compare: the base, run {run_id}, is the only run that was selected; name another one.")
+    return replace(selection, facts=(*others, mark_as_base(facts)))
 
 
 def _sort_runs(runs: Sequence[StoredRun]) -> tuple[tuple[RunFacts, ...], tuple[MissingJob, ...]]:

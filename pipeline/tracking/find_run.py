@@ -202,3 +202,55 @@ def _explain_nothing(store: Store, verb: str, dataset: str) -> UserError:
 def _has_number(metrics: Mapping[str, float], name: str) -> bool:
     value = metrics.get(name, float("nan"))
     return value == value
+
+
+def find_standard_run(store: Store, word: str) -> str | None:
+    """Return the id of the run that a word names as a standard: a run, or a registered model; None if it names neither.
+
+    Parameters
+    ----------
+    store : Store
+    word : str
+        An id or at least its first 8 characters, ``latest``, or the name of a registered model, alone for its newest
+        version, with ``@alias``, or with ``/version``.
+
+    Raises
+    ------
+    UserError
+        The word has the form of an id, an alias or a version, and there is no such run or model; or the model does not
+        say which run it comes from.
+    """
+    is_id = re.fullmatch(rf"[0-9a-f]{{{MIN_PREFIX_LETTERS},32}}", word) is not None
+    if is_id or word == LATEST:
+        return find_run_id(store, word, "compare")
+    return _find_model_run(store, word)
+
+
+def _find_model_run(store: Store, word: str) -> str | None:
+    """Return the run that a registered model comes from; None for a plain name that is not a model's."""
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    registry = MlflowClient(tracking_uri=store.uri, registry_uri=store.uri)
+    name, alias_sign, alias = word.partition("@")
+    name, version_sign, version = name.partition("/") if not alias_sign else (name, "", "")
+    try:
+        if alias_sign:
+            found = registry.get_model_version_by_alias(name, alias)
+        elif version_sign:
+            found = registry.get_model_version(name, version)
+        else:
+            versions = list(registry.search_model_versions(f"name = '{_escape(name)}'"))
+            if not versions:
+                return None
+            found = max(versions, key=lambda each: int(each.version))
+    except MlflowException as error:
+        raise UserError(
+            f"compare: there is no registered model {word!r} in {store.uri}: {' '.join(str(error).split())}"
+        ) from error
+    run_id = found.run_id
+    if not run_id and found.model_id:
+        run_id = store.client.get_logged_model(found.model_id).source_run_id
+    if not run_id:
+        raise UserError(f"compare: version {found.version} of the model {name!r} does not say which run it comes from.")
+    return find_run_id(store, run_id, "compare")

@@ -17,6 +17,8 @@ from bakeoff.pipeline.comparison.comparison import (
 from bakeoff.pipeline.comparison.words import format_number, format_p
 
 DASH = "–"
+BEST_SIGN = "•"
+"""Before the best mean of a dataset: a pipe has no colours."""
 BASE_MARK = "base"
 MAX_PAIRS = 10
 """Pairs in a table, unless all are asked for: those with the smallest p-values that are not settled beforehand."""
@@ -70,17 +72,18 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> TextTable:
     columns = ["configuration", *names, *(["rank", "(v/ /*)"] if overall is not None else [])]
     better = "higher" if metric.greater_is_better else "lower"
     footnote = (
-        f"{metric.label}, {better} is better; v, * significantly better, worse than the base "
+        f"{metric.label}, {better} is better; {BEST_SIGN} the best; v, * significantly better, worse than the base "
         f"{comparison.settings.base} (corrected t-test, α = {comparison.settings.alpha:g})"
     )
     return TextTable(metric.label, tuple(columns), tuple(rows), frozenset(emphasized), footnote)
 
 
 def format_mean_and_std(summary: Summary) -> str:
-    """Return mean ± std with its mark."""
+    """Return mean ± std with its mark, and a sign before the best one."""
     deviation = "" if math.isnan(summary.std) else f" ± {format_number(summary.std)}"
     mark = f" {summary.mark}" if summary.mark else ""
-    return f"{format_number(summary.mean)}{deviation}{mark}"
+    best = f"{BEST_SIGN} " if summary.is_best else ""
+    return f"{best}{format_number(summary.mean)}{deviation}{mark}"
 
 
 def tabulate_dataset(comparison: Comparison, result: DatasetResult) -> TextTable:

@@ -64,13 +64,13 @@ def _iterate_result(comparison: Comparison, result: MetricResult, width: int) ->
         yield escape("\n".join(lines))
         yield ""
         if not result.overall.too_few:
-            yield from _draw_split(tables.tabulate_overall_pairs(comparison, result.overall), width, n_last=5)
+            yield from _draw_split(tables.tabulate_overall_pairs(comparison, result.overall), width, n_last=0)
         if result.pareto:
-            yield from _draw_split(tables.tabulate_costs(comparison, result), width, n_last=5)
+            yield from _draw_split(tables.tabulate_costs(comparison, result), width, n_last=0)
     is_detailed = len(result.datasets) <= MAX_DETAILED_DATASETS or comparison.settings.all_pairs
     for dataset in result.datasets if is_detailed else ():
-        yield from _draw_split(tables.tabulate_dataset(comparison, dataset), width, n_last=6)
-        yield from _draw_split(tables.tabulate_pairs(comparison, dataset), width, n_last=6)
+        yield from _draw_split(tables.tabulate_dataset(comparison, dataset), width, n_last=3)
+        yield from _draw_split(tables.tabulate_pairs(comparison, dataset), width, n_last=3)
         if has_datasets:
             for sentence in dataset.verdict:
                 yield Padding(escape(sentence), (0, 0, 0, 2))

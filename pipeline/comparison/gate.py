@@ -1,0 +1,84 @@
+"""The gate for continuous integration: is a configuration significantly worse than the base?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.results import WORSE, DatasetResult, PairResult, Summary
+from bakeoff.pipeline.comparison.words import format_number, format_p
+from bakeoff.pipeline.errors import UserError
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """The answer of the gate.
+
+    Attributes
+    ----------
+    is_worse : bool
+    sentences : tuple of str
+        Of each configuration that is worse, else one that says that none is.
+    """
+
+    is_worse: bool
+    sentences: tuple[str, ...]
+
+
+def check_gate(comparison: Comparison) -> GateResult:
+    """Say whether a configuration is worse than the base on some dataset, by the first metric.
+
+    Worse means that the corrected t-test finds the difference significant at alpha, and that it is greater than the
+    rope.
+
+    Raises
+    ------
+    UserError
+        No dataset has scores of the base and of another configuration, or there is no test because of a single split.
+    """
+    sentences: list[str] = []
+    n_tests = 0
+    for result in comparison.results[0].datasets:
+        for summary, pair in _iterate_candidates(result, comparison.settings.base):
+            if math.isnan(pair.p_value):
+                raise UserError(
+                    f"compare: fail_if=worse needs several scores per run, and the evaluation on {result.dataset} is a "
+                    "single split; use evaluation=repeated_kfold."
+                )
+            n_tests += 1
+            if summary.mark == WORSE and abs(pair.difference) > pair.rope:
+                sentences.append(_describe(summary, pair, result, comparison))
+    if not n_tests:
+        raise UserError(
+            f"compare: the base {comparison.settings.base} and the others have no dataset in common, so there is "
+            "nothing to judge."
+        )
+    if sentences:
+        return GateResult(True, tuple(sentences))
+    settings = comparison.settings
+    told = f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g})."
+    return GateResult(False, (told,))
+
+
+def _iterate_candidates(result: DatasetResult, base: str) -> Iterator[tuple[Summary, PairResult]]:
+    """Yield each configuration of a dataset but the base, and its pair with the base."""
+    if not result.base:
+        return
+    for pair in result.pairs:
+        if base in (pair.first, pair.second):
+            candidate = pair.second if pair.first == base else pair.first
+            summary = result.find_summary(candidate)
+            assert summary is not None
+            yield summary, pair
+
+
+def _describe(summary: Summary, pair: PairResult, result: DatasetResult, comparison: Comparison) -> str:
+    base = result.find_summary(result.base)
+    assert base is not None
+    return (
+        f"{summary.configuration} is worse than the base {result.base} on {result.dataset}: "
+        f"{comparison.metrics[0].label} {format_number(summary.mean)} instead of {format_number(base.mean)}, "
+        f"{format_p(pair.p_value)}, and the difference is beyond the rope of {format_number(pair.rope)}."
+    )

@@ -1,0 +1,108 @@
+"""A comparison as a run of MLflow, with its reports as artifacts and links to the runs that it read.
+
+It is kept in an experiment of its own, ``<experiment>-comparisons``: in the experiment of the runs, it would be the
+``latest`` run, a row of the leaderboard, and a run whose duration and status resume and estimates would read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bakeoff.pipeline.tracking.models import artifact_folder
+from bakeoff.pipeline.tracking.run import MAX_PARAM_LETTERS, MAX_TAG_LETTERS, provenance_tags
+from bakeoff.pipeline.tracking.store import Store, open_store
+
+SUFFIX = "-comparisons"
+KIND_TAG = "kind"
+KIND = "comparison"
+RUNS_TAG = "compared_runs"
+RUNS_FILE = "runs.json"
+MAX_LINKS = 60
+"""Links to runs in the description; the file of the artifacts lists all."""
+
+
+@dataclass(frozen=True)
+class ComparisonRecord:
+    """What is kept of a comparison.
+
+    Attributes
+    ----------
+    name : str
+    params, tags : mapping of str to str
+    summary : str
+        The top of the description, in Markdown.
+    run_names : mapping of str to str
+        Run id -> name, of the runs that were read.
+    files : mapping of str to str
+        Name -> text of each report.
+    """
+
+    name: str
+    params: Mapping[str, str]
+    tags: Mapping[str, str]
+    summary: str
+    run_names: Mapping[str, str]
+    files: Mapping[str, str]
+
+
+def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> str:
+    """Write a comparison as a finished run, and return its id; the runs that it read are not changed.
+
+    Parameters
+    ----------
+    store : Store
+        Of the runs that were read.
+    experiment : str
+        The name of their experiment.
+    record : ComparisonRecord
+    """
+    own = open_store(store.uri, f"{experiment}{SUFFIX}")
+    ids = list(record.run_names)
+    tags = {
+        **provenance_tags(),
+        **record.tags,
+        KIND_TAG: KIND,
+        # An incomplete list would look like a complete one, so a long one is in the artifacts alone.
+        RUNS_TAG: json.dumps(ids) if len(json.dumps(ids)) <= MAX_TAG_LETTERS else f"{len(ids)} runs in {RUNS_FILE}",
+        "mlflow.note.content": _write_note(store, record),
+    }
+    created = own.client.create_run(
+        own.experiment_id,
+        run_name=record.name,
+        tags={key: str(value)[:MAX_TAG_LETTERS] for key, value in tags.items()},
+    )
+    run_id = str(created.info.run_id)
+    try:
+        own.client.log_batch(run_id, params=_to_params(record.params))
+        upload = partial(own.client.log_artifacts, run_id)
+        with artifact_folder(created.info.artifact_uri, upload) as folder:
+            for name, text in record.files.items():
+                (folder / name).write_text(text)
+            (folder / RUNS_FILE).write_text(json.dumps(dict(record.run_names), indent=1))
+    except BaseException:
+        own.client.set_terminated(run_id, "FAILED")
+        raise
+    own.client.set_terminated(run_id, "FINISHED")
+    return run_id
+
+
+def _write_note(store: Store, record: ComparisonRecord) -> str:
+    """Return the description: the verdict, and links to the runs in the same MLflow."""
+    links = [
+        f"- [{name or run_id}](#/experiments/{store.experiment_id}/runs/{run_id})"
+        for run_id, name in list(record.run_names.items())[:MAX_LINKS]
+    ]
+    n_hidden = len(record.run_names) - len(links)
+    more = [f"- and {n_hidden} more, which {RUNS_FILE} of the artifacts lists"] if n_hidden else []
+    lines = [record.summary, "", "Runs that were compared:", "", *links, *more]
+    return "\n".join(lines)
+
+
+def _to_params(params: Mapping[str, str]) -> Sequence[Any]:
+    from mlflow.entities import Param
+
+    return [Param(key, str(value)[:MAX_PARAM_LETTERS]) for key, value in params.items()]
