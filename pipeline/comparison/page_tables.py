@@ -177,7 +177,7 @@ def tabulate_datasets(comparison: Comparison) -> Table:
     rows = [
         [
             name_row(dataset.name),
-            Entry(dataset.description or ABSENT, classes=""),
+            Entry(dataset.description.removeprefix(f"{dataset.name}: ") or ABSENT, classes=""),
             Entry(dataset.evaluation, classes=""),
             Entry(str(dataset.n_folds)),
             Entry(format_rows(dataset.n_train)),

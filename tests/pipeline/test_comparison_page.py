@@ -1,0 +1,300 @@
+"""The HTML page of a comparison: its numbers, its names, and that it needs nothing but itself."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import replace
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from comparisons import ACCURACY, LOG_LOSS, make_comparison
+
+from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.page import render_page
+from bakeoff.pipeline.comparison.page_numbers import format_score
+from bakeoff.pipeline.comparison.page_pairs import MAX_LISTED_PAIRS, list_pairs_to_show
+from bakeoff.pipeline.comparison.page_pictures import MAX_TABLE_CONFIGURATIONS
+
+BROWSER = shutil.which("chromium")
+OFFLINE = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--virtual-time-budget=5000",
+    "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr",
+)  # fmt: skip
+VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
+EVIL = '<script>alert("x")</script>&amp; \'$'
+DATASETS = ("iris", "wine", "breast_cancer", "digits", "monk-2", "vote")
+CONFIGURATIONS = ("svm C=1", "knn n_neighbors=5", "majority")
+
+
+class Page(HTMLParser):
+    """The tables, texts and attributes of a page, and whether its elements are closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.tables: list[list[list[str]]] = []
+        self.texts: list[str] = []
+        self.elements: Counter[str] = Counter()
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements[tag] += 1
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1] += data
+
+    @property
+    def text(self) -> str:
+        """All texts, without line breaks."""
+        return re.sub(r"\s+", " ", "".join(self.texts))
+
+    def get(self, name: str) -> list[str]:
+        """Return the values of an attribute."""
+        return [value for _, attribute, value in self.attributes if attribute == name]
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return make_comparison(
+        DATASETS,
+        CONFIGURATIONS,
+        metrics=(ACCURACY, LOG_LOSS),
+        failed=[("knn n_neighbors=5", "wine")],
+        with_predictions=True,
+        notes=[f"Note {number} of many." for number in range(8)],
+    )
+
+
+@pytest.fixture(scope="module")
+def html(comparison: Comparison) -> str:
+    return render_page(comparison)
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_elements_are_closed_and_ids_are_unique(page: Page) -> None:
+    assert page.open == []
+    ids = page.get("id")
+    assert len(set(ids)) == len(ids)
+    anchors = [value.removeprefix("#") for value in page.get("href") if value.startswith("#")]
+    assert set(anchors) <= set(ids)
+    assert set(page.get("aria-labelledby")) <= set(ids)
+
+
+def test_headings_of_tables_have_a_scope_and_pictures_a_description(page: Page) -> None:
+    assert page.get("scope").count("col") + page.get("scope").count("row") == page.elements["th"]
+    assert page.get("role").count("img") == page.elements["svg"] > 0
+    assert page.elements["h1"] == 1
+
+
+def test_nothing_is_loaded(html: str, page: Page) -> None:
+    for name in ("src", "srcset", "data", "action", "poster"):
+        assert page.get(name) == []
+    for name in ("href", "xlink:href"):
+        assert all(value.startswith(("#", "data:image/png;base64,")) for value in page.get(name))
+    assert "@import" not in html
+    assert all(target.startswith("#") for target in re.findall(r"url\(\s*['\"]?([^)]*)", html))
+    without_namespaces = re.sub(r' xmlns(:xlink)?="[^"]*"', "", html)
+    assert not re.search(r"https?://", without_namespaces)
+    assert page.elements["link"] == 0
+
+
+def test_verdict_question_notes_and_reasons_stand_in_the_page(page: Page, comparison: Comparison) -> None:
+    said = [comparison.question, *comparison.verdict, *comparison.notes, comparison.command, *comparison.repeat]
+    said += [comparison.selection, comparison.store, "failed: ValueError: Input X contains NaN."]
+    said += [choice.sentence for choice in comparison.choices]
+    said += [f"{name} {version}" for name, version in comparison.versions.items()]
+    for sentence in said:
+        assert sentence in page.text
+    for result in comparison.results:
+        assert result.overall is not None
+        for sentence in (*result.overall.verdict, *result.overall.left_out):
+            assert sentence in page.text
+
+
+def find_table(page: Page, first: str, *others: str) -> list[list[str]]:
+    """Return the first table whose header begins so and has the other columns as well."""
+    return next(table for table in page.tables if table[0][0] == first and set(others) <= set(table[0]))
+
+
+def test_every_mean_deviation_and_mark_stands_in_its_cell(page: Page, comparison: Comparison) -> None:
+    tables = [table for table in page.tables if table[0][1 : len(DATASETS) + 1] == list(DATASETS)]
+    assert len(tables) == len(comparison.results)
+    for table, result in zip(tables, comparison.results, strict=True):
+        rows = {row[0].removesuffix(" base"): row for row in table[1:]}
+        for column, dataset in enumerate(result.datasets, 1):
+            for summary in dataset.summaries:
+                text = f"{format_score(summary.mean)}{summary.mark} ± {format_score(summary.std)}"
+                assert rows[summary.configuration][column] == text
+        assert rows["knn n_neighbors=5"][2] == "failed"
+        assert result.overall is not None
+        for name, rank in result.overall.mean_ranks.items():
+            assert rows[name][-2] == f"{rank:.2f}"
+        for count in result.overall.counts:
+            assert rows[count.configuration][-1] == f"{count.better}/{count.same}/{count.worse}"
+
+
+def test_the_base_is_named_and_the_best_of_each_dataset_is_bold(html: str, comparison: Comparison) -> None:
+    for result in comparison.results:
+        for dataset in result.datasets:
+            for summary in dataset.summaries:
+                classes = "number best" if summary.is_best else "number"
+                assert re.search(rf'<td class="{classes}[^"]*">{format_score(summary.mean)}', html)
+    assert "<small>base</small>" in html
+
+
+def test_pairs_digests_and_runs_stand_in_the_page(page: Page, comparison: Comparison) -> None:
+    assert sum(table[0][0] == "pair" for table in page.tables) == 2 * (1 + len(DATASETS))
+    table = find_table(page, "dataset", "digest", "splits")
+    for dataset, row in zip(comparison.datasets, table[1:], strict=True):
+        assert {dataset.digest, *dataset.splits_digests} <= set(row)
+    for run in comparison.run_ids:
+        assert run in page.text
+    assert f"bakeoff replay {comparison.run_ids[0]}" in page.text
+
+
+def test_parameters_of_each_configuration_stand_in_the_page(page: Page) -> None:
+    assert page.text.count("learner.C: 1.0") == len(CONFIGURATIONS)
+
+
+def test_pictures_of_each_metric_are_there_and_curves_of_two_classes(page: Page) -> None:
+    texts = [value for value in page.get("aria-label") if value.startswith("ROC and calibration on ")]
+    # A picture and the region that scrolls it.
+    assert len(texts) == 2 * len(DATASETS)
+    for beginning in ("Mean ranks by accuracy", "Mean ranks by log loss", "Accuracy of each fold", "Accuracy against"):
+        assert any(value.startswith(beginning) for value in page.get("aria-label")), beginning
+
+
+def test_equal_comparisons_give_equal_pages(comparison: Comparison, html: str) -> None:
+    assert render_page(comparison) == html
+
+
+def test_names_of_users_are_escaped_everywhere() -> None:
+    comparison = make_comparison(
+        [f"iris {EVIL}", f"wine {EVIL}"],
+        [f"knn {EVIL}", f"svm {EVIL}"],
+        failed=[(f"knn {EVIL}", f"iris {EVIL}")],
+        reason=f"failed: {EVIL}",
+        notes=[EVIL],
+        with_predictions=True,
+    )
+    comparison = replace(comparison, question=EVIL, selection=EVIL, command=EVIL, verdict=(EVIL,), store=EVIL)
+    html = render_page(replace(comparison, versions={EVIL: EVIL}, repeat=[EVIL]))
+    page = Page(html)
+    assert "<script>alert" not in html
+    # The one script is that of the page.
+    assert page.elements["script"] == 1
+    assert escape(EVIL, quote=False) in html
+    assert page.open == []
+    assert page.text.count(EVIL) > 10
+
+
+def test_one_dataset_is_shown_with_its_tests() -> None:
+    comparison = make_comparison(["iris"], CONFIGURATIONS)
+    page = Page(render_page(comparison))
+    (result,) = comparison.results[0].datasets
+    table = find_table(page, "configuration", "95 % interval", "p")
+    for summary in result.summaries:
+        row = next(row for row in table if row[0].removesuffix(" base") == summary.configuration)
+        assert row[1].startswith(format_score(summary.mean))
+        assert row[2] == f"{format_score(summary.low)} to {format_score(summary.high)}"
+    assert "Ranks over datasets" not in page.text
+
+
+def test_a_single_fold_has_no_deviation_and_no_box() -> None:
+    page = Page(render_page(make_comparison(["iris", "wine"], ["knn"], n_folds=1)))
+    scores = find_table(page, "configuration", "iris")
+    assert not any("±" in entry for entry in scores[1])
+
+
+def test_a_comparison_without_any_score_is_a_page() -> None:
+    failed = [(name, dataset) for name in CONFIGURATIONS for dataset in ("iris", "wine")]
+    page = Page(render_page(make_comparison(["iris", "wine"], CONFIGURATIONS, failed=failed)))
+    assert "failed: ValueError: Input X contains NaN." in page.text
+    assert page.elements["svg"] == 0
+
+
+def test_many_datasets_are_rows_and_follow_their_diagram() -> None:
+    datasets = [f"dataset {number}" for number in range(14)]
+    comparison = make_comparison(datasets, CONFIGURATIONS)
+    html = render_page(comparison)
+    page = Page(html)
+    table = find_table(page, "dataset", *CONFIGURATIONS[1:])
+    assert [row[0] for row in table[1:]] == [*datasets, "mean rank", "(v/\N{NO-BREAK SPACE}/*)"]
+    assert html.index('id="ranks"') < html.index('id="scores"')
+
+
+def test_many_configurations_are_shown_as_a_map() -> None:
+    names = [f"knn n_neighbors={number}" for number in range(MAX_TABLE_CONFIGURATIONS + 1)]
+    labels = Page(render_page(make_comparison(["iris", "wine"], names))).get("aria-label")
+    assert any(label.startswith("Mean accuracy of each configuration") for label in labels)
+
+
+def test_pairs_that_are_left_out_are_counted() -> None:
+    names = [f"knn n_neighbors={number}" for number in range(40)]
+    comparison = make_comparison(["iris", "wine"], names, n_folds=2)
+    n_pairs = 2 * 40 * 39 // 2
+    assert n_pairs > MAX_LISTED_PAIRS
+    result = comparison.results[0]
+    shown, note = list_pairs_to_show(comparison, result)
+    assert [len(pairs) for _, pairs in shown] == [39, 39]
+    assert f"{n_pairs:,}" in note
+    everything = replace(comparison, settings=replace(comparison.settings, all_pairs=True))
+    shown, note = list_pairs_to_show(everything, result)
+    assert sum(len(pairs) for _, pairs in shown) == n_pairs
+    assert note == ""
+
+
+def read_in_browser(html: str, folder: Path) -> tuple[str, str]:
+    """Return the document as a browser without a network has rendered it, and what the browser logged."""
+    assert BROWSER is not None
+    file = folder / "page.html"
+    file.write_text(html, encoding="utf-8")
+    command = [BROWSER, *OFFLINE, f"--user-data-dir={folder / 'profile'}", "--dump-dom", file.as_uri()]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return ended.stdout, ended.stderr
+
+
+@pytest.mark.external
+@pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: install Debian's package of that name")
+def test_a_browser_without_a_network_shows_the_page_and_sorts_its_tables(
+    html: str, comparison: Comparison, tmp_path: Path
+) -> None:
+    click = '<script>document.querySelector("thead th:nth-child(2)").click()</script></body>'
+    document, log = read_in_browser(html.replace("</body>", click), tmp_path)
+    page = Page(document)
+    assert comparison.verdict[0] in page.text
+    assert "CONSOLE" not in log
+    table = next(table for table in page.tables if table[0][1].startswith("iris"))
+    means = [float(row[1].split("±")[0].strip(" v*")) for row in table[1:]]
+    assert means == sorted(means)
+    summaries = comparison.results[0].datasets[0].summaries
+    assert means == [float(format_score(mean)) for mean in sorted(summary.mean for summary in summaries)]
