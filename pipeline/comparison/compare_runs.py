@@ -23,6 +23,7 @@ from bakeoff.pipeline.comparison.run_grid import MissingJob, arrange_runs
 from bakeoff.pipeline.comparison.words import count_nouns, join_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.find_run import find_headline
+from bakeoff.pipeline.tracking.looks import count_looks
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import read_series
 
@@ -61,7 +62,7 @@ def compare_runs(
     series = read_series(store, [each.run for each in runs], [*(metric.name for metric in metrics), validation])
     configurations = [make_configuration(name, params) for name, params in grid.configurations.items()]
     cells = make_cells(grid, series, metrics)
-    datasets = describe_datasets(grid, cells)
+    datasets = tuple(_add_looks(dataset, store) for dataset in describe_datasets(grid, cells))
     base = find_base_run_row(configurations) if request.has_base_run else find_base(request.base, configurations)
     scores = ValidationScores(validation, series, grid)
     chosen = choose_rows(configurations, cells, scores, base, request.may_choose)
@@ -92,6 +93,11 @@ def compare_runs(
         versions=_read_versions(),
         repeat=request.repeat,
     )
+
+
+def _add_looks(dataset: ComparedDataset, store: Store) -> ComparedDataset:
+    looks = [count_looks(store, dataset.digest, splits) for splits in dataset.splits_digests]
+    return replace(dataset, n_looks=max(looks, default=0))
 
 
 def drop_empty_rows(chosen: ChosenRows) -> ChosenRows:

@@ -93,6 +93,9 @@ class ComparedDataset:
         The folds after which the rows were split anew: k of k folds, 1 for holdout.
     splits_digests : tuple of str
         One per seed; equal for all runs on this dataset.
+    n_looks : int
+        How many configurations of the store have been scored on these test rows, those of the comparison included; each
+        look makes the best score a little too good.
     description : str
         Rows, columns and task in words, as the runs store it; may be empty.
     """
@@ -105,6 +108,7 @@ class ComparedDataset:
     n_test: float
     folds_per_repeat: int = 1
     splits_digests: tuple[str, ...] = ()
+    n_looks: int = 0
     description: str = ""
 
 

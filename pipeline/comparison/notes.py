@@ -31,6 +31,7 @@ def write_notes(
     notes += [f"Empty: {cell.configuration} on {cell.dataset}: {cell.reason}." for cell in empty]
     notes += [f"{row.name} has no scores, and is left out." for row in chosen.others if _is_empty(row.name, chosen)]
     notes += _write_ratio_notes(chosen, datasets)
+    notes += _write_look_notes(chosen, datasets)
     relative = [metric.label for metric in metrics if metric.is_rope_relative]
     if relative:
         notes.append(
@@ -38,8 +39,21 @@ def write_notes(
             "dataset, because the size of these values depends on the dataset."
         )
     if not settings.is_base_given:
-        notes.append(f"The base is {settings.base}, the best by mean rank; base=NAME names another.")
+        by = " by mean rank" if len(datasets) > 1 else ""
+        notes.append(f"The base is {settings.base}, the best{by}; base=NAME names another.")
     return notes
+
+
+def _write_look_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) -> list[str]:
+    """Say where more configurations have been scored on the same test rows than are compared."""
+    n_compared = len(chosen.rows) + len(chosen.others)
+    seen = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
+    if not seen:
+        return []
+    return [
+        f"This store has scored more configurations on the same test rows than the {n_compared} here: "
+        f"{', '.join(seen)}. The more looks, the more the best score is optimistic."
+    ]
 
 
 def _write_ratio_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) -> list[str]:

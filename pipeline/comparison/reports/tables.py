@@ -93,13 +93,13 @@ def tabulate_dataset(comparison: Comparison, result: DatasetResult) -> TextTable
     ordered = sorted(result.summaries, key=lambda summary: summary.rank)
     for summary in ordered:
         cell = comparison.find_cell(summary.configuration, result.dataset)
-        against = BASE_MARK if summary.configuration == result.base else format_p(summary.p_value).removeprefix("p = ")
+        against = BASE_MARK if summary.configuration == result.base else format_bare_p(summary.p_value)
         rows.append(
             (
                 summary.configuration,
                 format_mean_and_std(summary),
                 format_interval(summary.low, summary.high),
-                against if not math.isnan(summary.p_value) or against == BASE_MARK else DASH,
+                against,
                 format_seconds(cell.fit_seconds),
                 format_seconds(cell.predict_seconds),
                 str(cell.n_fits) if cell.n_fits else DASH,

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
+from bakeoff.pipeline.comparison.comparison import BETTER, WORSE, Comparison, MetricResult
 from bakeoff.pipeline.comparison.reports import tables
 from bakeoff.pipeline.comparison.reports.tables import TextTable
 
 PLAIN_WIDTH = 140
 """The width of the report in a file or a pipe, in characters."""
+MARKS = (f" {BETTER}", f" {WORSE}")
+BLANK_MARK = "\N{NO-BREAK SPACE}" * 2
+"""Stands for a missing mark; an ordinary blank at the end of an entry would be removed."""
 MAX_DETAILED_DATASETS = 1
 """Up to this number of datasets, each has its table of intervals and pairs; pairs=all shows them for all."""
 
@@ -82,10 +86,12 @@ def _draw_split(table: TextTable, width: int, n_last: int) -> Iterator[Renderabl
 
     The first column stands in each part, and the last ones stay together.
     """
+    table = _align_marks(table)
     blocks = split_columns(table, width, n_last)
     for number, columns in enumerate(blocks):
-        part = tables.choose_columns(table, columns)
-        yield _draw_table(part, has_title=number == 0)
+        if number:
+            yield ""
+        yield _draw_table(tables.choose_columns(table, columns))
     if table.footnote:
         yield f"[dim]{escape(table.footnote)}[/]"
     yield ""
@@ -112,7 +118,7 @@ def split_columns(table: TextTable, width: int, n_last: int) -> list[list[int]]:
     return [*blocks, block]
 
 
-def _draw_table(table: TextTable, has_title: bool) -> Table:
+def _draw_table(table: TextTable) -> Table:
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for number, column in enumerate(table.columns):
         # Names are folded where a line is too short for them, so that nothing is cut.
@@ -120,6 +126,19 @@ def _draw_table(table: TextTable, has_title: bool) -> Table:
     for row_number, row in enumerate(table.rows):
         drawn.add_row(*_emphasize(row, row_number, table))
     return drawn
+
+
+def _align_marks(table: TextTable) -> TextTable:
+    """Return a table in which entries without a mark have a blank in its place, so that numbers stand in columns."""
+    marked = {column for row in table.rows for column, entry in enumerate(row) if entry.endswith(MARKS)}
+    rows = tuple(
+        tuple(
+            f"{entry}{BLANK_MARK}" if column in marked and not entry.endswith(MARKS) else entry
+            for column, entry in enumerate(row)
+        )
+        for row in table.rows
+    )
+    return replace(table, rows=rows)
 
 
 def _emphasize(row: Sequence[str], row_number: int, table: TextTable) -> list[str]:
