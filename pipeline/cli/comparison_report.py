@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -24,7 +23,7 @@ from bakeoff.pipeline.comparison.reports import (
     render_markdown,
     render_terminal,
 )
-from bakeoff.pipeline.comparison.reports.terminal import print_terminal
+from bakeoff.pipeline.comparison.reports.terminal import PLAIN_WIDTH, print_terminal
 from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.request_words import FORMATS, read_choice, read_fraction, read_list
 from bakeoff.pipeline.comparison.selection import Selection
@@ -45,7 +44,6 @@ FILES = {
     "html": "comparison.html",
 }
 """The names of the reports among the artifacts of the run of a comparison."""
-KEPT = FORMATS if find_spec("bakeoff.pipeline.comparison.page") else FORMATS[:-1]
 
 
 def check_output(values: Mapping[str, str]) -> None:
@@ -140,7 +138,9 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
         The file cannot be written.
     """
     if output is None and to == TERMINAL:
-        print_terminal(comparison, Console(highlight=False))
+        # A pipe has no width of its own, and lines of 80 characters would split most tables.
+        has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
+        print_terminal(comparison, Console(highlight=False, width=None if has_width else PLAIN_WIDTH))
         return
     text = render_report(comparison, to)
     if output is None:
@@ -189,11 +189,7 @@ def _keep(comparison: Comparison, store: Store, experiment: str, run_names: Mapp
         tags={"command": comparison.command, "selection": comparison.selection},
         summary="\n\n".join([f"**{comparison.question}**", *comparison.verdict]),
         run_names=run_names,
-        files={
-            name: render_report(comparison, to)
-            for to, name in FILES.items()
-            if to != "html" or find_spec("bakeoff.pipeline.comparison.page")
-        },
+        files={name: render_report(comparison, to) for to, name in FILES.items()},
     )
     run_id = keep_comparison(store, experiment, record)
     print(f"kept as run {run_id} of experiment {experiment}{SUFFIX}", file=sys.stderr)

@@ -60,6 +60,9 @@ def _iterate_parts(comparison: Comparison, width: int) -> Iterator[RenderableTyp
 def _iterate_result(comparison: Comparison, result: MetricResult, width: int) -> Iterator[RenderableType]:
     """Yield the tables by one metric."""
     has_datasets = result.overall is not None
+    if len(comparison.results) > 1:
+        yield f"[bold]By {escape(comparison.find_metric(result.metric).label)}[/]"
+        yield ""
     if has_datasets:
         yield from _draw_split(tables.tabulate_scores(comparison, result), width, n_last=2)
     if result.overall is not None:
@@ -73,6 +76,8 @@ def _iterate_result(comparison: Comparison, result: MetricResult, width: int) ->
             yield from _draw_split(tables.tabulate_costs(comparison, result), width, n_last=0)
     is_detailed = len(result.datasets) <= MAX_DETAILED_DATASETS or comparison.settings.all_pairs
     for dataset in result.datasets if is_detailed else ():
+        if has_datasets:
+            yield f"[bold]{escape(dataset.dataset)}[/]"
         yield from _draw_split(tables.tabulate_dataset(comparison, dataset), width, n_last=3)
         yield from _draw_split(tables.tabulate_pairs(comparison, dataset), width, n_last=3)
         if has_datasets:
