@@ -129,16 +129,16 @@ def draw_false_verdicts(measured: Sequence[Measured], file: Path) -> None:
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7.5, 0.34 * len(measured) + 1.3), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.5, 0.34 * len(measured) + 1.3), layout="constrained")
     for number, (name, colour) in enumerate(COLOURS.items()):
         rates = [one.false_verdicts[name] for one in measured]
         places = [place + 0.22 * (number - 1) for place in range(len(measured))]
         _draw_rates(axes, rates, places, colour, name)
-    axes.axvline(5, color="black", linestyle="--", linewidth=1, label="5 %, as asked")
+    axes.axvline(5, color="black", linestyle="--", linewidth=1, label="5 %, alpha of the t-tests")
     axes.set_yticks(range(len(measured)), [f"{one.evaluation}, {one.learner}, {one.n_rows} rows" for one in measured])
     axes.set_ylim(len(measured) - 0.5, -0.5)
     axes.set_xlim(0, None)
-    axes.set_xlabel("false verdicts in percent of comparisons of equal learners")
+    axes.set_xlabel("false verdicts, in percent of comparisons")
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=4, frameon=False)
     figure.savefig(file, dpi=110)
