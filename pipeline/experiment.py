@@ -92,6 +92,8 @@ class FittedModel:
         The candidates that tuning tried, one a row.
     scores_before_pruning : mapping of str to float
         The headline score on validation and test rows.
+    n_fits : int
+        How often the learner was fitted: the candidates of tuning on all inner folds, and the chosen one.
     seconds : mapping of str to float
         Wall time of ``tune``, ``fit`` (preprocessing and learner) and ``prune``.
     warnings : tuple of str
@@ -103,6 +105,7 @@ class FittedModel:
     path: PruningPath | None = None
     candidates: pd.DataFrame | None = None
     scores_before_pruning: Mapping[str, float] = field(default_factory=dict)
+    n_fits: int = 1
     seconds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -225,6 +228,7 @@ def fit_model(experiment: Experiment, split: Split) -> FittedModel:
         path=path,
         candidates=candidates,
         scores_before_pruning=scores_before_pruning,
+        n_fits=experiment.tuning.count_fits(),
         seconds=seconds,
         warnings=_unique_messages(_messages(caught)),
     )

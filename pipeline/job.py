@@ -155,6 +155,7 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     experiment = build_experiment(spec, resources)
     preflight.check_experiment(experiment)
     splits = experiment.make_splits()
+    experiment = preflight.leave_out_candidates(experiment, splits)
     preflight.check_splits(experiment, splits)
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
 from bakeoff import learners
@@ -171,12 +171,24 @@ def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
         )
 
 
+def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
+    """Return the experiment, without the candidates that need more rows than there are if its tuning is not strict.
+
+    The smallest part that a candidate is fitted on decides, so that all folds have the same candidates.
+    """
+    tuning = experiment.tuning
+    if not isinstance(tuning, GridTuning) or tuning.strict:
+        return experiment
+    n_rows = _count_smallest_inner_part(experiment, splits)
+    largest = dict.fromkeys(learners.get_row_bounded_parameters(experiment.learner), n_rows)
+    return replace(experiment, tuning=replace(tuning, largest=largest))
+
+
 def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
     """Require that parameters such as the number of neighbours do not exceed the number of training rows."""
     own_params = experiment.learner.get_params()
-    inner_folds = experiment.tuning.folds
     n_rows = splits.min_train_rows
-    n_inner_rows = n_rows - math.ceil(n_rows / inner_folds) if inner_folds else n_rows
+    n_inner_rows = _count_smallest_inner_part(experiment, splits)
     candidates = list(_iter_candidates(experiment))
     for name in learners.get_row_bounded_parameters(experiment.learner):
         # Tuning replaces the learner's own value only in the candidates that set it.
@@ -185,6 +197,13 @@ def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
             _require_rows(f"{key}.{name}", candidate.get(name, own_params[name]), n_inner_rows)
         if not candidates:
             _require_rows(f"learner.{name}", own_params[name], n_rows)
+
+
+def _count_smallest_inner_part(experiment: Experiment, splits: Splits) -> int:
+    """Return the number of rows of the smallest part that a candidate of tuning is fitted on."""
+    inner_folds = experiment.tuning.folds
+    n_rows = splits.min_train_rows
+    return n_rows - math.ceil(n_rows / inner_folds) if inner_folds else n_rows
 
 
 def _require_rows(key: str, value: Any, n_rows: int) -> None:
@@ -260,4 +279,4 @@ def reads_nominal_columns(learner: Any) -> bool:
 
 def _iter_candidates(experiment: Experiment) -> Iterator[dict[str, Any]]:
     if isinstance(experiment.tuning, GridTuning):
-        yield from ParameterGrid([dict(grid) for grid in experiment.tuning.grids])
+        yield from experiment.tuning.candidates

@@ -22,11 +22,12 @@ ALL_ROWS = "all rows"
 
 
 def measure_fold(fold: FoldResult) -> dict[str, float]:
-    """Return a fold's scores, its times in seconds, and its sizes before and after pruning."""
+    """Return a fold's scores, its times in seconds, the number of fits, and its sizes before and after pruning."""
     values = dict(fold.scores)
     for stage, seconds in fold.model.seconds.items():
         values[f"time/{stage}"] = seconds
     values["time/predict"] = fold.predictions.seconds
+    values["fits"] = float(fold.model.n_fits)
     if fold.model.path is not None:
         values |= _measure_pruning(fold, fold.model.path)
     return values

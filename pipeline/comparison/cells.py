@@ -14,6 +14,7 @@ from bakeoff.pipeline.comparison.run_facts import Params, RunFacts
 from bakeoff.pipeline.comparison.run_grid import RunGrid
 from bakeoff.pipeline.comparison.words import count_nouns
 
+FITS = "fits"
 FIT_STAGES = ("time/tune", "time/fit", "time/prune")
 PREDICT_STAGE = "time/predict"
 
@@ -80,7 +81,7 @@ def _make_cell(
         seeds=tuple(each.seed for each in runs),
         fit_seconds=_mean([_sum_stages(each) for each in runs]),
         predict_seconds=_mean([each.run.metrics.get(PREDICT_STAGE, math.nan) for each in runs]),
-        n_fits=n_folds * _count_fits_per_fold(runs[0].run.params),
+        n_fits=round(n_folds * _count_fits_per_fold(runs[0])),
         n_train=_mean([row.get("train", math.nan) for row in rows]),
         n_test=_mean([row.get("test", math.nan) for row in rows]),
     )
@@ -108,8 +109,12 @@ def _sum_stages(facts: RunFacts) -> float:
     return sum(stages) if stages else math.nan
 
 
-def _count_fits_per_fold(params: Mapping[str, str]) -> int:
+def _count_fits_per_fold(facts: RunFacts) -> float:
     """Return the fits of the learner in each fold: of all candidates on inner folds, and of the chosen one."""
+    if FITS in facts.run.metrics:
+        return facts.run.metrics[FITS]
+    # A run of an earlier version has not counted them.
+    params = facts.run.params
     n_candidates = count_candidates(params)
     inner_folds = params.get("tuning.folds", "0")
     n_inner = max(int(inner_folds) if inner_folds.isdigit() else 0, 1)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from sklearn.model_selection import ParameterGrid
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
@@ -43,6 +42,9 @@ def check_tuning(name: str, experiment: Experiment) -> None:
     """Raise UserError if the run is not tuned; `name` is the figure's."""
     if not isinstance(experiment.tuning, GridTuning):
         raise UserError(f"figures: {name} shows what tuning does, and tuning=none; add tuning=grid.")
+    if not experiment.tuning.candidates:
+        learner_name = type(experiment.learner).__name__
+        raise UserError(f"figures: {name} shows what tuning does, and {learner_name} has no candidates; give a space.")
 
 
 @final
@@ -168,9 +170,8 @@ def read_candidates(run: FinishedRun) -> tuple[list[dict[str, Any]], np.ndarray]
     tuning = run.experiment.tuning
     assert isinstance(tuning, GridTuning)
     assert run.model.candidates is not None
-    candidates: list[dict[str, Any]] = list(ParameterGrid([dict(grid) for grid in tuning.grids]))
     scores: np.ndarray = run.model.candidates["validation_score"].to_numpy()
-    return candidates, scores
+    return tuning.candidates, scores
 
 
 def _list_values(candidates: Sequence[Grid], name: str) -> list[Any]:

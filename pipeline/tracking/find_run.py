@@ -65,7 +65,7 @@ def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> st
 
 
 def is_greater_better(metric: str) -> bool:
-    """Whether greater values of a stored metric are better, by the name of its score; times and sizes are costs.
+    """Whether greater values of a stored metric are better, by the name of its score; times, fits and sizes are costs.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def is_greater_better(metric: str) -> bool:
     """
     known = {**CLASSIFICATION, **REGRESSION}
     name = metric.removeprefix("fold/")
-    if name.startswith(("time/", "pruning/leaves", "pruning/depth")):
+    if name.startswith(("time/", "fits", "pruning/leaves", "pruning/depth")):
         return False
     score = re.sub(r"^(pruning/)?(test|validation|train)_|_(before|after)$", "", name)
     return known[score].greater_is_better

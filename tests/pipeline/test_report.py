@@ -61,7 +61,8 @@ def test_without_pruning_and_tuning_nothing_is_said_of_them() -> None:
     built = experiment(metrics=["accuracy"])
     (fold,) = folds_of(built)
     parts = {"test_accuracy", "validation_accuracy", "train_accuracy"}
-    assert set(measure_fold(fold)) == parts | {"time/fit", "time/predict"}
+    assert set(measure_fold(fold)) == parts | {"time/fit", "time/predict", "fits"}
+    assert measure_fold(fold)["fits"] == 1.0
     assert get_pruning_path(fold.model) == {}
     assert get_tuned_params(fold.model) == {}
 

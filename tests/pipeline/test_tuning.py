@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from doubles import Log, Recorder, RecordingStep, experiment, numbered
-from sklearn.base import clone
+from doubles import Log, Recorder, RecordingStep, composed, experiment, numbered
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, mean_squared_error
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
@@ -19,9 +19,15 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from bakeoff.learners import REGISTRY
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
+from bakeoff.pipeline import preflight
+from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import derive_seed, fit_model
+from bakeoff.pipeline.job import PartCache, prepare_job
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
@@ -278,6 +284,110 @@ def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
     assert best[-1].max_depth == 2
 
 
+# The same budget for every learner
+
+
+def default_tuning(space: Any, **keys: Any) -> GridTuning:
+    """Return what tuning=default builds, with other keys."""
+    return GridTuning(space, **({"folds": 3, "n": 20, "strict": False} | keys))
+
+
+def test_a_budget_draws_different_candidates_of_the_grid_and_keeps_its_order() -> None:
+    grid = candidates(SPACE)
+    drawn = default_tuning(SPACE, n=4).candidates
+    positions = [grid.index(candidate) for candidate in drawn]
+    assert len(set(positions)) == 4
+    assert positions == sorted(positions)
+    assert drawn == default_tuning(SPACE, n=4).candidates
+    assert drawn != default_tuning(SPACE, n=4, seed=1).candidates
+    assert default_tuning(SPACE, n=10).candidates == grid == default_tuning(SPACE, n=None).candidates
+
+
+@pytest.mark.parametrize("learner", [KNeighborsClassifier(), KNeighbors()], ids=["each alone", "along a path"])
+def test_drawn_candidates_have_the_scores_that_they_have_in_the_whole_grid(learner: Any) -> None:
+    wine = load_bundled("wine")
+    data = tuning_data(wine.X, wine.y, 120)
+    model = Pipeline([("learner", learner)])
+    _, whole = GridTuning(SPACE, folds=3).tune(model, data)
+    best, drawn = default_tuning(SPACE, n=4).tune(model, data)
+    assert whole is not None
+    assert drawn is not None
+    expected = drawn.filter(sorted(SPACE)).merge(whole, on=sorted(SPACE), how="left")
+    assert drawn["validation_score"].tolist() == expected["validation_score"].tolist()
+    first_best = drawn.to_dict("records")[int(np.argmax(drawn["validation_score"]))]
+    assert all(getattr(best[-1], name) == first_best[name] for name in SPACE)
+
+
+def test_every_learner_is_tuned_on_the_same_inner_folds() -> None:
+    seen = []
+    for marks, names in (([1, 2, 3], ["mark"]), ([0], ["random_state"])):
+        log = Log()
+        held_out = experiment(numbered(60), Recorder(log), tuning=default_tuning({names[0]: marks}))
+        fit_model(held_out, held_out.make_splits().folds[0])
+        seen.append({tuple(rows) for event, rows in log if event == "predict"})
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 3
+
+
+@pytest.mark.parametrize(("n", "folds", "n_fits"), [(20, 3, 1 + 5 * 3), (2, 3, 1 + 2 * 3), (20, 0, 1 + 5)])
+def test_the_fits_are_counted(n: int, folds: int, n_fits: int) -> None:
+    log = Log()
+    held_out = experiment(learner=Recorder(log), tuning=default_tuning({"mark": [1, 2, 3, 4, 5]}, n=n, folds=folds))
+    model = fit_model(held_out, held_out.make_splits().folds[0])
+    assert model.n_fits == sum(event.startswith("fit") for event, _ in log) == n_fits
+
+
+def test_a_learner_without_a_space_is_fitted_as_given_and_that_is_said() -> None:
+    spaces: list[Any] = [None, {}, []]
+    for space in spaces:
+        held_out = experiment(learner=Recorder(mark=7), tuning=default_tuning(space))
+        model = fit_model(held_out, held_out.make_splits().folds[0])
+        assert model.pipeline[-1].mark == 7
+        assert (model.candidates, model.n_fits) == (None, 1)
+        assert model.warnings == ("Recorder has no space, so it is fitted as given, without tuning",)
+
+
+def test_candidates_that_need_more_rows_than_there_are_are_left_out_and_that_is_said() -> None:
+    space: dict[str, list[Any]] = {"n_neighbors": [1, 3, 40, 41, 60], "weights": ["uniform", "distance"]}
+    parts: dict[str, Any] = {"splitter": KFold(folds=5), "metrics": ["accuracy"]}
+    lenient = experiment(numbered(60), KNeighbors(), tuning=default_tuning(space, folds=4), **parts)
+    splits = lenient.make_splits()
+    # 48 rows train; a candidate is fitted on three quarters of them.
+    limited = preflight.leave_out_candidates(lenient, splits)
+    preflight.check_splits(limited, splits)
+    model = fit_model(limited, splits.folds[0])
+    assert model.candidates is not None
+    assert model.candidates["n_neighbors"].tolist() == [1, 1, 3, 3]
+    assert model.n_fits == 1 + 4 * 4
+    assert model.warnings == (
+        "tuning leaves out n_neighbors=40,41,60, because the smallest part to fit on has 36 rows",
+    )
+    strict = experiment(numbered(60), KNeighbors(), tuning=GridTuning(space, folds=4), **parts)
+    assert preflight.leave_out_candidates(strict, splits) is strict
+    with pytest.raises(UserError, match=r"space\.n_neighbors=40"):
+        preflight.check_splits(strict, splits)
+
+
+def test_the_budget_is_drawn_from_what_the_rows_allow() -> None:
+    space = {"n_neighbors": list(range(1, 100))}
+    tuning = default_tuning(space, n=10, largest={"n_neighbors": 12})
+    assert len(tuning.candidates) == 10
+    assert max(candidate["n_neighbors"] for candidate in tuning.candidates) <= 12
+    assert default_tuning(space, largest={"n_neighbors": 0}).candidates == []
+
+
+@pytest.mark.parametrize("learner", sorted(REGISTRY))
+def test_every_learner_can_be_tuned_by_default(learner: str) -> None:
+    dataset = "iris" if is_classifier(REGISTRY[learner]()) else "diabetes"
+    spec = settle_config(resolve_config(composed(f"learner={learner}", f"dataset={dataset}", "tuning=default")))
+    prepared = prepare_job(spec, Invocation({}), PartCache())
+    tuning = prepared.experiment.tuning
+    assert isinstance(tuning, GridTuning)
+    has_space = (CONF / "space" / f"{learner}.yaml").exists()
+    assert (0 < len(tuning.candidates) <= 20) == has_space
+    assert tuning.folds == 5
+
+
 # Errors
 
 
@@ -299,3 +409,13 @@ def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
 def test_what_is_no_space_and_no_number_of_folds_is_refused(space: Any, folds: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
         GridTuning(space, folds)
+
+
+@pytest.mark.parametrize(("keys", "message"), [
+    ({"n": 0}, "tuning.n=0 must be a positive number of candidates, or null"),
+    ({"n": True}, "tuning.n=True must be a positive number"),
+    ({"seed": -1}, "tuning.seed=-1 must be an integer of at least 0"),
+])  # fmt: skip
+def test_what_is_no_budget_is_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        default_tuning(SPACE, **keys)

@@ -1,0 +1,21 @@
+"""Tuning: ``grid`` chooses hyperparameters, and ``candidates`` lists what is tried and fits it."""
+
+from bakeoff.pipeline.stages.tuning.candidates import Grid, PathEstimator, fit_candidates
+from bakeoff.pipeline.stages.tuning.grid import (
+    GridTuning,
+    NoTuning,
+    TuningData,
+    find_best_candidate,
+    preprocess_tables,
+)
+
+__all__ = [
+    "Grid",
+    "GridTuning",
+    "NoTuning",
+    "PathEstimator",
+    "TuningData",
+    "find_best_candidate",
+    "fit_candidates",
+    "preprocess_tables",
+]

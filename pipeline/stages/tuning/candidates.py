@@ -1,0 +1,137 @@
+"""Candidates: which points of a space tuning tries, and how they are fitted together along a path."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import ParameterGrid
+
+Grid = Mapping[str, Sequence[Any]]
+"""Parameter -> values; its candidates are all combinations."""
+
+
+@runtime_checkable
+class PathEstimator(Protocol):
+    """A learner that fits many values of one parameter for little more than the cost of one.
+
+    The k nearest neighbours are among the k + 1 nearest, and a shallow tree is the top of a deeper one: such work is
+    done once. Each estimator is equal to one that is fitted anew with that value (to the solver's tolerance, if one
+    solution is the starting point of the next), and does not change when the iterator advances. A table of numbers
+    may be given as a plain array.
+    """
+
+    path_parameters: ClassVar[tuple[str, ...]]
+
+    def path(
+        self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None
+    ) -> Iterator[BaseEstimator]:
+        """Yield a fitted estimator for each value, in the order given; the learner itself does not change."""
+
+
+def list_points(grids: Sequence[Grid]) -> list[dict[str, Any]]:
+    """Return all points of a space, in the order of scikit-learn's ``ParameterGrid``."""
+    return list(ParameterGrid([dict(grid) for grid in grids])) if grids else []
+
+
+def draw_positions(positions: Sequence[int], n: int | None, seed: int) -> list[int]:
+    """Return at most n positions in ascending order, drawn without replacement; all of them if n is None.
+
+    Examples
+    --------
+    >>> draw_positions([0, 3, 5], n=3, seed=0), len(draw_positions(range(100), n=20, seed=0))
+    ([0, 3, 5], 20)
+    """
+    if n is None or n >= len(positions):
+        return list(positions)
+    drawn = np.random.default_rng(seed).choice(len(positions), size=n, replace=False)
+    return [positions[index] for index in np.sort(drawn)]
+
+
+def fit_candidates(
+    learner: BaseEstimator,
+    grids: Sequence[Grid],
+    X: Any,
+    y: np.ndarray,
+    positions: Collection[int] | None = None,
+) -> Iterator[tuple[int, BaseEstimator, float]]:
+    """Fit the learner with the combinations of the grids, along a path if it is a `PathEstimator`.
+
+    Parameters
+    ----------
+    learner : estimator
+        It does not change.
+    grids : sequence of mappings
+        Parameter -> values.
+    X : table of shape (n, d)
+    y : ndarray of shape (n,)
+    positions : collection of int, optional
+        Of the candidates to fit; all of them by default.
+
+    Yields
+    ------
+    position : int
+        The candidate's position in scikit-learn's ``ParameterGrid(grids)``; each comes once, in any order.
+    fitted : estimator
+    seconds : float
+        Wall time of its fit; the first of a path includes the work that the path shares.
+    """
+    n_before = 0
+    wanted = None if positions is None else set(positions)
+    for grid in grids:
+        candidates = list(ParameterGrid(dict(grid)))
+        parameter = _choose_path_parameter(learner, grid)
+        for group in _group_candidates(grid, parameter):
+            kept = [position for position in group if wanted is None or n_before + position in wanted]
+            if not kept:
+                continue
+            # All candidates of a group share the parameters of its first one, except the one along the path.
+            shared = clone(learner).set_params(**candidates[kept[0]])
+            has_path = parameter is not None and len(kept) > 1
+            values = [candidates[position][parameter] for position in kept] if has_path else []
+            # A value of the grid may be an estimator, which must not be fitted itself.
+            fits = _iter_fits(clone(shared), parameter if has_path else None, values, X, y)
+            for position in kept:
+                started = time.perf_counter()
+                fitted = next(fits)
+                yield n_before + position, fitted, time.perf_counter() - started
+        # Positions count through all grids, as in ParameterGrid.
+        n_before += len(candidates)
+
+
+def _iter_fits(
+    learner: Any, parameter: str | None, values: Sequence[Any], X: Any, y: np.ndarray
+) -> Iterator[BaseEstimator]:
+    """Yield the fitted learner, or one for each value of the parameter."""
+    if parameter is None:
+        yield learner.fit(X, y)
+    else:
+        yield from learner.path(X, y, parameter, values)
+
+
+def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
+    """Return the parameter with the most values among those that the learner has a path along, or None."""
+    if not isinstance(learner, PathEstimator):
+        return None
+    names = [name for name in sorted(grid) if name in learner.path_parameters and len(grid[name]) > 1]
+    return max(names, key=lambda name: len(grid[name]), default=None)
+
+
+def _group_candidates(grid: Grid, parameter: str | None) -> list[list[int]]:
+    """Group the candidates, by position in their grid, that differ in one parameter only; each alone if None.
+
+    Examples
+    --------
+    >>> _group_candidates({"depth": [1, 2, 3], "weights": ["equal", "distance"]}, "depth")
+    [[0, 2, 4], [1, 3, 5]]
+    """
+    names = sorted(grid)  # the order of ParameterGrid, the last parameter fastest
+    shape = [len(grid[name]) for name in names]
+    positions = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    if parameter is None:
+        return positions.reshape(-1, 1).tolist()
+    groups = np.moveaxis(positions, names.index(parameter), -1)
+    return groups.reshape(-1, len(grid[parameter])).tolist()
