@@ -133,7 +133,24 @@ def describe_choices(experiment: Experiment, folds: Sequence[FoldResult]) -> lis
     return sentences
 
 
-def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
+def sum_confusions(experiment: Experiment, folds: Sequence[FoldResult]) -> np.ndarray | None:
+    """Return how often each true class (rows) was taken for each class (columns) over all folds; None in regression."""
+    if not experiment.dataset.is_classification:
+        return None
+    classes = experiment.dataset.classes
+    counts = np.zeros((len(classes), len(classes)), dtype=np.int64)  # (c, c)
+    for fold in folds:
+        counts += count_confusions(fold.predictions.truth, fold.predictions.predicted, classes)
+    return counts
+
+
+def write_tables(
+    folder: Path,
+    experiment: Experiment,
+    folds: Sequence[FoldResult],
+    model: FittedModel,
+    confusions: np.ndarray | None = None,
+) -> None:
     """Write the tables of a run as CSV files, and the learner's warnings as text.
 
     Parameters
@@ -145,13 +162,18 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     folds : sequence of FoldResult
     model : FittedModel
         The run's model, which may be that of the last fold.
+    confusions : ndarray of shape (c, c), optional
+        From `sum_confusions`, if it was called before.
     """
     models = {str(fold.number): fold.model for fold in folds}
     if model is not folds[-1].model:
         models[ALL_ROWS] = model
     _write_table(folder / "predictions.csv", [_tabulate_predictions(fold) for fold in folds])
-    if experiment.dataset.is_classification:
-        _write_confusion_matrix(folder / "confusion_matrix.csv", experiment.dataset.classes, folds)
+    confusions = sum_confusions(experiment, folds) if confusions is None else confusions
+    if confusions is not None:
+        classes = experiment.dataset.classes
+        table = pd.DataFrame(confusions, index=pd.Index(classes, name="truth"), columns=classes)
+        table.to_csv(folder / "confusion_matrix.csv")
     candidates: list[pd.DataFrame] = []
     paths: list[pd.DataFrame] = []
     messages: set[str] = set()
@@ -187,13 +209,6 @@ def _write_table(file: Path, tables: Sequence[pd.DataFrame]) -> None:
     """Write tables below one another; no file if there are none."""
     if tables:
         pd.concat(tables, ignore_index=True).to_csv(file, index=False)
-
-
-def _write_confusion_matrix(file: Path, classes: np.ndarray, folds: Sequence[FoldResult]) -> None:
-    counts = np.zeros((len(classes), len(classes)), dtype=np.int64)  # (c, c): true class, predicted class
-    for fold in folds:
-        counts += count_confusions(fold.predictions.truth, fold.predictions.predicted, classes)
-    pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes).to_csv(file)
 
 
 def _tabulate_predictions(fold: FoldResult) -> pd.DataFrame:

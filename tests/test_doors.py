@@ -26,6 +26,7 @@ LAYERS = (
     {"config", "identity", "stages"},
     {"experiment"},
     {"preflight", "report"},
+    {"card"},
     {"figures", "tracking"},
     {"description", "figure_choice"},
     {"job"},

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bakeoff.pipeline import report
+from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, CardContent, draw_confusion_matrix, write_card
+from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking import provenance
@@ -27,12 +29,15 @@ from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Metric, Param
+    from mlflow.entities import DatasetInput, Metric, Param, RunTag
 
 FLUSH_SECONDS = 10.0
 """A run that takes longer is written in several batches; a shorter one in a single batch at its end."""
-MAX_METRICS_PER_BATCH = 900
-"""MLflow takes 1,000 values in a batch, of which 100 may be params."""
+MAX_METRICS_PER_BATCH = 890
+"""MLflow takes 1,000 values in a batch, of which 100 may be params and some are tags."""
+NOTE_TAG = "mlflow.note.content"
+"""MLflow shows it at the top of the page of a run."""
+PICTURE = "confusion_matrix.svg"
 MAX_TAG_LETTERS = 8000
 MAX_PARAM_LETTERS = 6000
 
@@ -51,6 +56,7 @@ class MLflowRun:
         self._experiment = experiment
         self._keep_model = keep_model
         self._folds: list[FoldResult] = []
+        self._means: dict[str, float] = {}
         self._n_folds_written = 0
         self._artifact_uri = ""
         self._last_flush = time.monotonic()
@@ -63,7 +69,8 @@ class MLflowRun:
     def create(cls, store: Store, description: RunDescription, experiment: Experiment, keep_model: bool) -> MLflowRun:
         """Create the run with its tags, in one call; the caller must end it."""
         # The dataset in words is shown at the top of the page of the run.
-        note = {"mlflow.note.content": experiment.dataset.describe()}
+        # When the run ends, the card takes the place of this line.
+        note = {NOTE_TAG: escape_markup(experiment.dataset.describe())}
         tags = {**provenance_tags(), **note, **description.tags}
         created = store.client.create_run(
             store.experiment_id,
@@ -97,10 +104,16 @@ class MLflowRun:
         """Write the scores, the tables, the figures and the model."""
         metrics = self._take_metrics()
         metrics += _to_metrics(report.get_pruning_path(model))
-        self._write_batch(metrics, _to_params(report.get_tuned_params(model)))
+        confusions = report.sum_confusions(self._experiment, self._folds)
+        has_picture = confusions is not None and len(confusions) <= MAX_PICTURE_CLASSES
+        card = self._write_card(model=model, picture=PICTURE if has_picture else "")
+        self._write_batch(metrics, _to_params(report.get_tuned_params(model)), {NOTE_TAG: card})
         with artifact_folder(self._artifact_uri, self._upload) as folder:
-            report.write_tables(folder, self._experiment, self._folds, model)
+            report.write_tables(folder, self._experiment, self._folds, model, confusions)
             (folder / "config.yaml").write_text(self._description.config)
+            if confusions is not None and has_picture:
+                labels = [str(label) for label in self._experiment.dataset.classes]
+                (folder / PICTURE).write_text(draw_confusion_matrix(confusions, labels))
             for figure in figures:
                 figure.save(folder, self._experiment, self._folds, model)
         if self._keep_model:
@@ -118,7 +131,9 @@ class MLflowRun:
             self.end("KILLED" if was_killed else "FAILED")
         # The cause may be a full disk, where these writes fail as well: the first error is the one to report.
         with suppress(Exception):
-            self._write_batch(self._take_metrics())
+            metrics = self._take_metrics()
+            card = self._write_card(ending=f"{error_type}: {error}")
+            self._write_batch(metrics, tags={NOTE_TAG: card})
             text = "".join(traceback.format_exception(error))
             self._client.log_text(self._id, text, "traceback.txt")
             self._client.log_text(self._id, self._description.config, "config.yaml")
@@ -126,8 +141,9 @@ class MLflowRun:
     def stop(self, reason: str) -> None:
         """Write the folds so far and end the run as KILLED: FINISHED would mean that all folds were evaluated."""
         try:
-            self._client.set_tag(self._id, STOPPED_TAG, reason)
-            self._write_batch(self._take_metrics())
+            metrics = self._take_metrics()
+            card = self._write_card(ending=f"stopped {reason}")
+            self._write_batch(metrics, tags={STOPPED_TAG: reason, NOTE_TAG: card})
             self._client.log_text(self._id, self._description.config, "config.yaml")
         finally:
             self.end("KILLED")
@@ -150,8 +166,8 @@ class MLflowRun:
             return []
         self._last_flush = time.monotonic()
         # The headline comes first, because MLflow's page that compares runs opens on the first metric.
-        means = report.summarize_folds(self._experiment, self._folds)
-        metrics = _to_metrics({name: [value] for name, value in means.items()})
+        self._means = report.summarize_folds(self._experiment, self._folds)
+        metrics = _to_metrics({name: [value] for name, value in self._means.items()})
         if len(self._folds) == 1:  # it equals the mean, and is written with the second fold if there is one
             return metrics
         new_folds = self._folds[self._n_folds_written :]
@@ -163,17 +179,36 @@ class MLflowRun:
         self._n_folds_written = len(self._folds)
         return metrics
 
-    def _write_batch(self, metrics: Sequence[Metric], params: Sequence[Param] = ()) -> None:
+    def _write_card(self, model: FittedModel | None = None, picture: str = "", ending: str = "") -> str:
+        """Return the card, with the means that were taken last."""
+        content = CardContent(
+            experiment=self._experiment,
+            run_id=self._id,
+            params=self._description.params,
+            overrides=json.loads(self._description.tags.get("overrides", "[]")),
+            folds=self._folds,
+            means=self._means,
+            model=model,
+            picture=picture,
+            ending=ending,
+        )
+        return write_card(content)
+
+    def _write_batch(
+        self, metrics: Sequence[Metric], params: Sequence[Param] = (), tags: Mapping[str, str] | None = None
+    ) -> None:
         """Write values in as few calls as possible; the thread of the heartbeat may write at the same time."""
         with self._write_lock:
             params = [*self._unwritten_params, *params]
             self._unwritten_params = []
-            # The params go with the first batch; without any metrics there is a batch of params alone.
+            run_tags = _to_tags(tags or {})
+            # Params and tags go with the first batch; without any metrics there is a batch of them alone.
             for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
                 batch = metrics[start : start + MAX_METRICS_PER_BATCH]
-                if batch or params:
-                    self._client.log_batch(self._id, metrics=batch, params=params)
+                if batch or params or run_tags:
+                    self._client.log_batch(self._id, metrics=batch, params=params, tags=run_tags)
                 params = []
+                run_tags = []
 
 
 def _to_dataset_input(dataset: Dataset) -> DatasetInput:
@@ -212,6 +247,13 @@ def _to_params(params: Mapping[str, str]) -> list[Param]:
     from mlflow.entities import Param
 
     return [Param(key, value[:MAX_PARAM_LETTERS]) for key, value in params.items()]
+
+
+def _to_tags(tags: Mapping[str, str]) -> list[RunTag]:
+    """Return values as MLflow's tags, cut to the length that it stores without a warning."""
+    from mlflow.entities import RunTag
+
+    return [RunTag(key, value[:MAX_TAG_LETTERS]) for key, value in tags.items()]
 
 
 def provenance_tags() -> dict[str, str]:

@@ -1,0 +1,204 @@
+"""The text of a card, in the Markdown that MLflow's pages show.
+
+These pages allow tables, code, and pictures with an address of the same server; they remove styles, inline SVG, and
+pictures whose data stand in the address (``sanitize-html`` with MLflow's list of tags, in
+``mlflow/server/js/src/common/utils/MarkdownUtils.ts``). So a picture is an artifact of the run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.report import format_mean, get_tuned_params
+
+MAX_CARD_LETTERS = 8000
+"""The length of a tag in MLflow, which cuts longer ones."""
+MAX_COMMAND_LETTERS = 3000
+MAX_ERROR_LETTERS = 1000
+MAX_WARNINGS = 3
+MAX_WARNING_LETTERS = 300
+STAGES = ("tune", "fit", "prune", "predict")
+PARTS = ("train", "validation", "test")
+WIDE_SPACE = "&emsp;"
+MARKUP = re.compile(r"([\\`*_{}\[\]#|~])")
+"""Characters that Markdown would interpret."""
+
+
+@dataclass(frozen=True)
+class CardContent:
+    """What the card of a run shows.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    run_id : str
+    params : mapping of str to str
+        Those of the run.
+    overrides : sequence of str
+        The words of the command line that repeat the run.
+    folds : sequence of FoldResult
+        Those that were evaluated.
+    means : mapping of str to float
+        From `report.summarize_folds`.
+    model : FittedModel or None
+        None if the run did not finish.
+    picture : str
+        The name of the artifact that shows the confusion matrix; empty if there is none.
+    ending : str
+        Why the run did not finish, as ``RuntimeError: …``; empty if it did.
+    notes : tuple of str
+        Further lines, such as the verdict of an audit.
+    """
+
+    experiment: Experiment
+    run_id: str
+    params: Mapping[str, str]
+    overrides: Sequence[str]
+    folds: Sequence[FoldResult] = ()
+    means: Mapping[str, float] = field(default_factory=dict)
+    model: FittedModel | None = None
+    picture: str = ""
+    ending: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def write_card(content: CardContent) -> str:
+    """Return the card as Markdown of at most `MAX_CARD_LETTERS` letters; its first line describes the dataset."""
+    blocks = [
+        escape_markup(content.experiment.dataset.describe()),
+        _write_ending(content),
+        _write_scores(content),
+        _write_evaluation(content),
+        *(escape_markup(note) for note in content.notes),
+        _write_picture(content),
+        _write_commands(content),
+        _write_warnings(content),
+    ]
+    # The last blocks are the least important ones, and the only long ones are limited by themselves.
+    text = "\n\n".join(block for block in blocks if block)
+    return text[:MAX_CARD_LETTERS]
+
+
+def escape_markup(text: str) -> str:
+    r"""Return a text so that Markdown shows it as it is.
+
+    Examples
+    --------
+    >>> escape_markup("a_b < c*")
+    'a\\_b &lt; c\\*'
+    """
+    plain = MARKUP.sub(r"\\\1", text)
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _write_ending(content: CardContent) -> str:
+    if not content.ending:
+        return ""
+    n_folds = len(content.folds)
+    plural = "" if n_folds == 1 else "s"
+    scores = f"the scores are those of the {n_folds} fold{plural} before" if n_folds else "no fold was scored"
+    return f"**The run did not finish; {scores}.**\n\n{_write_code(content.ending[:MAX_ERROR_LETTERS])}"
+
+
+def _write_scores(content: CardContent) -> str:
+    """Return the table of scores, in which the test column is the one that counts."""
+    headline = content.experiment.headline
+    parts = [part for part in PARTS if f"{part}_{headline}" in content.means]
+    if not parts:
+        return ""
+    # MLflow's page leaves no space between columns, so each begins with a wide one.
+    lines = [
+        f"| metric | {WIDE_SPACE}{f' | {WIDE_SPACE}'.join(parts)} |",
+        f"| :--- |{' ---: |' * len(parts)}",
+    ]
+    means = dict(content.means)
+    for name in content.experiment.metrics:
+        cells = [format_mean(means, f"{part}_{name}") for part in parts]
+        # The headline on test rows is what the run is judged by.
+        if name == headline:
+            cells[-1] = f"**{cells[-1]}**"
+        lines.append(f"| {name} | {WIDE_SPACE}{f' | {WIDE_SPACE}'.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _write_evaluation(content: CardContent) -> str:
+    """Return how the rows were split, the spread over folds, and the seed."""
+    given = {key.removeprefix("evaluation."): value for key, value in content.params.items() if key != "evaluation"}
+    keys = [key for key in given if f"evaluation.{key}" in content.params and given[key] != "null"]
+    words = [content.params.get("evaluation", ""), *(f"{key}={given[key]}" for key in keys)]
+    lines = [f"evaluation `{' '.join(words)}`, seed `{content.experiment.seed}`"]
+    folds = content.folds
+    if folds:
+        parts = {part: [len(getattr(fold.split, part)) for fold in folds] for part in PARTS}
+        rows = [f"{sum(sizes) / len(folds):g} {part}" for part, sizes in parts.items() if any(sizes)]
+        of_folds = f"mean rows of {len(folds)} folds" if len(folds) > 1 else "rows"
+        lines.append(f"{of_folds}: {', '.join(rows)}")
+    if len(folds) > 1:
+        name = f"test_{content.experiment.headline}"
+        scores = [fold.scores[name] for fold in folds]
+        lines.append(f"{escape_markup(name)} of single folds: {min(scores):.4f} to {max(scores):.4f}")
+    times = {stage: content.means.get(f"time/{stage}") for stage in STAGES}
+    seconds = [f"{stage} {mean:.3g} s" for stage, mean in times.items() if mean is not None]
+    if seconds:
+        lines.append(f"mean time: {', '.join(seconds)}")
+    lines += _list_choices(content)
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _list_choices(content: CardContent) -> list[str]:
+    """Return what pruning and tuning did, if the run has them."""
+    lines = []
+    means = content.means
+    if "pruning/leaves_before" in means:
+        leaves = f"{means['pruning/leaves_before']:g} → {means['pruning/leaves_after']:g}"
+        depth = f"{means['pruning/depth_before']:g} → {means['pruning/depth_after']:g}"
+        lines.append(f"pruned: leaves {leaves}, depth {depth}")
+    tuned = {} if content.model is None else get_tuned_params(content.model)
+    if tuned:
+        chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in tuned.items())
+        rows = "all rows" if len(content.folds) > 1 else "the rows of this split"
+        lines.append(f"tuned on {rows}: {escape_markup(chosen)}")
+    return lines
+
+
+def _write_picture(content: CardContent) -> str:
+    if not content.picture:
+        return ""
+    # Relative to the page, so that it is found behind any address of the server.
+    address = f"get-artifact?{urlencode({'path': content.picture, 'run_uuid': content.run_id})}"
+    where = f"the test rows of {len(content.folds)} folds" if len(content.folds) > 1 else "the test rows"
+    return (
+        f"Confusion matrix over {where}; the colour is the share of the true class:\n\n![confusion matrix]({address})"
+    )
+
+
+def _write_commands(content: CardContent) -> str:
+    command = shlex.join(["bakeoff", *content.overrides])
+    commands = [command] if len(command) <= MAX_COMMAND_LETTERS else []
+    if not content.ending:
+        commands.append(f"bakeoff replay {content.run_id}")
+    if not commands:
+        return "Its configuration is the artifact `config.yaml`."
+    return "To repeat it:\n\n" + _write_code("\n".join(commands))
+
+
+def _write_warnings(content: CardContent) -> str:
+    # Most folds give the same warnings, so each is shown once.
+    warnings = list(dict.fromkeys(warning for fold in content.folds for warning in fold.model.warnings))
+    if not warnings:
+        return ""
+    lines = [f"- {escape_markup(' '.join(warning.split())[:MAX_WARNING_LETTERS])}" for warning in warnings]
+    n_more = len(lines) - MAX_WARNINGS
+    if n_more > 0:
+        lines = [*lines[:MAX_WARNINGS], f"- and {n_more} more, in `warnings.txt`"]
+    return "Warnings of the learner:\n\n" + "\n".join(lines)
+
+
+def _write_code(text: str) -> str:
+    fence = "```"
+    return f"{fence}\n{text.replace(fence, chr(39) * 3)}\n{fence}"

@@ -1,0 +1,185 @@
+"""The card of a run: what MLflow's page shows of it first."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import Bakeoff, command_in
+from doubles import experiment
+
+from bakeoff.pipeline.card import MAX_CARD_LETTERS, MAX_PICTURE_CLASSES, CardContent, draw_confusion_matrix, write_card
+from bakeoff.pipeline.card.text import escape_markup
+from bakeoff.pipeline.experiment import evaluate_splits
+
+SVG = "{http://www.w3.org/2000/svg}"
+NOTE = "mlflow.note.content"
+WORDS = ["dataset=wine", "learner=decision_tree", "evaluation=kfold", "evaluation.folds=3", "tracking.models=false",
+         "tuning=grid", "space.max_depth=[2,3]", "space.min_samples_leaf=[1]", "space.criterion=[gini]"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
+    """Return the command in a folder whose store holds the run of a tuned tree over three folds."""
+    with command_in(tmp_path_factory.mktemp("tree")) as bakeoff:
+        answer = bakeoff(*WORDS)
+    assert answer.status == 0, answer.err
+    return bakeoff
+
+
+def read_code(card: str) -> list[str]:
+    """Return the lines of the last block of code."""
+    return re.findall(r"^```\n(.*?)\n```$", card, flags=re.DOTALL | re.MULTILINE)[-1].splitlines()
+
+
+def test_the_first_line_describes_the_dataset(tree: Bakeoff) -> None:
+    card = tree.runs()[0].data.tags[NOTE]
+    assert card.splitlines()[0] == "wine: 178 rows, 13 numeric columns, 3 classes of target"
+
+
+def test_the_table_shows_the_stored_scores_of_each_part(tree: Bakeoff) -> None:
+    run = tree.runs()[0]
+    rows = [line for line in run.data.tags[NOTE].splitlines() if line.startswith("| ")]
+    cells = [[cell.replace("&emsp;", "").strip(" *") for cell in row.strip("|").split("|")] for row in rows]
+    assert cells[0] == ["metric", "train", "validation", "test"]
+    metrics = run.data.metrics
+    shown = {row[0]: row[1:] for row in cells[2:]}
+    assert next(iter(shown)) == "accuracy"
+    assert len(shown) == 7
+    for name, scores in shown.items():
+        for part, score in zip(cells[0][1:], scores, strict=True):
+            assert score == f"{metrics[f'{part}_{name}']:.4f} ± {metrics[f'{part}_{name}_std']:.4f}"
+
+
+def test_it_names_the_evaluation_the_seed_the_spread_and_what_was_chosen(tree: Bakeoff) -> None:
+    run = tree.runs()[0]
+    card = run.data.tags[NOTE]
+    history = tree.client().get_metric_history(run.info.run_id, "fold/test_accuracy")
+    scores = [entry.value for entry in history]
+    assert "`kfold folds=3 " in card
+    assert "seed `0`" in card
+    assert f"of single folds: {min(scores):.4f} to {max(scores):.4f}" in card
+    assert f"max\\_depth={run.data.params['tuned.max_depth']}" in card
+
+
+def test_the_picture_is_an_artifact_that_shows_the_confusion_matrix(tree: Bakeoff) -> None:
+    run = tree.runs()[0]
+    (address,) = re.findall(r"!\[confusion matrix\]\((.*)\)", run.data.tags[NOTE])
+    assert address == f"get-artifact?path=confusion_matrix.svg&run_uuid={run.info.run_id}"
+    picture = ElementTree.fromstring(tree.artifact(run, "confusion_matrix.svg"))
+    texts = [str(text.text) for text in picture.iter(f"{SVG}text")]
+    numbers = [int(text) for text in texts if text.isdigit()]
+    table = pd.read_csv(StringIO(tree.artifact(run, "confusion_matrix.csv")), index_col="truth")
+    assert numbers == [count for count in table.to_numpy().ravel().tolist() if count]
+    assert all(texts.count(str(label)) == 2 for label in table.index)
+
+
+def test_its_command_repeats_the_run(tree: Bakeoff) -> None:
+    run = tree.runs()[0]
+    command, replay = read_code(run.data.tags[NOTE])
+    assert replay == f"bakeoff replay {run.info.run_id}"
+    program, *words = shlex.split(command)
+    assert program == "bakeoff"
+    assert words == WORDS
+    with command_in(tree.folder) as bakeoff:
+        assert bakeoff(*words).status == 0
+    newest = tree.runs()[0]
+    assert newest.info.run_id != run.info.run_id
+    assert newest.data.tags["config_hash"] == run.data.tags["config_hash"]
+    assert newest.data.metrics["test_accuracy"] == run.data.metrics["test_accuracy"]
+
+
+def test_a_run_that_fails_says_what_failed_and_how_to_repeat_it(bakeoff: Bakeoff, conf_of_failing: list[str]) -> None:
+    words = ["learner=failing", "trust=[failing]", "dataset=iris", "tracking.models=false"]
+    assert bakeoff(*conf_of_failing, *words).status == 1
+    card = bakeoff.runs()[0].data.tags[NOTE]
+    assert card.startswith("iris: 150 rows")
+    assert "**The run did not finish; no fold was scored.**" in card
+    assert "RuntimeError: the cure is unknown" in card
+    assert read_code(card) == ["bakeoff learner=failing 'trust=[failing]' dataset=iris tracking.models=false"]
+    assert "confusion" not in card
+
+
+def test_a_regression_has_a_card_without_a_confusion_matrix(bakeoff: Bakeoff) -> None:
+    assert bakeoff("dataset=diabetes", "learner=ridge", "tracking.models=false").status == 0
+    (run,) = bakeoff.runs()
+    card = run.data.tags[NOTE]
+    assert f"**{run.data.metrics['test_r2']:.4f}**" in card
+    assert "onfusion" not in card
+    assert not [entry for entry in bakeoff.client().list_artifacts(run.info.run_id) if entry.path.endswith(".svg")]
+
+
+@pytest.fixture
+def conf_of_failing(tmp_path: Path) -> list[str]:
+    """Return the flag that adds a learner that fails."""
+    folder = tmp_path / "conf"
+    (folder / "learner").mkdir(parents=True)
+    (folder / "learner" / "failing.yaml").write_text("_target_: failing.Failing\n")
+    return ["--config-dir", str(folder)]
+
+
+def make_content(**changes: Any) -> CardContent:
+    """Return the content of a card of a run without folds."""
+    content = CardContent(experiment(metrics=["accuracy"]), "0" * 32, {"evaluation": "holdout"}, ("learner=knn",))
+    return replace(content, **changes)
+
+
+def test_a_card_is_never_longer_than_a_tag_may_be() -> None:
+    (fold,) = evaluate_splits(make_content().experiment, make_content().experiment.make_splits().folds)
+    warnings = tuple(f"warning {number} {'*<' * 500}" for number in range(20))
+    folds = [replace(fold, model=replace(fold.model, warnings=warnings))]
+    overrides = [f"learner.key_{number}={'x' * 50}" for number in range(200)]
+    card = write_card(make_content(folds=folds, overrides=overrides, ending="E: " + "y" * 20_000))
+    assert len(card) <= MAX_CARD_LETTERS
+    assert "config.yaml" in card
+    assert "and 17 more" in card
+
+
+def test_notes_are_shown_as_they_are() -> None:
+    assert "a\\_note with &lt;angles&gt;" in write_card(make_content(notes=("a_note with <angles>",)))
+
+
+def test_words_that_the_shell_would_interpret_are_quoted() -> None:
+    overrides = ["trust=[a, b]", "name='it is'", "learner.C=1e-3"]
+    command = read_code(write_card(make_content(overrides=overrides)))[0]
+    assert shlex.split(command) == ["bakeoff", *overrides]
+
+
+def test_an_error_cannot_leave_its_block_of_code() -> None:
+    card = write_card(make_content(ending="E: ```\n# not a heading"))
+    assert card.count("```") == 4
+
+
+def test_markup_in_names_is_shown_as_it_is() -> None:
+    assert escape_markup("a|b <i>*c*</i> `d` [e](f)") == "a\\|b &lt;i&gt;\\*c\\*&lt;/i&gt; \\`d\\` \\[e\\](f)"
+
+
+def test_the_picture_names_rows_and_columns_and_keeps_foreign_letters() -> None:
+    counts = np.array([[5, 0], [2, 3]])
+    picture = ElementTree.fromstring(draw_confusion_matrix(counts, ["<a&b>", "a name that is much too long"]))
+    texts = [str(text.text) for text in picture.iter(f"{SVG}text")]
+    assert texts.count("<a&b>") == 2
+    assert texts.count("a name that is …") == 2
+    assert [text for text in texts if text.isdigit()] == ["5", "2", "3"]
+
+
+def test_a_cell_is_coloured_by_its_share_of_the_true_class() -> None:
+    counts = np.array([[1000, 0], [1, 1]])
+    picture = ElementTree.fromstring(draw_confusion_matrix(counts, ["a", "b"]))
+    fills = [str(cell.get("fill")) for cell in picture.iter(f"{SVG}rect") if str(cell.get("fill")).startswith("rgb")]
+    assert fills[0] == "rgb(8,69,148)"
+    assert fills[1] == "rgb(255,255,255)"
+    assert fills[2] == fills[3]
+
+
+def test_the_largest_picture_is_small() -> None:
+    counts = np.full((MAX_PICTURE_CLASSES, MAX_PICTURE_CLASSES), 1234)
+    assert len(draw_confusion_matrix(counts, ["a class of twenty"] * MAX_PICTURE_CLASSES)) < 100_000
