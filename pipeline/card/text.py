@@ -25,8 +25,8 @@ MAX_WARNING_LETTERS = 300
 STAGES = ("tune", "fit", "prune", "predict")
 PARTS = ("train", "validation", "test")
 WIDE_SPACE = "&emsp;"
-MARKUP = re.compile(r"([\\`*_{}\[\]#|~])")
-"""Characters that Markdown would interpret."""
+MARKUP = re.compile(r"([\\`*{}\[\]#|~]|(?<!\w)_|_(?!\w))")
+"""Characters that Markdown would interpret; within a name, it leaves an underscore as it is."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def escape_markup(text: str) -> str:
 
     Examples
     --------
-    >>> escape_markup("a_b < c*")
-    'a\\_b &lt; c\\*'
+    >>> escape_markup("a_b < c* _d")
+    'a_b &lt; c\\* \\_d'
     """
     plain = MARKUP.sub(r"\\\1", text)
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -67,7 +67,7 @@ def test_it_names_the_evaluation_the_seed_the_spread_and_what_was_chosen(tree: B
     assert "`kfold folds=3 " in card
     assert "seed `0`" in card
     assert f"of single folds: {min(scores):.4f} to {max(scores):.4f}" in card
-    assert f"max\\_depth={run.data.params['tuned.max_depth']}" in card
+    assert f"max_depth={run.data.params['tuned.max_depth']}" in card
 
 
 def test_the_picture_is_an_artifact_that_shows_the_confusion_matrix(tree: Bakeoff) -> None:
@@ -144,7 +144,7 @@ def test_a_card_is_never_longer_than_a_tag_may_be() -> None:
 
 
 def test_notes_are_shown_as_they_are() -> None:
-    assert "a\\_note with &lt;angles&gt;" in write_card(make_content(notes=("a_note with <angles>",)))
+    assert "a_note with &lt;angles&gt;" in write_card(make_content(notes=("a_note with <angles>",)))
 
 
 def test_words_that_the_shell_would_interpret_are_quoted() -> None:
