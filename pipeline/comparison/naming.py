@@ -69,10 +69,12 @@ def _write_name(params: Mapping[str, str], keys: Sequence[str]) -> str:
     words = [params["learner"]]
     for key in keys:
         value = params.get(key)
-        is_option = key in GROUPS and value not in (None, "none")
+        if value is None:
+            continue
+        is_option = key in GROUPS and value != "none"
         if is_option or key == RUN_KEY:
-            words.append(str(value))
-        elif value is not None:
+            words.append(value)
+        else:
             words.append(f"{_shorten_key(key, keys)}={_shorten_value(key, value)}")
     return " ".join(words)
 

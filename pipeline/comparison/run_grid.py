@@ -153,12 +153,12 @@ def _take_newest(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], list[str
     notes = []
     if n_same:
         notes.append(
-            f"{count_nouns(n_same, 'older run')} of the same jobs are passed over: the newest run of each counts."
+            f"Passed over: {count_nouns(n_same, 'older run')} of the same jobs; the newest run of each counts."
         )
     if n_changed:
         notes.append(
-            f"{count_nouns(n_changed, 'older run')} of the same configurations with other code or library versions are "
-            "passed over: the newest run of each counts."
+            f"Passed over: {count_nouns(n_changed, 'older run')} of the same configurations with other code or library "
+            "versions; the newest run of each counts."
         )
     return newest, notes
 

@@ -44,7 +44,7 @@ def _iterate_parts(comparison: Comparison, width: int) -> Iterator[RenderableTyp
     yield escape(comparison.selection)
     yield ""
     for sentence in comparison.verdict:
-        yield Padding(f"[bold]{escape(sentence)}[/]", (0, 0, 0, 2))
+        yield Padding(f"[bold]{escape(sentence)}[/]", (0, 0, 0, 2), expand=False)
     yield ""
     for result in comparison.results:
         yield from _iterate_result(comparison, result, width)
@@ -54,7 +54,7 @@ def _iterate_parts(comparison: Comparison, width: int) -> Iterator[RenderableTyp
     if comparison.notes:
         yield "Notes"
         for note in comparison.notes:
-            yield Padding(f"- {escape(note)}", (0, 0, 0, 2))
+            yield Padding(f"- {escape(note)}", (0, 0, 0, 2), expand=False)
 
 
 def _iterate_result(comparison: Comparison, result: MetricResult, width: int) -> Iterator[RenderableType]:
@@ -82,7 +82,7 @@ def _iterate_result(comparison: Comparison, result: MetricResult, width: int) ->
         yield from _draw_split(tables.tabulate_pairs(comparison, dataset), width, n_last=3)
         if has_datasets:
             for sentence in dataset.verdict:
-                yield Padding(escape(sentence), (0, 0, 0, 2))
+                yield Padding(escape(sentence), (0, 0, 0, 2), expand=False)
             yield ""
 
 

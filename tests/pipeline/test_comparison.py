@@ -1,0 +1,288 @@
+"""Comparisons of runs in a real SQLite store: choices, empty cells, verdicts, the gate, and what is kept."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from written_runs import write_run
+
+from bakeoff.pipeline.comparison import selection as select
+from bakeoff.pipeline.comparison.compare_runs import compare_runs
+from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.gate import check_gate
+from bakeoff.pipeline.comparison.request import ComparisonRequest
+from bakeoff.pipeline.comparison.statistics import compute_corrected_t_test, subtract_scores
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.store import Store, open_store
+
+NOISE = np.random.default_rng(0).normal(0, 0.01, (20, 10))
+"""Of the folds of several learners."""
+VALIDATION_ROWS = json.dumps({"train": 70.0, "validation": 20.0, "test": 10.0})
+
+
+def scores(mean: float, learner: int = 0) -> list[float]:
+    return [float(value) for value in mean + NOISE[learner]]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return open_store(f"sqlite:///{tmp_path}/mlflow.db", "bakeoff")
+
+
+def compare(store: Store, query: str = "", **request: Any) -> Comparison:
+    selected = select.select_by_filter(store, query)
+    made = ComparisonRequest(selected.description, "bakeoff compare", **request)
+    return compare_runs(selected.facts, selected.missing, store, "bakeoff", made)
+
+
+def write_learners(store: Store, datasets: Sequence[str], means: dict[str, float]) -> None:
+    for number, (learner, mean) in enumerate(means.items()):
+        for position, dataset in enumerate(datasets):
+            write_run(store, learner, dataset, scores(mean - 0.02 * position, number))
+
+
+# Numbers
+
+
+def test_the_marks_are_those_of_the_corrected_test_against_the_base(store: Store) -> None:
+    write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8, "mlp": 0.9})
+    (result,) = compare(store, base="svm").results[0].datasets
+    marks = {summary.configuration: summary.mark for summary in result.summaries}
+    assert marks == {"svm": "", "knn": "*", "mlp": ""}
+    test = compute_corrected_t_test(subtract_scores(np.array(scores(0.8, 1)), np.array(scores(0.9, 0))), 10 / 90)
+    knn = result.find_summary("knn")
+    assert knn is not None
+    assert knn.p_value == test.p
+    assert (result.base, knn.rank) == ("svm", 3)
+
+
+def test_differences_are_positive_where_the_first_is_better_also_for_errors(store: Store) -> None:
+    for learner, loss in (("knn", 0.5), ("svm", 0.2)):
+        write_run(store, learner, "iris", scores(0.9), further={"test_log_loss": scores(loss, 3)})
+    comparison = compare(store, metrics=("log_loss",))
+    (pair,) = comparison.results[0].datasets[0].pairs
+    assert (pair.first, pair.second) == ("svm", "knn")
+    assert pair.difference == pytest.approx(0.3)
+    assert pair.p_first > 0.99
+    assert comparison.metrics[0].is_rope_relative
+    assert pair.rope == pytest.approx(0.01 * np.mean(scores(0.2, 3)))
+
+
+def test_the_larger_test_share_of_a_pair_is_used_and_this_is_said(store: Store) -> None:
+    write_run(store, "knn", "iris", scores(0.9))
+    write_run(store, "svm", "iris", scores(0.8, 1), tags={"rows_per_fold": VALIDATION_ROWS})
+    comparison = compare(store)
+    (pair,) = comparison.results[0].datasets[0].pairs
+    assert pair.test_train_ratio == 10 / 70
+    assert any("from 70 to 90 rows" in note for note in comparison.notes)
+
+
+def test_seeds_are_repeats_of_one_cell(store: Store) -> None:
+    for seed in (0, 1):
+        write_run(store, "knn", "iris", scores(0.9, seed), seed=seed)
+        write_run(store, "svm", "iris", scores(0.8, seed + 2), seed=seed)
+    comparison = compare(store)
+    assert comparison.find_cell("knn", "iris").scores["test_accuracy"] == (*scores(0.9, 0), *scores(0.9, 1))
+    assert (comparison.datasets[0].n_folds, comparison.datasets[0].folds_per_repeat) == (20, 10)
+
+
+def test_over_few_datasets_there_are_no_tests_and_this_is_said(store: Store) -> None:
+    write_learners(store, ["a", "b", "c"], {"svm": 0.9, "knn": 0.8, "mlp": 0.85})
+    comparison = compare(store)
+    overall = comparison.results[0].overall
+    assert overall is not None
+    assert "Too few datasets" in overall.too_few
+    assert np.isnan(overall.friedman_p)
+    assert list(overall.mean_ranks) == ["svm", "mlp", "knn"]
+    assert "which are too few for a test" in comparison.verdict[0]
+
+
+def test_only_complete_datasets_count_over_datasets_and_the_others_are_named(store: Store) -> None:
+    write_learners(store, ["a", "b", "c", "d", "e", "f"], {"svm": 0.9, "knn": 0.8, "mlp": 0.85})
+    write_run(store, "svm", "g", scores(0.1))
+    write_run(store, "knn", "g", scores(0.9, 1))
+    write_run(store, "mlp", "g", None, status="FAILED", tags={"error": "ValueError: no"})
+    comparison = compare(store)
+    overall = comparison.results[0].overall
+    assert overall is not None
+    assert overall.datasets == ("a", "b", "c", "d", "e", "f")
+    assert overall.left_out == {"g": "no scores of mlp"}
+    assert overall.mean_ranks == {"svm": 1, "mlp": 2, "knn": 3}
+    assert comparison.find_cell("mlp", "g").reason == "failed: ValueError: no"
+    told = "svm and mlp are the best and not told apart, p = .19; svm beats knn, p = .002"
+    assert comparison.verdict == (f"Over 6 datasets, {told} (Nemenyi's test of mean ranks).",)
+
+
+def test_the_front_holds_what_nothing_else_beats_in_score_and_time(store: Store) -> None:
+    write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8})
+    points = {point.configuration: point for point in compare(store).results[0].pareto}
+    assert (points["svm"].is_efficient, points["knn"].is_efficient) == (True, False)
+    assert points["svm"].fit_seconds == 0.2
+    assert points["svm"].n_fits == 10
+
+
+# Bad input
+
+
+def test_a_score_that_is_not_defined_in_some_fold_empties_the_cell_with_the_reason(store: Store) -> None:
+    write_learners(store, ["a", "b"], {"svm": 0.9, "mlp": 0.8})
+    undefined = [float("nan"), *scores(0.7)[1:]]
+    write_run(store, "knn", "a", undefined)
+    write_run(store, "knn", "b", scores(0.7))
+    comparison = compare(store)
+    assert comparison.find_cell("knn", "a").reason == "test_accuracy is not defined in 1 of 10 folds"
+    assert any("knn on a: test_accuracy is not defined" in note for note in comparison.notes)
+
+
+def test_scores_that_are_all_equal_are_not_a_verdict(store: Store) -> None:
+    for learner in ("knn", "svm"):
+        write_run(store, learner, "iris", [0.9] * 10)
+    comparison = compare(store)
+    assert comparison.verdict == ("All 2 configurations have equal scores in every fold, so none is better.",)
+    assert [summary.is_best for summary in comparison.results[0].datasets[0].summaries] == [True, True]
+
+
+def test_a_single_split_gives_means_and_no_test(store: Store) -> None:
+    for learner, score in (("knn", 0.8), ("svm", 0.9)):
+        write_run(store, learner, "iris", [score])
+    comparison = compare(store)
+    assert "a single split says nothing about how sure that is" in comparison.verdict[0]
+    with pytest.raises(UserError, match="single split"):
+        check_gate(comparison)
+
+
+REFUSED = {
+    "metrics=('acuracy',)": "no run has that metric. Did you mean 'accuracy'",
+    "metrics=('f1',)": "svm.*have no test_f1",
+    "base='kn'": "base=kn is not among the configurations. Did you mean 'knn'",
+}
+
+
+@pytest.mark.parametrize(("request_text", "sentence"), REFUSED.items(), ids=list(REFUSED))
+def test_what_no_run_has_is_refused(store: Store, request_text: str, sentence: str) -> None:
+    write_run(store, "knn", "iris", scores(0.9), further={"test_f1": scores(0.5)})
+    write_run(store, "svm", "iris", scores(0.8))
+    key, _, value = request_text.partition("=")
+    with pytest.raises(UserError, match=sentence):
+        compare(store, **{key: ast.literal_eval(value)})
+
+
+def test_a_filter_that_selects_nothing_or_cannot_be_read_is_refused(store: Store) -> None:
+    write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8})
+    with pytest.raises(UserError, match="selects no run"):
+        compare(store, "params.learner = 'mlp'")
+    with pytest.raises(UserError, match=r"cannot be read.*for example filter="):
+        compare(store, "learner knn")
+
+
+def test_runs_of_two_tasks_are_refused(store: Store) -> None:
+    write_run(store, "knn", "iris", scores(0.9))
+    write_run(store, "ridge", "cars", scores(0.5), metric="test_r2")
+    with pytest.raises(UserError, match=r"different headline scores: test_r2 \(1 run\), test_accuracy \(1 run\)"):
+        compare(store)
+
+
+# Honest choices
+
+
+def write_knn_and_svm(store: Store, further: dict[str, Any]) -> None:
+    """Write two configurations of knn, the first better on the first five validation folds, and svm."""
+    for neighbors, better in (("1", slice(0, 5)), ("5", slice(5, 10))):
+        validation = np.full(10, 0.5)
+        validation[better] = 0.6
+        write_run(
+            store,
+            "knn",
+            "iris",
+            scores(0.9 if neighbors == "1" else 0.8, int(neighbors)),
+            further={"validation_accuracy": validation.tolist()},
+            params={"learner.n_neighbors": neighbors, **further.get("params", {})},
+            tags={"rows_per_fold": VALIDATION_ROWS},
+        )
+    write_run(store, "svm", "iris", scores(0.85, 7))
+
+
+def test_in_each_fold_the_best_validation_score_chooses_for_a_learner(store: Store) -> None:
+    write_knn_and_svm(store, {})
+    comparison = compare(store)
+    cell = comparison.find_cell("knn (chosen)", "iris")
+    assert cell.scores["test_accuracy"] == (*scores(0.9, 1)[:5], *scores(0.8, 5)[5:])
+    assert cell.chosen == {"knn n_neighbors=1": 5, "knn n_neighbors=5": 5}
+    assert {row.name for row in comparison.configurations} == {"knn (chosen)", "svm"}
+    assert {row.name for row in comparison.other_configurations} == {"knn n_neighbors=1", "knn n_neighbors=5"}
+    assert (comparison.choices[0].rule, cell.n_fits) == ("validation", 20)
+    assert cell.fit_seconds == pytest.approx(0.4)
+
+
+def test_validation_rows_that_pruned_the_learner_do_not_choose(store: Store) -> None:
+    write_knn_and_svm(store, {"params": {"pruning": "best_first"}})
+    comparison = compare(store)
+    assert len(comparison.configurations) == 3
+    assert comparison.choices[0].rule == "none"
+    assert "whose scores are optimistic" in comparison.choices[0].sentence
+
+
+def test_without_tuning_or_validation_scores_all_configurations_are_rows_and_holm_counts_them(store: Store) -> None:
+    for neighbors in ("1", "3", "5"):
+        write_run(store, "knn", "iris", scores(0.9, int(neighbors)), params={"learner.n_neighbors": neighbors})
+    write_run(store, "svm", "iris", scores(0.85, 7))
+    comparison = compare(store)
+    assert len(comparison.configurations) == 4
+    assert len(comparison.results[0].datasets[0].pairs) == 6
+    assert any("the best of the 3 was chosen on the scores shown here" in note for note in comparison.notes)
+
+
+def test_the_tuned_configuration_stands_for_its_learner(store: Store) -> None:
+    tuning = {"tuning": "grid", "tuning.folds": "5", "tuning.space.n_neighbors": "[1, 5, 9]"}
+    write_run(store, "knn", "iris", scores(0.7, 1), params=tuning)
+    write_run(store, "knn", "iris", scores(0.9, 2))
+    write_run(store, "svm", "iris", scores(0.85, 3))
+    comparison = compare(store)
+    assert {row.name for row in comparison.configurations} == {"knn grid", "svm tuning=none"}
+    assert comparison.choices[0].rule == "tuning"
+    assert comparison.find_cell("knn grid", "iris").n_fits == 10 * (1 + 3 * 5)
+    assert len(compare(store, may_choose=False).configurations) == 3
+
+
+def test_one_learner_alone_keeps_its_configurations(store: Store) -> None:
+    for neighbors in ("1", "5"):
+        write_run(store, "knn", "iris", scores(0.9, int(neighbors)), params={"learner.n_neighbors": neighbors})
+    assert len(compare(store).configurations) == 2
+
+
+# The gate
+
+
+def test_the_gate_finds_what_is_worse_beyond_the_rope(store: Store) -> None:
+    write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8})
+    result = check_gate(compare(store, base="svm"))
+    assert result.is_worse
+    assert "knn is worse than the base svm on iris: accuracy 0.7955 instead of 0.9008, p < .001" in result.sentences[0]
+    assert not check_gate(compare(store, base="knn")).is_worse
+    assert not check_gate(compare(store, base="svm", rope=0.2)).is_worse
+
+
+def test_a_base_run_of_the_same_configuration_is_a_row_of_its_own(store: Store) -> None:
+    base = write_run(store, "knn", "iris", scores(0.9), tags={"config_hash": "old code"})
+    write_run(store, "knn", "iris", scores(0.8, 1), tags={"config_hash": "new code"})
+    selected = select.add_base_run(store, select.select_by_filter(store, ""), base)
+    request = ComparisonRequest("", "", has_base_run=True, base=base)
+    comparison = compare_runs(selected.facts, (), store, "bakeoff", request)
+    assert comparison.settings.base == f"knn base {base[:8]}"
+    assert check_gate(comparison).is_worse
+
+
+def test_a_base_without_a_common_dataset_is_refused(store: Store) -> None:
+    base = write_run(store, "knn", "wine", scores(0.9))
+    write_run(store, "knn", "iris", scores(0.8, 1))
+    write_run(store, "svm", "iris", scores(0.8, 2))
+    selected = select.add_base_run(store, select.select_by_filter(store, ""), base)
+    comparison = compare_runs(selected.facts, (), store, "bakeoff", ComparisonRequest("", "", has_base_run=True))
+    with pytest.raises(UserError, match="no dataset in common"):
+        check_gate(comparison)

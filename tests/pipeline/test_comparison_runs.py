@@ -1,0 +1,225 @@
+"""Runs that are arranged for a comparison, and those that cannot be compared: each with its sentence."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bakeoff.pipeline.comparison.naming import name_configurations
+from bakeoff.pipeline.comparison.run_facts import RunFacts, describe_run, mark_as_base
+from bakeoff.pipeline.comparison.run_grid import MissingJob, arrange_runs
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
+
+ROWS = '{"train": 90.0, "validation": 0.0, "test": 10.0}'
+
+
+def make_run(
+    learner: str = "knn",
+    dataset: str = "iris",
+    seed: str = "0",
+    *,
+    status: str = "FINISHED",
+    started: int = 0,
+    params: Mapping[str, str] | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> RunFacts:
+    name = f"{learner} {dataset} {seed} {started} {params}"
+    own_params = {
+        "dataset": dataset, "learner": learner, "evaluation": "kfold", "evaluation.folds": "10", "seed": seed,
+        "learner.random_state": seed, "preprocessing": "none", "tuning": "none", "pruning": "none", **(params or {}),
+    }  # fmt: skip
+    own_tags = {
+        "config_hash": name,
+        "dataset_digest": f"rows of {dataset}",
+        "splits_digest": f"splits of {dataset} {seed}",
+        "rows_per_fold": ROWS,
+        **(tags or {}),
+    }
+    run_id = hashlib.md5(name.encode()).hexdigest()
+    return describe_run(StoredRun(run_id, name, status, False, started, own_params, own_tags, {"test_accuracy": 0.9}))
+
+
+def refuse(facts: Sequence[RunFacts], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        arrange_runs(facts)
+
+
+# Configurations
+
+
+def test_a_configuration_is_everything_but_dataset_seed_and_evaluation() -> None:
+    runs = [
+        make_run("knn", dataset, seed, params={"dataset.path": f"{dataset}.csv", "tuned.n_neighbors": dataset})
+        for dataset in ("iris", "wine")
+        for seed in ("0", "1")
+    ]
+    assert len({run.configuration for run in runs}) == 1
+    assert make_run(params={"learner.n_neighbors": "3"}).configuration != runs[0].configuration
+    assert make_run(params={"learner.random_state": "7"}).configuration != runs[0].configuration
+
+
+def test_a_class_that_was_replaced_is_another_configuration() -> None:
+    replaced = make_run(tags={"overrides": '["learner._target_=mine.Learner", "dataset=iris"]'})
+    assert replaced.configuration != make_run().configuration
+    assert name_configurations([make_run().configuration, replaced.configuration])[replaced.configuration] == (
+        "knn _target_=Learner"
+    )
+
+
+def test_names_tell_what_varies_among_the_configurations_of_a_learner() -> None:
+    runs = [
+        make_run("knn", params={"learner.n_neighbors": "1", "learner.p": "2"}),
+        make_run("knn", params={"learner.n_neighbors": "5", "learner.p": "2"}),
+        make_run("knn", params={"learner.n_neighbors": "5", "learner.p": "2", "preprocessing": "standardize"}),
+        make_run("svm", params={"learner.C": "1"}),
+    ]
+    names = list(name_configurations([run.configuration for run in runs]).values())
+    assert names == [
+        "knn preprocessing=none n_neighbors=1",
+        "knn preprocessing=none n_neighbors=5",
+        "knn standardize n_neighbors=5",
+        "svm preprocessing=none",
+    ]
+
+
+def test_two_configurations_never_have_one_name() -> None:
+    long = "x" * 40
+    runs = [make_run(params={"learner.feature_weights": f"{long}{end}"}) for end in "ab"]
+    names = list(name_configurations([run.configuration for run in runs]).values())
+    assert len(set(names)) == 2
+
+
+# Pairing
+
+
+def test_cells_hold_the_runs_of_all_seeds_in_order() -> None:
+    runs = [make_run(learner, "iris", seed) for learner in ("svm", "knn") for seed in ("10", "2")]
+    grid = arrange_runs(runs)
+    assert [run.seed for run in grid.runs["knn", "iris"]] == ["2", "10"]
+    assert list(grid.configurations) == ["knn", "svm"]
+
+
+def test_of_runs_of_one_job_the_newest_counts_and_this_is_said() -> None:
+    old = make_run(started=1, tags={"config_hash": "a"})
+    new = make_run(started=2, tags={"config_hash": "a"})
+    grid = arrange_runs([new, old, make_run("svm")])
+    assert grid.runs["knn", "iris"] == (new,)
+    assert grid.notes == ("Passed over: 1 older run of the same jobs; the newest run of each counts.",)
+
+
+def test_runs_of_one_configuration_that_are_named_one_by_one_are_rows_of_their_own() -> None:
+    runs = [make_run(started=1), make_run(started=2)]
+    grid = arrange_runs(runs, keeps_all=True)
+    assert sorted(grid.configurations) == sorted(f"knn {run.short_id}" for run in runs)
+
+
+def test_a_base_is_a_row_of_its_own_beside_its_own_configuration() -> None:
+    base = mark_as_base(make_run(started=1))
+    assert sorted(arrange_runs([base, make_run(started=2)]).configurations) == ["knn", f"knn base {base.short_id}"]
+
+
+def test_runs_on_other_splits_are_refused_with_what_differs() -> None:
+    other = make_run("svm", params={"evaluation.folds": "5"}, tags={"splits_digest": "other"})
+    refuse([make_run(), other], r"on iris.*scored on other splits.*differ in evaluation\.folds \(10 and 5\)")
+
+
+def test_other_splits_of_equal_settings_are_refused_with_the_code_as_the_cause() -> None:
+    refuse([make_run(), make_run("svm", tags={"splits_digest": "other"})], "differ in the code that makes the splits")
+
+
+def test_validation_rows_do_not_make_other_splits() -> None:
+    grid = arrange_runs([make_run(), make_run("svm", params={"evaluation.validation": "0.2"})])
+    assert set(grid.runs) == {("knn", "iris"), ("svm", "iris")}
+
+
+def test_other_seeds_are_refused_with_the_seeds() -> None:
+    refuse([make_run(seed="0"), make_run("svm", seed="0"), make_run("svm", seed="1")], "knn has runs of seed 0 and svm")
+    refuse([make_run(seed="0"), make_run("svm", seed="1")], "other seeds are other splits")
+
+
+def test_runs_without_a_digest_of_their_splits_are_refused_with_the_cure() -> None:
+    refuse([make_run(tags={"splits_digest": ""}), make_run("svm")], "do not record their splits.*resume=false")
+    refuse([make_run(tags={"rows_per_fold": "{}"}), make_run("svm")], "do not record their splits")
+
+
+def test_one_configuration_that_was_evaluated_in_two_ways_is_refused() -> None:
+    holdout = make_run(params={"evaluation": "holdout"}, started=1, tags={"splits_digest": "other"})
+    refuse([make_run(), holdout, make_run("svm")], "in several ways.*evaluation \\(holdout and kfold\\)")
+
+
+def test_two_versions_of_a_dataset_are_refused_unless_every_configuration_saw_both() -> None:
+    old = {"dataset_digest": "aaaaaaaa", "splits_digest": "a"}
+    new = {"dataset_digest": "bbbbbbbb", "splits_digest": "b"}
+    refuse([make_run(tags=old), make_run("svm", tags=new)], "saw 2 versions of its rows")
+    grid = arrange_runs([make_run(learner, tags=tags) for learner in ("knn", "svm") for tags in (old, new)])
+    assert set(grid.datasets) == {"iris aaaaaa", "iris bbbbbb"}
+
+
+def test_one_run_and_one_configuration_are_refused() -> None:
+    refuse([make_run()], "one run only")
+    refuse([make_run(seed="0"), make_run(seed="1")], "2 runs of one configuration only")
+    refuse([], "no run was selected")
+
+
+def test_nothing_finished_is_refused_with_the_reasons() -> None:
+    refuse([make_run(status="FAILED", tags={"error": "ValueError: no"})], "none of the 1 runs finished.*ValueError: no")
+
+
+def test_runs_of_other_code_and_deleted_runs_are_refused() -> None:
+    stored = make_run().run
+    with pytest.raises(UserError, match="has no param 'learner'"):
+        describe_run(replace(stored, params={"dataset": "iris"}))
+    with pytest.raises(UserError, match="was deleted"):
+        describe_run(replace(stored, is_deleted=True))
+
+
+# Empty cells
+
+
+def test_a_failed_run_is_an_empty_cell_with_its_error() -> None:
+    failed = make_run("svm", "wine", status="FAILED", tags={"error": "ValueError: Input X contains NaN."})
+    grid = arrange_runs([make_run(), make_run("svm"), make_run("knn", "wine"), failed])
+    assert grid.reasons == {("svm", "wine"): "failed: ValueError: Input X contains NaN."}
+
+
+def test_a_failed_run_whose_job_finished_later_does_not_count() -> None:
+    failed = make_run("svm", status="FAILED")
+    assert not arrange_runs([make_run(), make_run("svm"), failed]).reasons
+
+
+def test_a_job_that_was_refused_is_an_empty_cell() -> None:
+    grid = arrange_runs(
+        [make_run(), make_run("svm"), make_run("knn", "cars")], [MissingJob("svm", "cars", "refused: no regressor")]
+    )
+    assert grid.reasons == {("svm", "cars"): "refused: no regressor"}
+
+
+def test_what_never_finished_is_left_out_and_this_is_said() -> None:
+    failed = make_run("mlp", status="FAILED", tags={"error": "MemoryError"})
+    grid = arrange_runs([make_run(), make_run("svm"), failed])
+    assert grid.notes == ("Left out, because nothing of it finished: mlp on iris: failed: MemoryError",)
+
+
+def test_the_ratio_is_that_of_the_rows() -> None:
+    assert np.isclose(make_run().test_train_ratio, 1 / 9)
+
+
+@pytest.mark.parametrize(
+    ("params", "is_free"),
+    [
+        ({}, True),
+        ({"pruning": "best_first"}, False),
+        ({"pruning": "cost_complexity"}, True),
+        ({"tuning": "grid", "tuning.folds": "0"}, False),
+        ({"tuning": "grid", "tuning.folds": "5"}, True),
+    ],
+)
+def test_validation_rows_that_were_used_for_a_choice_are_not_free(params: Mapping[str, str], is_free: bool) -> None:
+    rows = {"rows_per_fold": '{"train": 70.0, "validation": 20.0, "test": 10.0}'}
+    assert make_run(params=params, tags=rows).has_free_validation_rows == is_free
+    assert not make_run(params=params).has_free_validation_rows
