@@ -7,6 +7,7 @@ import math
 ABSENT = "–"
 """Stands for a number that does not exist."""
 P_DECIMALS = 3
+MAX_WRITTEN_COUNT = 10**7
 
 
 def format_score(value: float) -> str:
@@ -92,13 +93,15 @@ def format_seconds(seconds: float) -> str:
 
 
 def format_count(n: int) -> str:
-    """Return a number of rows, repeats or fits.
+    """Return a number of rows, repeats or fits; one that nobody will collect is not written out.
 
     Examples
     --------
-    >>> format_count(58), format_count(123456)
-    ('58', '123,456')
+    >>> format_count(58), format_count(123456), format_count(10**17)
+    ('58', '123,456', 'over 10 million')
     """
+    if n > MAX_WRITTEN_COUNT:
+        return f"over {MAX_WRITTEN_COUNT // 10**6} million"
     return f"{n:,}"
 
 

@@ -75,7 +75,9 @@ def _write_percentages(axes: Axes, bars: np.ndarray, heights: np.ndarray) -> Non
     for row, part in np.argwhere(bars * panel_inches > TEXT_SHARE_INCHES):
         share = bars[row, part]
         place = (starts[row, part] + share / 2, heights[row])
-        axes.text(*place, f"{100 * share:.0f} %", fontsize=FONT_POINTS - 1.5, color="black", **CENTRED)
+        # A probability that is not certain never reads as 100 %.
+        text = "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+        axes.text(*place, text, fontsize=FONT_POINTS - 1.5, color="black", **CENTRED)
 
 
 def _add_legend(figure: Figure) -> None:
