@@ -165,8 +165,8 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
         greater_is_better=metric.greater_is_better,
     )
     caption = (
-        f"{metric.label.capitalize()} against time. Blue is the Pareto front: no other configuration is both better and "
-        "faster."
+        f"{metric.label.capitalize()} against time. Blue is the Pareto front: no other configuration is both better "
+        "and faster."
     )
     return _render(figure, _name_picture(comparison, result, "costs"), caption)
 
@@ -208,8 +208,8 @@ def draw_probabilities(comparison: Comparison) -> list[tuple[str, Picture]]:
         drawn = {cell.configuration: _get_probabilities(cell) for cell in cells[:MAX_CURVES]}
         assert cells[0].predictions is not None
         figure = draw_probability_curves(cells[0].predictions.classes[1], drawn)
-        caption = f"ROC and calibration on {dataset.dataset}, test rows of all folds together. Calibration in bins of equal width: "
-        caption += "points of few rows scatter."
+        caption = f"ROC and calibration on {dataset.dataset}, test rows of all folds together."
+        caption += " Bins of probabilities have equal width: points of few rows scatter."
         if len(cells) > MAX_CURVES:
             caption += f" The best {MAX_CURVES} of {len(cells)} configurations with probabilities are drawn."
         missing = [summary.configuration for summary in ordered if summary.configuration not in _names(cells)]
