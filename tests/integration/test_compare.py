@@ -1,0 +1,265 @@
+"""``bakeoff compare``: whole commands, from the jobs of a command line to the report and the run that keeps it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import mlflow_server
+import pytest
+import subprocess_sweep
+from command import Bakeoff, command_in, enter
+
+JOBS = ("learner=knn,majority", "dataset=iris,wine", "evaluation=kfold", "tracking.models=false")
+TABLES = ("runs", "params", "tags", "metrics", "latest_metrics", "inputs")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the store of a sweep that was half done before."""
+    folder = tmp_path_factory.mktemp("compared")
+    with command_in(folder) as bakeoff:
+        assert bakeoff("-m", JOBS[0], "dataset=iris", *JOBS[2:]).status == 0
+        assert bakeoff("-m", *JOBS).status == 0
+    return folder
+
+
+@pytest.fixture
+def compared(prepared: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Bakeoff:
+    """Return the command in that folder, for tests that leave its runs alone."""
+    enter(prepared, monkeypatch)
+    return Bakeoff(prepared, capsys, monkeypatch)
+
+
+def read_rows(bakeoff: Bakeoff) -> dict[str, list[Any]]:
+    """Return the rows of the runs' own experiment, table by table."""
+    database = sqlite3.connect(bakeoff.folder / "outputs" / "mlflow.db")
+    rows = {}
+    for table in TABLES:
+        found = database.execute(f"SELECT * FROM {table}").fetchall()
+        own = {run.info.run_id for run in bakeoff.runs()}
+        rows[table] = sorted(repr(row) for row in found if own & set(row))
+    database.close()
+    return rows
+
+
+def read_kept(bakeoff: Bakeoff) -> list[Any]:
+    """Return the runs of the comparisons."""
+    client = bakeoff.client()
+    experiment = client.get_experiment_by_name("bakeoff-comparisons")
+    return [] if experiment is None else list(client.search_runs([experiment.experiment_id]))
+
+
+# Which runs
+
+
+def test_a_sweep_is_all_jobs_that_its_command_line_describes(compared: Bakeoff) -> None:
+    answer = compared("compare", "sweep=latest", "to=json", "keep=false")
+    assert answer.status == 0, answer.err
+    document = json.loads(answer.out)
+    assert {(cell["configuration"], cell["dataset"]) for cell in document["cells"]} == {
+        (learner, dataset) for learner in ("knn", "majority") for dataset in ("iris", "wine")
+    }
+    assert not any(cell["reason"] for cell in document["cells"])
+    tags = {run.data.tags["sweep"] for run in compared.runs()}
+    assert len(tags) == 2
+    assert max(tags) in document["selection"]
+
+
+def test_compare_runs_what_is_missing_and_takes_what_is_done(bakeoff: Bakeoff) -> None:
+    few = ("dataset=iris", "evaluation=kfold", "tracking.models=false")
+    assert bakeoff("-m", "learner=knn,naive_bayes", *few).status == 0
+    done = {run.info.run_id for run in bakeoff.runs()}
+    answer = bakeoff("compare", "-m", "learner=knn,majority", *few, "to=csv", "keep=false")
+    assert answer.status == 0, answer.err
+    rows = list(csv.DictReader(StringIO(answer.out)))
+    assert {row["configuration"] for row in rows} == {"knn", "majority"}
+    assert "2 jobs: 1 to run, 1 already done" in answer.err
+    assert len(bakeoff.runs()) == 3
+    assert len({row["run_ids"] for row in rows} & done) == 1
+
+
+def test_a_job_that_fails_is_an_empty_cell_with_its_reason(bakeoff: Bakeoff) -> None:
+    failing = ("learner=majority", "learner._target_=failing.FailingUntilRepaired", "trust=[failing]")
+    rest = ("evaluation=kfold", "tracking.models=false")
+    assert bakeoff("-m", "learner=knn,majority", "dataset=iris,wine", *rest).status == 0
+    Path("repaired").touch()
+    assert bakeoff("-m", *failing, "dataset=iris", *rest).status == 0
+    Path("repaired").unlink()
+    assert bakeoff("-m", *failing, "dataset=wine", *rest).status == 1
+    answer = bakeoff("compare", "filter=params.seed = '0'", "keep=false", "to=json")
+    assert answer.status == 0, answer.err
+    document = json.loads(answer.out)
+    reasons = {(cell["configuration"], cell["dataset"]): cell["reason"] for cell in document["cells"] if cell["reason"]}
+    assert list(reasons) == [("majority _target_=FailingUntilRepaired", "wine")]
+    assert next(iter(reasons.values())).startswith("failed: ")
+    assert document["results"][0]["overall"]["datasets"] == ["iris"]
+
+
+def test_runs_are_named_by_ids_their_beginnings_and_words(compared: Bakeoff) -> None:
+    on_iris = [run.info.run_id for run in compared.runs() if run.data.params["dataset"] == "iris"]
+    answer = compared("compare", on_iris[0], on_iris[1][:8], "keep=false", "to=json")
+    assert answer.status == 0, answer.err
+    assert set(json.loads(answer.out)["run_ids"]) == set(on_iris)
+    assert compared("compare", "best", on_iris[0], on_iris[1], "dataset=iris", "keep=false").status == 0
+
+
+# Reports
+
+
+def test_each_format_is_written_into_a_file_or_to_standard_output(compared: Bakeoff, tmp_path: Path) -> None:
+    for to in ("terminal", "csv", "json", "markdown", "latex"):
+        file = tmp_path / f"report.{to}"
+        words = ("compare", "filter=params.dataset = 'iris'", f"to={to}", "keep=false")
+        printed = compared(*words).out
+        answer = compared(*words, f"output={file}")
+        assert (answer.status, answer.out) == (0, "")
+        lines = [line for line in printed.splitlines() if "output=" not in line and "created" not in line]
+        written = [line for line in file.read_text().splitlines() if "output=" not in line and "created" not in line]
+        if to != "terminal":
+            lines = [line for line in lines if "command" not in line and "bakeoff compare" not in line]
+            written = [line for line in written if "command" not in line and "bakeoff compare" not in line]
+        assert [line.rstrip() for line in lines] == [line.rstrip() for line in written]
+        assert list(tmp_path.glob(".*")) == []
+
+
+def test_json_holds_every_number_at_full_precision(compared: Bakeoff) -> None:
+    document = json.loads(compared("compare", "sweep=latest", "to=json", "keep=false").out)
+    assert (document["format"], document["format_version"]) == ("bakeoff.comparison", 1)
+    client = compared.client()
+    for cell in document["cells"]:
+        history = client.get_metric_history(cell["run_ids"][0], "fold/test_accuracy")
+        stored = [metric.value for metric in sorted(history, key=lambda metric: metric.step)]
+        assert cell["scores"]["test_accuracy"] == stored
+    means = {
+        summary["configuration"]: summary["mean"] for summary in document["results"][0]["datasets"][0]["summaries"]
+    }
+    first = document["results"][0]["datasets"][0]["dataset"]
+    for run in compared.runs():
+        if run.data.params["dataset"] == first:
+            assert means[run.data.params["learner"]] == pytest.approx(run.data.metrics["test_accuracy"], abs=1e-15)
+
+
+def test_the_terminal_report_fits_into_a_narrow_window(compared: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    out = compared("compare", "sweep=latest", "keep=false").out
+    assert max(map(len, out.splitlines())) <= 60
+    assert "…" not in out
+    assert "\x1b" not in out
+
+
+# What is kept
+
+
+def test_a_comparison_is_kept_beside_the_runs_and_changes_none_of_them(compared: Bakeoff) -> None:
+    before = read_rows(compared)
+    answer = compared("compare", "sweep=latest")
+    assert answer.status == 0, answer.err
+    assert read_rows(compared) == before
+    kept, *_ = read_kept(compared)
+    assert kept.info.status == "FINISHED"
+    assert kept.data.tags["kind"] == "comparison"
+    assert set(json.loads(kept.data.tags["compared_runs"])) == {run.info.run_id for run in compared.runs()}
+    assert all(run.info.run_id in kept.data.tags["mlflow.note.content"] for run in compared.runs())
+    artifacts = {file.path for file in compared.client().list_artifacts(kept.info.run_id)}
+    assert artifacts == {f"comparison.{end}" for end in ("txt", "csv", "json", "md", "tex", "html")} | {"runs.json"}
+    assert "4 jobs: 0 to run, 4 already done" in compared("-m", *JOBS).out
+
+
+def test_keep_false_keeps_nothing(compared: Bakeoff) -> None:
+    n_kept = len(read_kept(compared))
+    assert compared("compare", "sweep=latest", "keep=false").status == 0
+    assert len(read_kept(compared)) == n_kept
+
+
+# The gate
+
+
+def test_the_gate_fails_against_a_registered_model_that_is_better(compared: Bakeoff) -> None:
+    runs = {(run.data.params["learner"], run.data.params["dataset"]): run.info.run_id for run in compared.runs()}
+    client = compared.client()
+    client.create_registered_model("irises")
+    for learner in ("majority", "knn"):
+        run_id = runs[learner, "iris"]
+        client.create_model_version("irises", source=client.get_run(run_id).info.artifact_uri, run_id=run_id)
+    client.set_registered_model_alias("irises", "champion", "2")
+    gate = ("fail_if=worse", "keep=false")
+    for base, candidate, status in (
+        ("irises", "majority", 1),
+        ("irises@champion", "majority", 1),
+        ("irises/1", "knn", 0),
+        (runs["knn", "iris"], "majority", 1),
+        (runs["knn", "iris"][:8], "majority", 1),
+    ):
+        answer = compared("compare", runs[candidate, "iris"], f"base={base}", *gate)
+        assert answer.status == status, (base, answer.err)
+        assert ("majority is worse than the base knn" in answer.err) == (status == 1)
+    for base in ("irises@nobody", "irises/9", "0" * 32, "iriss"):
+        answer = compared("compare", runs["knn", "iris"], f"base={base}", *gate)
+        assert (answer.status, answer.err.startswith("refused: compare:")) == (2, True), answer.err
+
+
+# Bad input
+
+
+REFUSALS = {
+    ("sweep=yesterday",): "sweep=yesterday: there is no such sweep",
+    ("filter=params.learner = 'svm'",): "selects no run",
+    ("filter=learner knn",): "cannot be read",
+    ("lates",): "there is no run 'lates'",
+    ("best",): "best: the runs are on 2 datasets, whose scores cannot be compared; add dataset=NAME",
+    ("latest",): "one run only",
+    ("sweep=latest", "latest"): "select runs in several ways",
+    ("base=knn",): "say which runs",
+    ("sweep=latest", "metrics=acuracy"): "Did you mean 'accuracy'",
+    ("sweep=latest", "metrics=[]"): "names nothing",
+    ("sweep=latest", "base=svm"): "base=svm is not among the configurations",
+    ("sweep=latest", "alpha=5"): "alpha=5 must be a number between 0 and 1",
+    ("sweep=latest", "rope=-1"): "rope=-1 must be a number from 0",
+    ("sweep=latest", "to=pdf"): "to=pdf: Allowed: csv",
+    ("sweep=latest", "fail_if=worse"): "fail_if=worse needs base=",
+    ("sweep=latest", "output=nowhere/report.txt"): "cannot be written",
+    ("sweep=latest", "learner=knn"): "learner is not a key of compare",
+    ("sweep=latest", "tracking.uri=other.db"): "there is no store",
+    ("-m", "learner=knn", "tracking=none"): "leaves no comparable runs",
+    ("-m", "learner=knn", "filter=x"): "give one of the two",
+}
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSALS.items(), ids=map(" ".join, REFUSALS))
+def test_wrong_words_are_refused_in_one_sentence(compared: Bakeoff, words: tuple[str, ...], sentence: str) -> None:
+    n_kept = len(read_kept(compared))
+    answer = compared("compare", *words)
+    assert answer.status == 2
+    assert answer.err.startswith("refused: ")
+    assert sentence in answer.err
+    assert "Traceback" not in answer.err
+    assert (answer.out, len(read_kept(compared))) == ("", n_kept)
+
+
+@pytest.mark.parametrize("words", [(), ("--help",)])
+def test_without_words_the_usage_is_printed(bakeoff: Bakeoff, words: tuple[str, ...]) -> None:
+    answer = bakeoff("compare", *words)
+    assert answer.status == 0
+    for key in ("base=", "metrics=", "fail_if=", "to=", "rope="):
+        assert key in answer.out
+
+
+@pytest.mark.external
+@pytest.mark.skipif(bool(mlflow_server.missing()), reason=mlflow_server.missing())
+def test_a_server_gives_the_same_numbers_as_a_file(
+    tmp_path: Path, server: mlflow_server.Server, compared: Bakeoff
+) -> None:
+    store = ("tracking.experiment=compared", f"tracking.uri={server.uri}")
+    answer = subprocess_sweep.bakeoff(tmp_path, "compare", "-m", *JOBS, *store, "to=json")
+    assert answer.returncode == 0, answer.stderr
+    own = json.loads(compared("compare", "sweep=latest", "to=json", "keep=false").out)
+    served = json.loads(answer.stdout)
+    for cell, other in zip(own["cells"], served["cells"], strict=True):
+        assert (cell["configuration"], cell["scores"]) == (other["configuration"], other["scores"])
+    again = subprocess_sweep.bakeoff(tmp_path, "compare", "sweep=latest", *store, "to=json", "keep=false")
+    assert json.loads(again.stdout)["cells"] == served["cells"]
