@@ -119,7 +119,10 @@ def run_hydra_sweep(
     """
     from bakeoff.pipeline.sweep.engine import run_sweep
 
-    command = SweepCommand.read([*params, *sweep_input.overrides], context, master)
+    # Otherwise each combination would have both values of a key, of which the last one counts, many times over.
+    given = {word.lstrip("+~").partition("=")[0] for word in sweep_input.overrides}
+    remaining = [word for word in params if word.partition("=")[0] not in given]
+    command = SweepCommand.read([*remaining, *sweep_input.overrides], context, master)
     jobs = sweep_input.jobs
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)
