@@ -15,14 +15,13 @@ def format_score(value: float) -> str:
 
     Examples
     --------
-    >>> [format_score(value) for value in (0.95333, -0.0, 2900.193, float("nan"))]
-    ['0.9533', '0.0000', '2900.2', '–']
+    >>> [format_score(value) for value in (0.95333, -0.00001, -0.5, 2900.193, float("nan"))]
+    ['0.9533', '0.0000', '−0.5000', '2900.2', '–']
     """
     if not math.isfinite(value):
         return ABSENT
-    # Adding 0 turns a negative zero into a positive one.
     text = f"{value:.4f}" if abs(value) < 10 else f"{value:.5g}"
-    return "0.0000" if text == "-0.0000" else text
+    return "0.0000" if text == "-0.0000" else text.replace("-", "−")
 
 
 def format_difference(value: float) -> str:

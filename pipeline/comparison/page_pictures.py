@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bakeoff.pipeline.comparison.comparison import Cell, Comparison, MetricResult
+from bakeoff.pipeline.comparison.comparison import Cell, Comparison, DatasetResult, MetricResult
 from bakeoff.pipeline.comparison.page_numbers import format_rope
 from bakeoff.pipeline.comparison.page_pairs import find_posterior
 
@@ -118,11 +119,13 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
 
     metric = comparison.find_metric(result.metric)
     names, left_out = _choose_names([configuration.name for configuration in comparison.configurations])
-    datasets = [dataset.dataset for dataset in result.datasets if dataset.summaries]
-    if not datasets:
+    shown = [dataset for dataset in result.datasets if dataset.summaries]
+    if not shown:
         return None
+    datasets = [dataset.dataset for dataset in shown]
     scores = [[_get_scores(comparison.find_cell(name, dataset), metric.name) for name in names] for dataset in datasets]
-    figure = draw_fold_scores(datasets, names, scores, greater_is_better=metric.greater_is_better)
+    best = [_find_best(dataset, names) for dataset in shown]
+    figure = draw_fold_scores(datasets, names, scores, best)
     caption = (
         f"{metric.label.capitalize()} of each fold (dots), their quartiles (box), median (line) and mean (diamond); "
         "the best mean is blue."
@@ -130,6 +133,11 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     if len(datasets) > 1:
         caption += " Each dataset has a scale of its own."
     return _render(figure, _name_picture(comparison, result, "folds"), caption + left_out, len(datasets))
+
+
+def _find_best(dataset: DatasetResult, names: Sequence[str]) -> set[int]:
+    """Return the positions of the names that are marked as the best of a dataset."""
+    return {names.index(row.configuration) for row in dataset.summaries if row.is_best and row.configuration in names}
 
 
 def _choose_names(names: list[str]) -> tuple[list[str], str]:

@@ -44,7 +44,17 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
 def _tabulate_single_dataset(comparison: Comparison, result: MetricResult) -> Table:
     (dataset,) = result.datasets
     percent = f"{100 * (1 - comparison.settings.alpha):g} %"
-    titles = ("configuration", "mean", f"{percent} interval", "rank", "p", "better", "equivalent", "worse", "fit time")
+    titles = (
+        "configuration",
+        "mean",
+        f"{percent} interval",
+        "rank",
+        "p vs base",
+        "better",
+        "equivalent",
+        "worse",
+        "fit time",
+    )
     rows = []
     for configuration in comparison.configurations:
         cell = comparison.find_cell(configuration.name, dataset.dataset)
@@ -173,7 +183,7 @@ def tabulate_costs(comparison: Comparison, result: MetricResult) -> Table:
 
 def tabulate_datasets(comparison: Comparison) -> Table:
     """Return the datasets with the digests of their rows and of their splits."""
-    titles = ("rows", "evaluation", "scores per cell", "training rows", "test rows", "digest", "splits")
+    titles = ("rows", "evaluation", "scores per cell", "training rows", "test rows", "looks", "digest", "splits")
     rows = [
         [
             name_row(dataset.name),
@@ -182,6 +192,7 @@ def tabulate_datasets(comparison: Comparison) -> Table:
             Entry(str(dataset.n_folds)),
             Entry(format_rows(dataset.n_train)),
             Entry(format_rows(dataset.n_test)),
+            Entry(format_count(dataset.n_looks) if dataset.n_looks else ABSENT),
             Entry(dataset.digest, classes="code"),
             Entry(" ".join(dataset.splits_digests), classes="code"),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,8 +37,7 @@ def draw_fold_scores(
     datasets: Sequence[str],
     configurations: Sequence[str],
     scores: Sequence[Sequence[np.ndarray]],
-    *,
-    greater_is_better: bool = True,
+    best: Sequence[Collection[int]],
 ) -> Figure:
     """Draw the scores of all folds; the best mean of each dataset is blue.
 
@@ -47,7 +46,8 @@ def draw_fold_scores(
     datasets, configurations : sequence of str
     scores : sequence of sequences of ndarray
         ``scores[dataset][configuration]`` has a score per fold, and is empty if there are none.
-    greater_is_better : bool
+    best : sequence of collections of int
+        For each dataset, the positions of the configurations with the best mean.
 
     Notes
     -----
@@ -56,12 +56,11 @@ def draw_fold_scores(
     """
     grid = make_grid(datasets, configurations)
     with_points = sum(len(cell) for row in scores for cell in row) <= MAX_POINTS
-    for axes, row in zip(grid.panels, scores, strict=True):
+    for axes, row, marked in zip(grid.panels, scores, best, strict=True):
         cells = [_keep_finite(cell) for cell in row]
-        best = _find_best(cells, greater_is_better)
         rows = list(enumerate(zip(cells, grid.middles, strict=True)))
-        _draw_rows(axes, [drawn for position, drawn in rows if position in best], BEST_COLOUR, with_points)
-        _draw_rows(axes, [drawn for position, drawn in rows if position not in best], OTHER_COLOUR, with_points)
+        _draw_rows(axes, [drawn for position, drawn in rows if position in marked], BEST_COLOUR, with_points)
+        _draw_rows(axes, [drawn for position, drawn in rows if position not in marked], OTHER_COLOUR, with_points)
         _scale_panel(axes, np.concatenate(cells))
     return grid.figure
 
@@ -69,15 +68,6 @@ def draw_fold_scores(
 def _keep_finite(scores: np.ndarray) -> np.ndarray:
     values = np.asarray(scores, dtype=float)
     return values[np.isfinite(values)]
-
-
-def _find_best(cells: Sequence[np.ndarray], greater_is_better: bool) -> set[int]:
-    """Return the positions with the best mean; several if they are equal."""
-    means = {position: float(np.mean(cell)) for position, cell in enumerate(cells) if len(cell)}
-    if not means:
-        return set()
-    best = max(means.values()) if greater_is_better else min(means.values())
-    return {position for position, mean in means.items() if mean == best}
 
 
 def _draw_rows(axes: Axes, rows: Sequence[tuple[np.ndarray, float]], colour: str, with_points: bool) -> None:

@@ -221,7 +221,7 @@ def test_one_dataset_is_shown_with_its_tests() -> None:
     comparison = make_comparison(["iris"], CONFIGURATIONS)
     page = Page(render_page(comparison))
     (result,) = comparison.results[0].datasets
-    table = find_table(page, "configuration", "95 % interval", "p")
+    table = find_table(page, "configuration", "95 % interval", "p vs base")
     for summary in result.summaries:
         row = next(row for row in table if row[0].removesuffix(" base") == summary.configuration)
         assert row[1].startswith(format_score(summary.mean))

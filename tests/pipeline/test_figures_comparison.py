@@ -39,7 +39,7 @@ def long_names(n: int) -> list[str]:
 def draw_scores(n_datasets: int, n_configurations: int, n_folds: int = 10) -> Figure:
     scores = [list(RANDOM.uniform(0.5, 1, (n_configurations, n_folds))) for _ in range(n_datasets)]
     scores[0][0] = np.array([])
-    return draw_fold_scores(long_names(n_datasets), long_names(n_configurations), scores)
+    return draw_fold_scores(long_names(n_datasets), long_names(n_configurations), scores, [{1}] * n_datasets)
 
 
 def draw_bars(n_datasets: int, n_configurations: int) -> Figure:
@@ -227,7 +227,7 @@ def test_members_of_a_group_with_a_gap_are_dotted() -> None:
 def test_box_plots_show_means_medians_and_the_best() -> None:
     low = np.array([0.5, 0.6, 0.7, 0.7, 0.9])
     high = np.array([0.8, 0.8, 0.9, 0.95, 1.0])
-    figure = draw_fold_scores(["iris"], ["knn", "svm"], [[low, high]])
+    figure = draw_fold_scores(["iris"], ["knn", "svm"], [[low, high]], [{1}])
     lines = figure.axes[0].lines
     means = {to_hex(line.get_color()): float(np.asarray(line.get_xdata())[0]) for line in lines
              if line.get_marker() == "D"}  # fmt: skip
@@ -241,24 +241,16 @@ def test_box_plots_show_means_medians_and_the_best() -> None:
             assert np.isclose(drawn, quartile).any()
 
 
-def test_the_best_of_a_loss_is_the_lowest() -> None:
-    cells = [np.array([0.2, 0.3]), np.array([0.5, 0.6])]
-    figure = draw_fold_scores(["iris"], ["knn", "svm"], [cells], greater_is_better=False)
-    (best,) = (line for line in figure.axes[0].lines
-               if line.get_marker() == "D" and to_hex(line.get_color()) == BEST_COLOUR.lower())  # fmt: skip
-    assert np.asarray(best.get_xdata()).tolist() == pytest.approx([0.25])
-
-
 def test_missing_and_undefined_scores_are_said_and_leave_no_mark() -> None:
     cells = [np.array([]), np.array([np.nan, np.nan])]
-    figure = draw_fold_scores(["iris"], ["knn", "svm"], [cells])
+    figure = draw_fold_scores(["iris"], ["knn", "svm"], [cells], [set()])
     assert [text.get_text() for text in find_texts(figure)].count("no scores") == 2
     assert not figure.axes[0].lines
 
 
 def test_too_many_points_are_left_out_and_boxes_stay() -> None:
     scores = [[RANDOM.normal(size=MAX_POINTS // 2 + 1), RANDOM.normal(size=MAX_POINTS // 2 + 1)]]
-    figure = draw_fold_scores(["iris"], ["knn", "svm"], scores)
+    figure = draw_fold_scores(["iris"], ["knn", "svm"], scores, [{0}])
     points = sum(len(np.asarray(line.get_xdata())) for line in figure.axes[0].lines if line.get_marker() == "o")
     assert 0 < points < 100
     assert len([item for item in figure.axes[0].collections if isinstance(item, PolyCollection)]) == 2

@@ -103,7 +103,7 @@ def make_comparison(
         metrics=tuple(metrics),
         datasets=tuple(
             ComparedDataset(
-                name, f"{number:016x}", "kfold folds=10", n_folds, 135.0, 15.0, n_folds, (f"s{number:015x}",), ""
+                name, f"{number:016x}", "kfold folds=10", n_folds, 135.0, 15.0, n_folds, (f"s{number:015x}",), 41
             )
             for number, name in enumerate(datasets)
         ),
