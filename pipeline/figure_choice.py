@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,13 @@ class FigureChoice:
     ----------
     figures : tuple of Figure
         Checked: each can be drawn.
-    left_out : tuple of str
-        For each figure with ``if_applicable`` that cannot be drawn, its name and the reason.
+    left_out : mapping of str to str
+        The name and the reason of each figure with ``if_applicable`` that cannot be drawn, except those of another
+        task.
     """
 
     figures: tuple[Figure, ...] = ()
-    left_out: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def choose_figures(
@@ -52,25 +53,24 @@ def choose_figures(
     built = [build_object(node, f"figures[{position}]", trust) for position, node in enumerate(nodes)]
     explicit_files = {figure.file for figure in built if not _may_be_left_out(figure)}
     figures: list[Figure] = []
-    left_out: list[str] = []
+    left_out: dict[str, str] = {}
     for figure in built:
         if not _may_be_left_out(figure):
             figure.check(experiment, splits)
             figures.append(figure)
             continue
         # A figure with arguments of its own replaces the one that `all` would draw into the same file.
-        if figure.file in explicit_files:
+        if figure.file in explicit_files or figure.task not in (None, experiment.dataset.task):
             continue
         try:
             figure.check(experiment, splits)
         except UserError as error:
             # The remedy after the semicolon is for those who have asked for this figure.
-            reason = str(error).removeprefix("figures: ").split(";")[0]
-            left_out.append(f"{Path(figure.file).stem}: {reason}")
+            left_out[Path(figure.file).stem] = str(error).removeprefix("figures: ").split(";")[0]
         else:
             figures.append(figure)
     _require_own_files(figures)
-    return FigureChoice(tuple(figures), tuple(left_out))
+    return FigureChoice(tuple(figures), left_out)
 
 
 def _may_be_left_out(figure: Any) -> bool:

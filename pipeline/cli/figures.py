@@ -28,7 +28,8 @@ def draw_figures(words: Sequence[str]) -> int:
     ----------
     words : sequence of str
         ``RUN [NAME ...] [output=FOLDER] [dataset=NAME] [tracking.uri=URI] [tracking.experiment=NAME]``; RUN is the id
-        of a run, ``latest`` or ``best`` (of a dataset). Without names, all figures are drawn that apply to the run.
+        of a run, ``latest`` or ``best`` (of a dataset). Without names, all figures are drawn that apply to the run. A
+        name may have arguments, as in ``"{learning_curve: {sizes: [0.5, 1]}}"``.
 
     Raises
     ------
@@ -37,8 +38,9 @@ def draw_figures(words: Sequence[str]) -> int:
         fitted again, has other scores than those stored.
     """
     (word, *names), values = parse_arguments("figures", words, ["RUN"], KEYS, rest="NAME")
+    wanted = [_parse_name(name) for name in names] or [ALL]
     # Names are checked first: the packages that read the store take a second to load.
-    settle_figures(names or [ALL])
+    settle_figures(wanted)
     target = _find_target(values.get("output"))
 
     from bakeoff.pipeline.figure_choice import choose_figures
@@ -49,16 +51,28 @@ def draw_figures(words: Sequence[str]) -> int:
     store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
     run_id = find_run_id(store, word, "figures", values.get("dataset", ""))
     run = load_run(store, run_id)
-    nodes = settle_figures(names or [ALL], _find_space(run))
+    nodes = settle_figures(wanted, _find_space(run))
     choice = choose_figures(nodes, run.experiment, run.splits, run.spec["trust"])
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         drawn = _draw_into(Path(folder), run, choice)
         _keep_files(drawn, target, store, run_id)
-    for reason in choice.left_out:
-        print(f"not drawn: {reason}")
+    for name, reason in choice.left_out.items():
+        print(f"not drawn: {name}: {reason}")
     place = f"in {target}" if target is not None else f"added to the artifacts of run {run_id}"
     print(f"drawn: {', '.join(file.name for file in drawn)}\n{place}")
     return 0
+
+
+def _parse_name(word: str) -> Any:
+    """Return a name, or the mapping of a name with arguments."""
+    if not word.startswith("{"):
+        return word
+    import yaml
+
+    try:
+        return yaml.safe_load(word)
+    except yaml.YAMLError as error:
+        raise UserError(f"figures: {word!r} is not YAML; write {{NAME: {{ARGUMENT: VALUE}}}}.") from error
 
 
 def _find_target(output: str | None) -> Path | None:
@@ -77,7 +91,7 @@ def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice) -> list[Path]
     from bakeoff.pipeline.refit import refit_run
 
     if not choice.figures:
-        raise UserError(f"figures: no figure applies to run {run.stored.run_id}: {'; '.join(choice.left_out)}.")
+        raise UserError(f"figures: no figure applies to run {run.stored.run_id}.")
     n_folds = len(run.splits.folds)
     folds_text = f"{n_folds} folds" if n_folds > 1 else "one split"
     print(f"fitting run {run.stored.run_id} ({run.stored.name}, {folds_text}) again", file=sys.stderr)

@@ -83,8 +83,9 @@ class Screen:
             self._err.print("[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none")
         elif choice.figures:
             self._out.print(f"figures: {', '.join(figure.file for figure in choice.figures)}", soft_wrap=True)
-        for reason in choice.left_out:
-            self._out.print(f"not drawn: {escape(reason)}", style="dim", soft_wrap=True)
+        if choice.left_out:
+            names = ", ".join(choice.left_out)
+            self._out.print(f"not drawn: {names} (`bakeoff figures RUN` says why)", style="dim", soft_wrap=True)
 
     def _show_pruning(self, values: dict[str, float]) -> None:
         if "pruning/leaves_before" not in values:

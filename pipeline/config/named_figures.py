@@ -1,4 +1,4 @@
-"""The figures that have a name, and ``figures=`` as it is written: ``all``, names, and nodes with a ``_target_``.
+"""The figures that have a name, and the value of ``figures=``: ``all``, names, and nodes with a ``_target_``.
 
 A Hydra group of options would not do: it replaces its key by one mapping, and ``figures`` is a list to which
 experiments add nodes with arguments of their own. Names stand for such nodes, and settling replaces them, so that a
@@ -77,7 +77,8 @@ def settle_figures(given: Any, space: Any = None) -> list[Any]:
     Parameters
     ----------
     given : list, str or None
-        Names and nodes; ``all`` stands for every named figure that applies to the run, ``none`` for no figure.
+        Names, names with arguments as in ``{learning_curve: {sizes: [0.5, 1]}}``, and nodes; ``all`` stands for every
+        named figure that applies to the run, ``none`` for no figure.
     space : mapping, sequence of mappings or None
         The search space of the learner.
 
@@ -104,27 +105,35 @@ def settle_figures(given: Any, space: Any = None) -> list[Any]:
             f"figures={given!r} must be all, none, or a list of names such as [roc,confusion_matrix]; "
             "`bakeoff list figures` shows them."
         )
-    nodes: list[Any] = []
-    for item in items:
-        if item == ALL:
-            nodes += [{**_make_node(name, space), "if_applicable": True} for name in FIGURES]
-        elif isinstance(item, str):
-            nodes.append(_make_node(item, space))
-        elif isinstance(item, Mapping):
-            nodes.append(item)
-        else:
-            raise UserError(f"figures names {item!r}, which is neither a name nor a mapping with a _target_.")
-    return nodes
+    return [node for item in items for node in _make_nodes(item, space)]
 
 
-def _make_node(name: str, space: Any) -> dict[str, Any]:
+def _make_nodes(item: Any, space: Any) -> list[Any]:
+    """Return the nodes that one item of the list stands for."""
+    if item == ALL:
+        return [{**_make_node(name, {}, space), "if_applicable": True} for name in FIGURES]
+    if isinstance(item, str):
+        return [_make_node(item, {}, space)]
+    if isinstance(item, Mapping) and "_target_" in item:
+        return [item]
+    if isinstance(item, Mapping) and len(item) == 1:
+        ((name, arguments),) = item.items()
+        if arguments is None or isinstance(arguments, Mapping):
+            return [_make_node(str(name), arguments or {}, space)]
+    raise UserError(
+        f"figures names {item!r}, which is neither a name, nor {{NAME: {{ARGUMENT: VALUE}}}}, nor a mapping with a "
+        "_target_."
+    )
+
+
+def _make_node(name: str, arguments: Mapping[str, Any], space: Any) -> dict[str, Any]:
     if name not in FIGURES:
         suggestion = did_you_mean(name, (*FIGURES, ALL))
         raise UserError(
-            f"figures names {name!r}, which is not a figure. {suggestion} `bakeoff list figures` lists all."
+            f"figures names {name!r}, which is not a figure. {suggestion} `bakeoff list figures` shows them."
         )
     figure = FIGURES[name]
     node: dict[str, Any] = {"_target_": f"bakeoff.pipeline.figures.{figure.class_name}", **figure.arguments}
     if figure.reads_space:
         node["space"] = space
-    return node
+    return {**node, **arguments}

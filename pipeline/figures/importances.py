@@ -136,6 +136,7 @@ class Importances(TabulatedFigure):
         names = [shorten_name(self.get_label(str(name))) for name in drawn.index]
         axes.set_yticks(positions, names)
         axes.invert_yaxis()
+        axes.locator_params(axis="x", nbins=5)
         axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
         axes.grid(axis="x", color=GRID_COLOUR)
         axes.set_axisbelow(True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -21,6 +22,8 @@ from bakeoff.pipeline.stages.splitting import Splits
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NOTE_LETTERS = 105
+"""The table has the whole reason."""
 DEFAULT_SIZES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -95,7 +98,9 @@ class LearningCurve(TabulatedFigure):
         undefined = table[table["test"].isna()]
         if len(undefined):
             first = undefined.iloc[0]
-            note += f"\nno score at {first['rows']} rows in {_count_folds(undefined, first['size'])}: {first['reason']}"
+            place = f"{first['size']:.0%} of the rows in {_count_folds(undefined, first['size'])}"
+            sentence = f"no score at {place}: {first['reason']}"
+            note += "\n" + shorten(sentence, NOTE_LETTERS, placeholder=" …")
         add_title(axes, f"{self.get_label(run.learner_name)} on {experiment.dataset.name}", note)
         return figure
 

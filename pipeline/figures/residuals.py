@@ -33,6 +33,7 @@ class Residuals(RunFigure):
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw both panels; perfect predictions lie on the lines."""
+        from matplotlib.ticker import AutoLocator
         from sklearn.metrics import PredictionErrorDisplay
 
         truth = np.concatenate([fold.predictions.truth for fold in run.folds])  # (m,)
@@ -50,6 +51,9 @@ class Residuals(RunFigure):
                 scatter_kwargs={"color": CLASS_COLOURS[0], "alpha": 0.45, "s": 16, "edgecolors": "none"},
                 line_kwargs={"color": MUTED_COLOUR, "linestyle": ":", "alpha": 1.0},
             )
+            # The display puts its ticks at fractions of the range.
+            axes.xaxis.set_major_locator(AutoLocator())
+            axes.yaxis.set_major_locator(AutoLocator())
             axes.grid(color=GRID_COLOUR)
         left, right = panels[0]
         left.set(xlabel=f"predicted {target}", ylabel=f"true {target}")

@@ -208,6 +208,7 @@ class PrecisionRecallCurves(ThresholdCurves):
         ascending_recall = recall[-2::-1]
         ascending_precision = precision[-2::-1]
         reached = np.searchsorted(ascending_recall, POSITIONS, side="left")  # (positions,)
+        reached[0] = reached[1]  # a recall of 0 needs no prediction, and so has no precision
         return ascending_precision[np.minimum(reached, len(ascending_precision) - 1)]
 
     def compute_area(self, ranking: Ranking) -> float:

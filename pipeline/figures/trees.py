@@ -40,11 +40,11 @@ DOTS_HEIGHT_INCHES = 2.5
 
 
 class PanelLayout(NamedTuple):
-    """The number of panels side by side, the height of each in inches, and whether texts fit into them."""
+    """The number of panels side by side, the height of each in inches, and which of the trees have texts."""
 
     columns: int
     panel_height: float
-    has_texts: bool
+    has_texts: list[bool]
 
 
 @final
@@ -100,15 +100,14 @@ class Trees(RunFigure):
         for axes in panels.flat:
             axes.set_axis_off()
         # There may be more panels than trees, so the iterables differ in length.
-        for axes, diagram, (title, pipeline) in zip(panels.flat, diagrams, pipelines.items(), strict=False):
-            if layout.has_texts:
+        trees = zip(diagrams, layout.has_texts, pipelines.items(), strict=True)
+        for axes, (diagram, has_texts, (title, pipeline)) in zip(panels.flat, trees, strict=False):
+            if has_texts:
                 diagram.draw_texts(axes, width / columns - PANEL_GAP_INCHES)
             else:
                 diagram.draw_dots(axes)
             add_title(axes, title, _describe_tree(run, pipeline))
-        explanation = "number: rows in the leaf" if layout.has_texts else "size: rows in the leaf"
-        if not run.experiment.dataset.is_classification:
-            explanation = f"mean {self.get_label(run.experiment.dataset.target)}, {explanation}"
+        explanation = _explain_leaves(layout.has_texts, run.experiment.dataset.is_classification)
         self._add_class_legend(figure, run.experiment.dataset, explanation)
         return figure
 
@@ -130,8 +129,15 @@ class Trees(RunFigure):
             height = panel_height * _count_rows(len(diagrams), columns)
             panel_width = MAX_WIDTH_INCHES / columns - PANEL_GAP_INCHES
             if height < MAX_HEIGHT_INCHES and all(diagram.measure_width() < panel_width for diagram in diagrams):
-                return PanelLayout(columns, panel_height, has_texts=True)
-        return PanelLayout(most, DOTS_HEIGHT_INCHES, has_texts=False)
+                return PanelLayout(columns, panel_height, [True] * len(diagrams))
+        # Where some trees are too large, the small ones keep their texts if there is room for these in their panels.
+        panel_width = MAX_WIDTH_INCHES / most - PANEL_GAP_INCHES
+        has_texts = [
+            diagram.measure_width() < panel_width and diagram.measure_height() < DOTS_HEIGHT_INCHES
+            for diagram in diagrams
+        ]
+        panel_height = DOTS_HEIGHT_INCHES + (TITLE_INCHES if any(has_texts) else 0)
+        return PanelLayout(most, panel_height, has_texts)
 
     def _fit_and_prune(self, run: FinishedRun, title: str) -> Pipeline:
         """Fit a variant, and prune it if a method is given for its title."""
@@ -158,6 +164,15 @@ class Trees(RunFigure):
             marks[str(label)] = Line2D([], [], marker="s", markersize=8, linestyle="", color=CLASS_COLOURS[code])
         marks[f"({explanation})"] = Line2D([], [], linestyle="")
         add_legend(figure, self.get_label(dataset.target), marks)
+
+
+def _explain_leaves(has_texts: Sequence[bool], is_classification: bool) -> str:
+    """Return what the numbers in leaves are, and the sizes of leaves in trees without texts."""
+    if not any(has_texts):
+        return "size: rows in the leaf"
+    if not is_classification:
+        return "in a leaf: the mean, and the number of rows"
+    return "number: rows in the leaf" if all(has_texts) else "number or size: rows in the leaf"
 
 
 def _count_rows(panels: int, columns: int) -> int:

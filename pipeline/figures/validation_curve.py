@@ -87,8 +87,7 @@ class ValidationCurve(TabulatedFigure):
             wanted = parameter or "a parameter"
             raise UserError(
                 f"figures: ValidationCurve has no values of {wanted} for {type(experiment.learner).__name__}; "
-                "give them, as in figures=[{_target_: bakeoff.pipeline.figures.ValidationCurve, "
-                "parameter: NAME, values: [1, 2]}]."
+                "give them, as in figures=[{validation_curve: {parameter: NAME, values: [1, 2]}}]."
             )
         return parameter, list(values)
 

@@ -1,0 +1,464 @@
+"""The numbers in figures are those of the learner, of scikit-learn, and of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import experiment as make_experiment
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import average_precision_score, get_scorer, roc_auc_score
+from sklearn.model_selection import learning_curve
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from bakeoff import learners
+from bakeoff.pipeline import figures
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, derive_seed, evaluate_splits, fit_final_model
+from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.figures.learning_curve import order_rows
+from bakeoff.pipeline.figures.threshold_curves import POSITIONS
+from bakeoff.pipeline.report import describe_choices, tabulate_choices, write_tables
+from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
+from bakeoff.pipeline.stages.preprocessing import make_preprocessing
+from bakeoff.pipeline.stages.pruning import Pruning
+from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, TimeSeries
+from bakeoff.pipeline.stages.tuning import GridTuning
+
+IRIS = load_bundled("iris")
+CANCER = load_bundled("breast_cancer")
+DIABETES = load_bundled("diabetes")
+MORTGAGE = load_lecture_table("mortgage", "decision", positive="Approve")
+MOONS = make_points("moons", 200, 0.4, 0)
+BAYES = learners.NaiveBayesClassifier()
+FOLDS = KFold(folds=4)
+
+
+def finish(experiment: Experiment) -> FinishedRun:
+    splits = experiment.make_splits()
+    folds = list(evaluate_splits(experiment, splits.folds))
+    return FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
+
+
+def make_one_hot() -> Any:
+    """Return the preprocessing that encodes nominal columns."""
+    node = {
+        "_target_": "bakeoff.pipeline.stages.preprocessing.make_preprocessing",
+        "nominal": [
+            {"_target_": "sklearn.preprocessing.OneHotEncoder", "sparse_output": False, "handle_unknown": "ignore"}
+        ],
+    }
+    return build_object(node, "preprocessing", [])
+
+
+def read_texts(figure: Any) -> str:
+    from matplotlib.text import Text
+
+    return "\n".join(text.get_text() for text in figure.findobj(Text))
+
+
+# ROC and precision-recall
+
+
+def test_the_areas_are_those_of_the_runs_scores_and_of_scikit_learn() -> None:
+    run = finish(make_experiment(CANCER, BAYES, splitter=FOLDS))
+    curves = figures.RocCurves().compute_curves(run, CANCER.positive)
+    assert curves.areas == pytest.approx([fold.scores["test_roc_auc"] for fold in run.folds])
+    precision = figures.PrecisionRecallCurves().compute_curves(run, CANCER.positive)
+    code = list(CANCER.classes).index(CANCER.positive)
+    expected = [
+        average_precision_score(fold.predictions.truth == CANCER.positive, table[:, code])
+        for fold in run.folds
+        if (table := fold.predictions.probabilities) is not None
+    ]
+    assert precision.areas == pytest.approx(expected)
+    assert len(expected) == 4
+
+
+def test_the_mean_over_classes_of_one_against_the_rest_is_the_runs_auc() -> None:
+    run = finish(make_experiment(IRIS, BAYES, splitter=FOLDS))
+    areas = [figures.RocCurves().compute_curves(run, label).areas for label in IRIS.classes]
+    assert np.mean(areas, axis=0) == pytest.approx([fold.scores["test_roc_auc"] for fold in run.folds])
+
+
+def test_decision_values_rank_for_either_class_of_two() -> None:
+    for positive in MOONS.classes:
+        dataset = replace(MOONS, positive=positive)
+        run = finish(make_experiment(dataset, learners.SVC(), splitter=FOLDS))
+        curves = figures.RocCurves().compute_curves(run, positive)
+        assert curves.areas == pytest.approx([fold.scores["test_roc_auc"] for fold in run.folds])
+
+
+def test_decision_values_of_more_classes_rank_each_against_the_rest() -> None:
+    run = finish(make_experiment(IRIS, SVC(kernel="linear"), splitter=FOLDS))
+    curves = figures.RocCurves().compute_curves(run, "versicolor")
+    expected = [
+        roc_auc_score(
+            fold.predictions.truth == "versicolor",
+            fold.model.pipeline.decision_function(IRIS.X.iloc[fold.split.test])[:, 1],
+        )
+        for fold in run.folds
+    ]
+    assert curves.areas == pytest.approx(expected)
+
+
+def test_a_roc_curve_rises_from_one_corner_to_the_other_and_has_its_area() -> None:
+    run = finish(make_experiment(CANCER, BAYES))
+    curves = figures.RocCurves().compute_curves(run, CANCER.positive)
+    (heights,) = curves.heights
+    assert heights[0] == 0
+    assert heights[-1] == 1
+    assert (np.diff(heights) >= 0).all()
+    assert np.trapezoid(heights, POSITIONS) == pytest.approx(curves.areas[0], abs=0.01)
+
+
+def test_the_area_under_the_steps_of_precision_is_the_average_precision() -> None:
+    run = finish(make_experiment(CANCER, BAYES))
+    curves = figures.PrecisionRecallCurves().compute_curves(run, CANCER.positive)
+    assert curves.heights[0].mean() == pytest.approx(curves.areas[0], abs=0.01)
+
+
+def test_where_each_fold_tests_one_row_the_rows_are_pooled_and_the_figure_says_so() -> None:
+    run = finish(make_experiment(MORTGAGE, BAYES, splitter=LeaveOneOut()))
+    curves = figures.RocCurves().compute_curves(run, "Approve")
+    assert curves.is_pooled
+    truth = [fold.predictions.truth[0] == "Approve" for fold in run.folds]
+    tables = [fold.predictions.probabilities for fold in run.folds]
+    score = [float(table[0, 0]) for table in tables if table is not None]
+    assert curves.areas == pytest.approx([roc_auc_score(truth, score)])
+    assert "all folds pooled" in read_texts(figures.RocCurves().draw(run))
+
+
+def test_folds_without_the_class_do_not_count_and_the_figure_says_so() -> None:
+    rare = np.where(np.arange(150) == 7, "rare", IRIS.y)
+    dataset = replace(IRIS, y=rare)
+    run = finish(make_experiment(dataset, BAYES, splitter=KFold(folds=3, stratify=False)))
+    assert len(figures.RocCurves().compute_curves(run, "rare").areas) == 1
+    assert "1 of 3 folds" in read_texts(figures.RocCurves().draw(run))
+
+
+# Calibration
+
+
+def test_each_class_of_more_than_two_has_a_calibration_curve() -> None:
+    run = finish(make_experiment(IRIS, BAYES, splitter=FOLDS))
+    figure = figures.Reliability().draw(run)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == list(IRIS.classes)
+    for axes in figure.axes:
+        bars: list[Any] = list(axes.patches)
+        shares = [bar.get_height() for bar in bars]
+        assert sum(shares) == pytest.approx(1)
+
+
+# Importances
+
+
+def test_permutation_importances_are_scikit_learns_over_the_folds() -> None:
+    run = finish(make_experiment(IRIS, learners.DecisionTreeClassifier(max_depth=2), splitter=KFold(folds=3)))
+    table = figures.Importances(repeats=3).measure(run)
+    expected = []
+    for fold in run.folds:
+        result = permutation_importance(
+            fold.model.pipeline,
+            IRIS.X.iloc[fold.split.test],
+            IRIS.y[fold.split.test],
+            scoring=get_scorer("accuracy"),
+            n_repeats=3,
+            random_state=derive_seed(0, "importances") + fold.number,
+        )
+        expected.append(result.importances_mean)
+    found = table[table["kind"] == "permutation"]
+    assert found["mean"].to_numpy() == pytest.approx(np.mean(expected, axis=0))
+    assert found["std"].to_numpy() == pytest.approx(np.std(expected, axis=0, ddof=1))
+    impurity = table[table["kind"] == "impurity"]["mean"].to_numpy()
+    trees = [fold.model.pipeline[-1].feature_importances_ for fold in run.folds]
+    assert impurity == pytest.approx(np.mean(trees, axis=0))
+
+
+def test_an_error_that_rises_is_an_importance_above_zero() -> None:
+    run = finish(make_experiment(DIABETES, learners.Ridge(), metrics=["rmse"]))
+    table = figures.Importances(repeats=2).measure(run)
+    assert float(table["mean"][table["column"] == "bmi"].max()) > 1
+    assert "rise of rmse on test rows" in read_texts(figures.Importances(repeats=1).draw(run))
+
+
+def test_impurity_importances_are_of_the_columns_after_preprocessing() -> None:
+    run = finish(make_experiment(MORTGAGE, learners.DecisionTreeClassifier(), preprocessing=make_one_hot()))
+    table = figures.Importances(repeats=1).measure(run)
+    columns = {kind: set(part["column"]) for kind, part in table.groupby("kind")}
+    assert columns["permutation"] == {"job", "deposit", "family"}
+    assert "family_single" in columns["impurity"]
+    figures.Importances(repeats=1).draw(run)
+
+
+# Coefficients
+
+
+def test_coefficients_are_those_of_scikit_learn_in_each_fold() -> None:
+    scaled = make_preprocessing([StandardScaler()])
+    run = finish(make_experiment(DIABETES, learners.Ridge(alpha=2.0), preprocessing=scaled, splitter=FOLDS))
+    table = figures.Coefficients().measure(run)
+    fits = [
+        make_pipeline(StandardScaler(), Ridge(alpha=2.0)).fit(
+            DIABETES.X.iloc[fold.split.train], DIABETES.y[fold.split.train]
+        )
+        for fold in run.folds
+    ]
+    expected = np.array([fit[-1].coef_ for fit in fits])
+    np.testing.assert_allclose(table["mean"], expected.mean(axis=0), rtol=1e-8)
+    np.testing.assert_allclose(table["std"], expected.std(axis=0, ddof=1), rtol=1e-8)
+    assert table["column"].tolist() == list(DIABETES.X.columns)
+    assert set(table["folds"]) == {4}
+
+
+@pytest.mark.parametrize(
+    ("learner", "scores"),
+    [
+        (LogisticRegression(), ["setosa", "versicolor", "virginica"]),
+        (SVC(kernel="linear"), ["setosa or versicolor", "setosa or virginica", "versicolor or virginica"]),
+        (learners.SVC(kernel="linear", multi_class="ovr"), ["setosa", "versicolor", "virginica"]),
+    ],
+)
+def test_each_row_of_coefficients_has_the_name_of_what_it_scores(learner: Any, scores: list[str]) -> None:
+    run = finish(make_experiment(IRIS, learner))
+    table = figures.Coefficients().measure(run)
+    assert list(dict.fromkeys(table["score"])) == scores
+    coefficients = run.model.pipeline[-1].coef_
+    assert table["mean"].to_numpy() == pytest.approx(coefficients.ravel())
+
+
+def test_a_learner_without_coefficients_is_refused_before_the_run() -> None:
+    for learner, reason in ((learners.SVC(), "SVC has none"), (learners.MajorityClassifier(), "has none")):
+        experiment = make_experiment(IRIS, learner)
+        with pytest.raises(UserError, match=reason):
+            figures.Coefficients().check(experiment, experiment.make_splits())
+    experiment = make_experiment(DIABETES, learners.LinearRegression())
+    figures.Coefficients().check(experiment, experiment.make_splits())
+
+
+# Learning and validation curves
+
+
+def test_a_learning_curve_is_scikit_learns_on_the_same_rows() -> None:
+    run = finish(make_experiment(IRIS, LogisticRegression(C=0.1), splitter=FOLDS))
+    table = figures.LearningCurve(sizes=[0.2, 0.5, 1.0]).measure(run)
+    cv = [(order_rows(run.experiment, fold), fold.split.test) for fold in run.folds]
+    sizes = sorted(set(table["rows"]) - {112, 113})
+    _, training, test = learning_curve(LogisticRegression(C=0.1), IRIS.X, IRIS.y, cv=cv, train_sizes=sizes)
+    below = table[table["rows"] < 112]
+    for row, size in enumerate(sizes):
+        of_size = below[below["rows"] == size]
+        # scikit-learn fits on the rows in the order of the part, the run in that of the dataset.
+        folds = of_size["fold"].to_numpy()
+        np.testing.assert_allclose(of_size["train"], training[row, folds], atol=1e-12)
+        np.testing.assert_allclose(of_size["test"], test[row, folds], atol=1e-12)
+    whole = table[table["size"] == 1.0]
+    assert whole["test"].tolist() == [fold.scores["test_accuracy"] for fold in run.folds]
+
+
+def test_parts_are_nested_and_hold_each_class_in_proportion() -> None:
+    run = finish(make_experiment(IRIS, BAYES, splitter=FOLDS))
+    ordered = order_rows(run.experiment, run.folds[0])
+    assert sorted(ordered) == run.folds[0].split.train.tolist()
+    for n_rows in (9, 30, 60):
+        counts = np.unique(IRIS.y[ordered[:n_rows]], return_counts=True)[1]
+        assert counts.tolist() == pytest.approx([n_rows / 3] * 3, abs=1)
+
+
+def test_parts_of_rows_in_chronological_order_are_the_latest() -> None:
+    run = finish(make_experiment(MOONS, BAYES, splitter=TimeSeries(folds=3)))
+    fold = run.folds[1]
+    assert order_rows(run.experiment, fold)[:5].tolist() == fold.split.train[-5:][::-1].tolist()
+
+
+def test_a_part_that_the_learner_cannot_fit_has_no_score_and_the_figure_says_why() -> None:
+    parts: dict[str, Any] = {"preprocessing": make_one_hot(), "splitter": KFold(folds=2)}
+    run = finish(make_experiment(MORTGAGE, learners.LogisticRegression(), **parts))
+    curve = figures.LearningCurve(sizes=[0.1, 1.0])
+    table = curve.measure(run)
+    assert table["test"].isna().tolist() == [True, True, False, False]
+    assert "at least two classes" in table["reason"][0]
+    assert "no score at 10% of the rows in 2 folds" in read_texts(curve.draw_table(run, table))
+
+
+def test_a_learning_curve_repeats_tuning_and_pruning_and_never_fits_on_test_rows() -> None:
+    tree = learners.DecisionTreeClassifier()
+    parts: dict[str, Any] = {"pruning": Pruning("best_first"), "splitter": Holdout()}
+    run = finish(make_experiment(MOONS, tree, **parts))
+    table = figures.LearningCurve(sizes=[0.5, 1.0]).measure(run)
+    half = order_rows(run.experiment, run.folds[0])[: table["rows"][0]]
+    X, y = MOONS.X, MOONS.y
+    split = run.folds[0].split
+    grown = learners.DecisionTreeClassifier(random_state=tree.random_state).fit(X.iloc[np.sort(half)], y[np.sort(half)])
+    grown.prune(X.iloc[split.validation], y[split.validation], method="best_first")
+    assert table["test"][0] == grown.score(X.iloc[split.test], y[split.test])
+    assert not set(half) & set(split.test)
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [1.5], "0.5", [True]])
+def test_sizes_that_are_not_fractions_are_refused(sizes: Any) -> None:
+    experiment = make_experiment(IRIS, BAYES)
+    with pytest.raises(UserError, match=r"LearningCurve\.sizes"):
+        figures.LearningCurve(sizes=sizes).check(experiment, experiment.make_splits())
+
+
+def test_the_validation_curve_takes_the_first_parameter_of_the_space_that_has_numbers() -> None:
+    experiment = make_experiment(MOONS, learners.DecisionTreeClassifier())
+    space = {"criterion": ["gini", "entropy"], "max_depth": [2, 4, None], "min_samples_leaf": [1, 5]}
+    assert figures.ValidationCurve(space=space).choose_values(experiment) == ("max_depth", [2, 4, None])
+    assert figures.ValidationCurve(space=space, parameter="criterion").choose_values(experiment)[1] == [
+        "gini",
+        "entropy",
+    ]
+    assert (
+        figures.ValidationCurve(space=[{"criterion": ["gini", "entropy"]}]).choose_values(experiment)[0] == "criterion"
+    )
+    tuned = replace(experiment, tuning=GridTuning({"max_depth": [1, 9]}))
+    assert figures.ValidationCurve().choose_values(tuned) == ("max_depth", [1, 9])
+    with pytest.raises(UserError, match="no values of max_leaf_nodes"):
+        figures.ValidationCurve(space=space, parameter="max_leaf_nodes").choose_values(experiment)
+
+
+def test_values_that_are_no_numbers_stand_side_by_side() -> None:
+    run = finish(make_experiment(MOONS, learners.DecisionTreeClassifier()))
+    curve = figures.ValidationCurve(parameter="max_depth", values=[2, 8, None])
+    axes: Any = curve.draw(run).axes[0]
+    assert axes.lines[0].get_xdata().tolist() == [0, 1, 2]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "8", "none"]
+
+
+def test_the_band_is_the_standard_deviation_that_the_run_stores(tmp_path: Path) -> None:
+    run = finish(make_experiment(MOONS, learners.KNeighborsClassifier(n_neighbors=5), splitter=FOLDS))
+    curve = figures.ValidationCurve(parameter="n_neighbors", values=[5])
+    curve.save(tmp_path, run.experiment, run.folds, run.model)
+    table = pd.read_csv(tmp_path / "validation_curve.csv")
+    scores = [fold.scores["test_accuracy"] for fold in run.folds]
+    assert table["test"].to_numpy() == pytest.approx(scores)
+    axes: Any = curve.draw(run).axes[0]
+    low, high = axes.collections[1].get_datalim(axes.transData).intervaly
+    assert (high - low) / 2 == pytest.approx(np.std(scores, ddof=1))
+
+
+def test_where_a_run_is_tuned_no_fold_is_scored_with_what_its_test_rows_have_chosen() -> None:
+    tuning = GridTuning({"n_neighbors": [1, 15], "weights": ["uniform", "distance"]}, folds=2)
+    run = finish(make_experiment(MOONS, learners.KNeighborsClassifier(), tuning=tuning, splitter=KFold(folds=6)))
+    _, test = run.compute_validation_curve("n_neighbors", [15])
+    chosen = [fold.model.pipeline[-1].weights for fold in run.folds]
+    assert len(set(chosen)) == 2  # otherwise this test shows nothing
+    for number, fold in enumerate(run.folds):
+        own = learners.KNeighborsClassifier(n_neighbors=15, weights=chosen[number])
+        own.fit(MOONS.X.iloc[fold.split.train], MOONS.y[fold.split.train])
+        assert test[0, number] == own.score(MOONS.X.iloc[fold.split.test], MOONS.y[fold.split.test])
+
+
+# Tuning and pruning
+
+
+@pytest.fixture(scope="module")
+def tuned() -> FinishedRun:
+    tuning = GridTuning({"n_neighbors": [1, 5, 40], "weights": ["uniform", "distance"]}, folds=3)
+    return finish(make_experiment(MOONS, learners.KNeighborsClassifier(), tuning=tuning, splitter=KFold(folds=5)))
+
+
+def test_the_chosen_candidate_is_marked_at_its_values_and_score(tuned: FinishedRun) -> None:
+    figure = figures.Candidates().draw(tuned)
+    learner: Any = tuned.model.pipeline[-1]
+    assert tuned.model.candidates is not None
+    best = tuned.model.candidates["validation_score"].max()
+    axes: Any = next(axes for axes in figure.axes if axes.get_xlabel() == "n neighbors")
+    star = axes.collections[-1].get_offsets()[0]
+    assert star.tolist() == pytest.approx([learner.n_neighbors, best])
+    assert len(axes.collections[0].get_offsets()) == 6
+
+
+def test_the_table_of_choices_has_what_each_fold_chose_and_what_it_scored(tuned: FinishedRun, tmp_path: Path) -> None:
+    write_tables(tmp_path, tuned.experiment, tuned.folds, tuned.model)
+    table = pd.read_csv(tmp_path / "choices.csv")
+    assert table["fold"].tolist() == ["0", "1", "2", "3", "4", "all rows"]
+    for number, fold in enumerate(tuned.folds):
+        learner: Any = fold.model.pipeline[-1]
+        assert fold.model.candidates is not None
+        assert table["n_neighbors"][number] == learner.n_neighbors
+        assert table["weights"][number] == learner.weights
+        assert table["validation_score"][number] == fold.model.candidates["validation_score"].max()
+        assert table["test_accuracy"][number] == fold.scores["test_accuracy"]
+    assert np.isnan(table["test_accuracy"][5])
+
+
+def test_the_choices_are_counted_in_a_sentence_and_in_bars(tuned: FinishedRun) -> None:
+    chosen = [fold.model.pipeline[-1].n_neighbors for fold in tuned.folds]
+    sentence = describe_choices(tuned.experiment, tuned.folds)[0]
+    counts = {value: chosen.count(value) for value in chosen}
+    first = max(counts, key=lambda value: counts[value])
+    assert sentence.startswith(f"n_neighbors={first} in {counts[first]} of 5 folds")
+    axes: Any = figures.Choices().draw(tuned).axes[0]
+    assert [bar.get_width() for bar in axes.patches] == [chosen.count(value) for value in (1, 5, 40)]
+
+
+def test_without_tuning_there_are_no_choices() -> None:
+    run = finish(make_experiment(MOONS, learners.KNeighborsClassifier(), splitter=FOLDS))
+    assert tabulate_choices(run.experiment, run.folds, run.model).empty
+    assert describe_choices(run.experiment, run.folds) == []
+
+
+def test_an_error_is_tuned_downwards_and_its_choice_marked_there() -> None:
+    tuning = GridTuning({"alpha": [0.1, 1e6]}, folds=3)
+    run = finish(make_experiment(DIABETES, learners.Ridge(), tuning=tuning, metrics=["rmse"]))
+    table = tabulate_choices(run.experiment, run.folds, run.model)
+    assert run.model.candidates is not None
+    assert table["alpha"].tolist() == ["0.1"]
+    assert table["validation_score"][0] == run.model.candidates["validation_score"].min()
+
+
+def test_a_pruning_path_is_the_one_of_the_tree() -> None:
+    parts: dict[str, Any] = {"pruning": Pruning("best_first"), "splitter": KFold(folds=3, validation=0.3)}
+    run = finish(make_experiment(MOONS, learners.DecisionTreeClassifier(), **parts))
+    axes: Any = figures.PruningPaths().draw(run).axes[0]
+    path = run.model.pipeline[-1].pruning_path_
+    drawn = axes.lines[3]
+    assert drawn.get_xdata().tolist() == list(path["leaves"])
+    assert drawn.get_ydata().tolist() == list(path["score"])
+    assert len(axes.lines) == 5  # three folds, the run's model, and its pruned tree
+
+
+def test_the_tree_of_a_pruned_run_is_drawn_before_and_after() -> None:
+    from bakeoff.learners.decision_tree.export import draw
+
+    run = finish(make_experiment(MOONS, learners.DecisionTreeClassifier(), pruning=Pruning("best_first")))
+    texts = read_texts(figures.Trees(draw_tree=draw).draw(run))
+    assert "after best-first pruning" in texts
+    assert f"{run.model.pipeline[-1].get_n_leaves()} leaves" in texts
+    assert run.model.path is not None
+    assert f"{run.model.path.leaves[0]} leaves" in texts
+
+
+def test_the_leaves_of_a_regression_tree_have_the_means_of_their_rows() -> None:
+    from bakeoff.learners.decision_tree.export import draw
+
+    run = finish(make_experiment(DIABETES, learners.DecisionTreeRegressor(max_depth=1)))
+    tree = run.model.pipeline[-1].tree_
+    texts = read_texts(figures.Trees(draw_tree=draw).draw(run))
+    for leaf in np.flatnonzero(tree.is_leaf):
+        assert f"{float(tree.value[leaf].ravel()[0]):.4g}\n{int(tree.n_node_samples[leaf])}" in texts
+
+
+# Regression
+
+
+def test_residuals_are_those_of_the_test_rows_of_all_folds() -> None:
+    run = finish(make_experiment(DIABETES, learners.LinearRegression(), splitter=FOLDS))
+    panels: list[Any] = figures.Residuals().draw(run).axes
+    left, right = panels
+    drawn = left.collections[0].get_offsets()
+    truth = np.concatenate([DIABETES.y[fold.split.test] for fold in run.folds])
+    assert sorted(drawn[:, 1]) == pytest.approx(sorted(truth))
+    residuals = truth - np.concatenate([fold.predictions.predicted for fold in run.folds])
+    assert f"standard deviation {residuals.std(ddof=1):.3g}" in read_texts(right)
