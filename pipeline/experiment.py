@@ -6,10 +6,9 @@ loop has no modes. It yields the result of each fold to its caller: a tracker, a
 
 from __future__ import annotations
 
-import time
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -21,6 +20,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
+from bakeoff.pipeline import stage_log
+from bakeoff.pipeline.stage_log import RowLog, RowSet, Stopwatch, unique_messages
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning, PruningPath
 from bakeoff.pipeline.stages.scoring import Metric, Predictions, compute_scores, encode_labels, predict_rows
@@ -98,6 +99,8 @@ class FittedModel:
         Wall time of ``tune``, ``fit`` (preprocessing and learner) and ``prune``.
     warnings : tuple of str
         Each warning of the learner once.
+    seen : mapping of str to RowSet
+        The name of a stage -> the rows that it was given.
     """
 
     pipeline: Pipeline
@@ -108,6 +111,7 @@ class FittedModel:
     n_fits: int = 1
     seconds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    seen: Mapping[str, RowSet] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,8 @@ class FoldResult:
         ``test_accuracy``, ``validation_accuracy``, ``train_accuracy`` … for each part that has rows.
     predictions : Predictions
         Of the test rows.
+    seen : mapping of str to RowSet
+        The name of a stage -> the rows that it was given, those that were scored included.
     """
 
     number: int
@@ -131,6 +137,7 @@ class FoldResult:
     model: FittedModel
     scores: Mapping[str, float]
     predictions: Predictions
+    seen: Mapping[str, RowSet] = field(default_factory=dict)
 
 
 def derive_seed(seed: int, axis: str) -> int:
@@ -176,19 +183,20 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
     model = fit_model(experiment, split)
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     predictions: dict[str, Predictions] = {}
+    log = RowLog(len(experiment.dataset.y), dict(model.seen))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for part, rows in parts.items():
             if len(rows):
-                predictions[part] = _predict_part(experiment, model.pipeline, rows)
+                predictions[part] = _predict_part(experiment, model.pipeline, part, rows, log)
     # The scores of the test part come first wherever they are listed, and the headline first among them.
     scores: dict[str, float] = {}
     for part in ("test", "validation", "train"):
         if part in predictions:
             by_name = compute_scores(experiment.metrics, predictions[part])
             scores |= {f"{part}_{name}": value for name, value in by_name.items()}
-    model = replace(model, warnings=_unique_messages([*model.warnings, *_messages(caught)]))
-    return FoldResult(number, split, model, scores, predictions["test"])
+    model = replace(model, warnings=unique_messages(caught, model.warnings))
+    return FoldResult(number, split, model, scores, predictions["test"], log.seen)
 
 
 def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) -> FittedModel:
@@ -202,20 +210,22 @@ def fit_model(experiment: Experiment, split: Split) -> FittedModel:
     """Tune, fit and prune on the parts of one split; the test part is only scored, before pruning."""
     X = experiment.dataset.X  # (n, d)
     y = experiment.dataset.y  # (n,)
-    stopwatch = _Stopwatch()
+    log = RowLog(len(y))
+    stopwatch = Stopwatch()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        pipeline, candidates = experiment.tuning.tune(_make_pipeline(experiment), _make_tuning_data(experiment, split))
+        data = _make_tuning_data(experiment, split)
+        if not isinstance(experiment.tuning, NoTuning):
+            log.note(stage_log.TUNING, data.X)
+        pipeline, candidates = experiment.tuning.tune(_make_pipeline(experiment), data)
         stopwatch.lap("tune")
         # Tuning returns an unfitted pipeline: the best candidate is fitted on all training rows.
-        pipeline.fit(X.iloc[split.train], y[split.train])
+        _fit_pipeline(pipeline, X.iloc[split.train], y[split.train], log)
         stopwatch.lap("fit")
         # Pruning changes the learner in place, so the scores of the whole tree must be computed before.
-        scores_before_pruning = _score_before_pruning(experiment, pipeline, split)
+        scores_before_pruning = _score_before_pruning(experiment, pipeline, split, log)
         stopwatch.lap("score")
-        needs_rows = experiment.pruning.needs_rows
-        prepared = pipeline[:-1].transform(X.iloc[split.validation]) if needs_rows else None
-        path = experiment.pruning.prune(pipeline[-1], prepared, y[split.validation])
+        path = _prune(experiment, pipeline, split, log)
         stopwatch.lap("prune")
     seconds = {"fit": stopwatch.seconds["fit"]}
     if candidates is not None:
@@ -230,7 +240,8 @@ def fit_model(experiment: Experiment, split: Split) -> FittedModel:
         scores_before_pruning=scores_before_pruning,
         n_fits=experiment.tuning.count_fits(),
         seconds=seconds,
-        warnings=_unique_messages(_messages(caught)),
+        warnings=unique_messages(caught),
+        seen=log.seen,
     )
 
 
@@ -265,7 +276,24 @@ def _make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
     )
 
 
-def _score_before_pruning(experiment: Experiment, pipeline: Pipeline, split: Split) -> dict[str, float]:
+def _fit_pipeline(pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray, log: RowLog) -> None:
+    """Fit preprocessing and learner on rows X (m, d) with y (m,), as ``Pipeline.fit`` does."""
+    prepared = pipeline[:-1].fit_transform(log.note(stage_log.PREPROCESSING, X), y)
+    pipeline[-1].fit(log.note(stage_log.LEARNER, prepared, X.index), y)
+
+
+def _prune(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> PruningPath | None:
+    """Prune the fitted learner in place, on the validation rows if the method needs any."""
+    pruning = experiment.pruning
+    y = experiment.dataset.y[split.validation]  # (m,)
+    if not pruning.needs_rows:
+        return pruning.prune(pipeline[-1], None, y)
+    X = experiment.dataset.X.iloc[split.validation]  # (m, d)
+    prepared = pipeline[:-1].transform(X)
+    return pruning.prune(pipeline[-1], log.note(stage_log.PRUNING, prepared, X.index), y)
+
+
+def _score_before_pruning(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> dict[str, float]:
     """Return the headline score on validation and test rows; nothing if the run does not prune."""
     if isinstance(experiment.pruning, NoPruning):
         return {}
@@ -273,34 +301,13 @@ def _score_before_pruning(experiment: Experiment, pipeline: Pipeline, split: Spl
     scores = {}
     for part, rows in {"validation": split.validation, "test": split.test}.items():
         if len(rows):
-            predictions = _predict_part(experiment, pipeline, rows)
+            predictions = _predict_part(experiment, pipeline, part, rows, log)
             scores[part] = compute_scores({headline: experiment.headline_metric}, predictions)[headline]
     return scores
 
 
-def _predict_part(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray) -> Predictions:
+def _predict_part(experiment: Experiment, pipeline: Pipeline, part: str, rows: np.ndarray, log: RowLog) -> Predictions:
     dataset = experiment.dataset
     classes = dataset.classes if dataset.is_classification else None
-    return predict_rows(pipeline, dataset.X.iloc[rows], dataset.y[rows], classes, dataset.positive)
-
-
-def _messages(caught: Iterable[warnings.WarningMessage]) -> list[str]:
-    return [str(warning.message) for warning in caught]
-
-
-def _unique_messages(messages: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(messages))
-
-
-class _Stopwatch:
-    """Wall time of consecutive stages, in seconds."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, stage: str) -> None:
-        """Record the time since the previous lap under the name of a stage."""
-        now = time.perf_counter()
-        self.seconds[stage] = now - self._last
-        self._last = now
+    X = log.note(f"{stage_log.SCORING}{part}", dataset.X.iloc[rows])  # (m, d)
+    return predict_rows(pipeline, X, dataset.y[rows], classes, dataset.positive)

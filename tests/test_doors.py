@@ -24,6 +24,7 @@ STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring
 LAYERS = (
     {"errors"},
     {"config", "identity", "stages"},
+    {"stage_log"},
     {"experiment"},
     {"preflight", "report"},
     {"card"},

@@ -49,6 +49,13 @@ class Dataset:
     groups: np.ndarray | None = None
     source: str = ""
 
+    def __post_init__(self) -> None:
+        # The index of a part of the table then holds the numbers of its rows, by which it is known what a stage sees.
+        index = self.X.index
+        has_row_numbers = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
+        if not has_row_numbers:
+            object.__setattr__(self, "X", self.X.reset_index(drop=True))
+
     @property
     def is_classification(self) -> bool:
         """Whether the targets are classes."""

@@ -1,0 +1,143 @@
+"""What is recorded while the stages of a fold run: the rows that each is given, the time it takes, and its warnings.
+
+Rows are recorded from the tables that are passed, not from the split that they should follow: the index of a table
+holds the numbers of its rows in the dataset, and a table that is cut from another one keeps them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+PREPROCESSING = "preprocessing.fit"
+TUNING = "tuning"
+LEARNER = "learner.fit"
+PRUNING = "pruning"
+SCORING = "scoring."
+"""Is followed by the name of the part that is scored."""
+SCORED_TEST = f"{SCORING}test"
+FITTING_STAGES = (PREPROCESSING, TUNING, LEARNER, PRUNING)
+"""The stages that fit or choose something; none of them may see a test row."""
+DIGEST_BYTES = 8
+
+
+@dataclass(frozen=True)
+class RowSet:
+    """A set of rows of a dataset.
+
+    Attributes
+    ----------
+    n : int
+        The number of rows of the dataset.
+    bits : bytes
+        One bit for each row of the dataset.
+    """
+
+    n: int
+    bits: bytes
+
+    @classmethod
+    def of(cls, rows: np.ndarray, n: int) -> RowSet:
+        """Return the set of some row numbers (m,) of a dataset of n rows."""
+        is_member = np.zeros(n, dtype=bool)  # (n,)
+        is_member[rows] = True
+        return cls(n, np.packbits(is_member).tobytes())
+
+    def __len__(self) -> int:
+        """Return the number of rows in the set."""
+        return int(self.to_mask().sum())
+
+    def __or__(self, other: RowSet) -> RowSet:
+        """Return the rows in either set."""
+        return RowSet(self.n, np.packbits(self.to_mask() | other.to_mask()).tobytes())
+
+    def __and__(self, other: RowSet) -> RowSet:
+        """Return the rows in both sets."""
+        return RowSet(self.n, np.packbits(self.to_mask() & other.to_mask()).tobytes())
+
+    def to_mask(self) -> np.ndarray:
+        """Return whether each row is in the set: shape (n,)."""
+        return np.unpackbits(np.frombuffer(self.bits, dtype=np.uint8), count=self.n).astype(bool)
+
+    def to_rows(self) -> np.ndarray:
+        """Return the row numbers in ascending order."""
+        return np.flatnonzero(self.to_mask())
+
+    def digest(self) -> str:
+        """Return a fingerprint of the set: 16 hexadecimal digits."""
+        fingerprint = hashlib.blake2b(f"{self.n}\0".encode() + self.bits, digest_size=DIGEST_BYTES)
+        return fingerprint.hexdigest()
+
+
+@dataclass
+class RowLog:
+    """Records the rows of the tables that the stages of one fold are given.
+
+    Attributes
+    ----------
+    n : int
+        The number of rows of the dataset.
+    seen : dict of str to RowSet
+        The name of a stage -> all rows that it has been given.
+    """
+
+    n: int
+    seen: dict[str, RowSet] = field(default_factory=dict)
+
+    def note(self, stage: str, table: Any, index: pd.Index | None = None) -> Any:
+        """Record the rows of a table that a stage is about to be given, and return the table.
+
+        Parameters
+        ----------
+        stage : str
+        table : DataFrame or array of m rows
+        index : Index of shape (m,), optional
+            The numbers of the rows of an array, which has no index of its own.
+        """
+        numbers = table.index if isinstance(table, pd.DataFrame) else index
+        assert numbers is not None
+        rows = RowSet.of(numbers.to_numpy(), self.n)
+        self.seen[stage] = self.seen[stage] | rows if stage in self.seen else rows
+        return table
+
+
+def find_leaks(seen: Mapping[str, RowSet]) -> dict[str, int]:
+    """Return how many of the rows that are scored as test rows each stage has seen, for those that have seen any.
+
+    Parameters
+    ----------
+    seen : mapping of str to RowSet
+        The name of a stage -> the rows that it was given.
+    """
+    scored = seen.get(SCORED_TEST)
+    if scored is None:
+        return {}
+    counts = {stage: len(seen[stage] & scored) for stage in FITTING_STAGES if stage in seen}
+    return {stage: count for stage, count in counts.items() if count}
+
+
+class Stopwatch:
+    """Wall time of consecutive stages, in seconds."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """Record the time since the previous lap under the name of a stage."""
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
+
+
+def unique_messages(caught: Iterable[warnings.WarningMessage], earlier: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return each message of some warnings once, after earlier ones."""
+    messages = [*earlier, *(str(warning.message) for warning in caught)]
+    return tuple(dict.fromkeys(messages))
