@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.identity import hash_config, hash_config_code
@@ -17,11 +18,13 @@ PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation
 """The parts of a configuration that a run's params describe."""
 DATASET_PARAMETERS = ("path", "rows")
 """Keys of a dataset that is read from a file or generated; any other dataset is described by its option's name."""
-UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "figures", "n_jobs")
+UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "figures", "n_jobs", "audit")
 """Keys that never appear as KEY=VALUE in a run's name."""
 
 
-def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset, splits: Splits) -> RunDescription:
+def describe_run(
+    spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset, splits: Splits, audit: AuditVerdict
+) -> RunDescription:
     """Return the run's name, params and tags.
 
     Parameters
@@ -31,6 +34,7 @@ def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Datas
     invocation : Invocation
     dataset : Dataset
     splits : Splits
+    audit : AuditVerdict
     """
     choices = {part: invocation.choices.get(part, "custom") for part in PARTS}
     choices["dataset"] = dataset.name
@@ -39,7 +43,7 @@ def describe_run(spec: Mapping[str, Any], invocation: Invocation, dataset: Datas
     return RunDescription(
         name=name_run(choices | {"experiment": experiment}, spec, invocation.varying),
         params=_make_params(spec, choices, experiment),
-        tags=_make_tags(spec, invocation, dataset.digest(), splits),
+        tags={**_make_tags(spec, invocation, dataset.digest(), splits), **_make_audit_tags(audit)},
         config=to_yaml(spec),
         trust=tuple(spec["trust"]),
     )
@@ -118,6 +122,13 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: 
         tags["sweep"] = invocation.sweep
     if invocation.study:
         tags["study"] = invocation.study
+    return tags
+
+
+def _make_audit_tags(audit: AuditVerdict) -> dict[str, str]:
+    tags = {"audit": audit.state}
+    if audit.warnings:
+        tags["audit_warnings"] = json.dumps(audit.warnings, ensure_ascii=False)
     return tags
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bakeoff.pipeline import preflight
+from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import describe_run
@@ -18,6 +19,7 @@ from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
+DEFAULT_AUDIT = {"_target_": "bakeoff.pipeline.audit.Audit"}
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
 """Decides, from the folds so far, whether to evaluate the next one."""
 
@@ -70,6 +72,10 @@ class PreparedJob:
     figure_choice : FigureChoice
         The figures to draw, and why others are left out.
     description : RunDescription
+    audit : Audit or NoAudit
+        Checks each fold after it was evaluated.
+    audit_verdict : AuditVerdict
+        Of the checks before the first fit.
     """
 
     spec: Mapping[str, Any]
@@ -77,6 +83,8 @@ class PreparedJob:
     splits: Splits
     figure_choice: FigureChoice
     description: RunDescription
+    audit: Audit | NoAudit = field(default_factory=NoAudit)
+    audit_verdict: AuditVerdict = field(default_factory=AuditVerdict)
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,8 @@ class JobResult:
     run_id : str or None
     stopped : str
         After how many folds the run was stopped; empty if it was completed.
+    audit_warnings : tuple of str
+        What the audit found.
     """
 
     experiment: Experiment
@@ -99,6 +109,7 @@ class JobResult:
     model: FittedModel
     run_id: str | None
     stopped: str = ""
+    audit_warnings: tuple[str, ...] = ()
 
     @property
     def score(self) -> float:
@@ -159,8 +170,10 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     preflight.check_splits(experiment, splits)
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
-    description = describe_run(spec, invocation, experiment.dataset, splits)
-    return PreparedJob(spec, experiment, splits, choice, description)
+    audit = resources.build("audit", spec.get("audit") or DEFAULT_AUDIT, spec["trust"])
+    verdict = audit.check(experiment, splits)
+    description = describe_run(spec, invocation, experiment.dataset, splits, verdict)
+    return PreparedJob(spec, experiment, splits, choice, description, audit, verdict)
 
 
 def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
@@ -199,6 +212,7 @@ def execute_job(
     try:
         with tracker.start_run(prepared.description, experiment) as run:
             for fold in show_progress(results, n_folds, prepared.description.name):
+                prepared.audit.check_fold(fold)
                 run.record_fold(fold)
                 folds.append(fold)
                 # The rule is called after the last fold too, because a study records its score.
@@ -207,5 +221,5 @@ def execute_job(
             model = fit_final_model(experiment, splits, folds[-1])
             run.finish(model, prepared.figure_choice.figures)
     except RunStopped as stopped:
-        return JobResult(experiment, folds, folds[-1].model, run.run_id, str(stopped))
-    return JobResult(experiment, folds, model, run.run_id)
+        return JobResult(experiment, folds, folds[-1].model, run.run_id, str(stopped), prepared.audit_verdict.warnings)
+    return JobResult(experiment, folds, model, run.run_id, audit_warnings=prepared.audit_verdict.warnings)

@@ -156,7 +156,7 @@ def write_tables(
     Parameters
     ----------
     folder : Path
-        Receives ``predictions.csv`` and, where they apply, ``confusion_matrix.csv``, ``candidates.csv``,
+        Receives ``predictions.csv``, ``audit.csv`` and, where they apply, ``confusion_matrix.csv``, ``candidates.csv``,
         ``choices.csv``, ``pruning_path.csv`` and ``warnings.txt``.
     experiment : Experiment
     folds : sequence of FoldResult
@@ -183,6 +183,7 @@ def write_tables(
         if fitted.path is not None:
             paths.append(_tabulate_path(name, fitted.path))
         messages |= set(fitted.warnings)
+    _write_rows_seen(folder / "audit.csv", folds, model)
     _write_table(folder / "candidates.csv", candidates)
     if candidates:
         _write_table(folder / "choices.csv", [tabulate_choices(experiment, folds, model)])
@@ -224,6 +225,17 @@ def _tabulate_predictions(fold: FoldResult) -> pd.DataFrame:
         for code, label in enumerate(predictions.classes):
             columns[f"probability_{label}"] = predictions.probabilities[:, code]
     return pd.DataFrame(columns)
+
+
+def _write_rows_seen(file: Path, folds: Sequence[FoldResult], model: FittedModel) -> None:
+    """Write the number and the digest of the rows that each stage of each fold was given."""
+    seen = [(str(fold.number), fold.seen) for fold in folds]
+    if model is not folds[-1].model:
+        seen.append((ALL_ROWS, model.seen))
+    lines = ["fold,stage,rows,digest"]
+    for name, rows_by_stage in seen:
+        lines += [f"{name},{stage},{len(rows)},{rows.digest()}" for stage, rows in rows_by_stage.items()]
+    file.write_text("\n".join(lines) + "\n")
 
 
 def _tabulate_path(name: str, path: PruningPath) -> pd.DataFrame:

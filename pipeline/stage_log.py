@@ -52,7 +52,7 @@ class RowSet:
 
     def __len__(self) -> int:
         """Return the number of rows in the set."""
-        return int(self.to_mask().sum())
+        return int.from_bytes(self.bits, "big").bit_count()
 
     def __or__(self, other: RowSet) -> RowSet:
         """Return the rows in either set."""

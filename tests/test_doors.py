@@ -26,7 +26,7 @@ LAYERS = (
     {"config", "identity", "stages"},
     {"stage_log"},
     {"experiment"},
-    {"preflight", "report"},
+    {"audit", "preflight", "report"},
     {"card"},
     {"figures", "tracking"},
     {"description", "figure_choice"},

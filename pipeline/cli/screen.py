@@ -9,10 +9,13 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figure_choice import FigureChoice
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking import RunDescription
+from bakeoff.pipeline.tracking.looks import count_looks
+from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
 PARTS = ("train", "validation", "test")
 
@@ -44,6 +47,11 @@ class Screen:
         """Print the name of the run and its dataset."""
         self._out.print(f"[bold]{escape(name)}[/]\n{escape(experiment.dataset.describe())}", soft_wrap=True)
 
+    def show_audit(self, verdict: AuditVerdict) -> None:
+        """Print what the audit of data and splits found; nothing if it passed."""
+        for warning in verdict.warnings:
+            self._err.print(f"[yellow]audit:[/] {escape(warning)}", soft_wrap=True)
+
     def show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Print each metric on each part as mean ± standard deviation over folds, and the warnings of the learner."""
         values = summarize_folds(experiment, folds)
@@ -62,6 +70,16 @@ class Screen:
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):
             self._err.print(f"[yellow]warning:[/] {escape(warning)}")
+
+    def show_looks(self, description: RunDescription, store: Store | None) -> None:
+        """Print how many configurations have been scored on the test rows of a run, if it is not the first one."""
+        # A server would have to send all metrics of all these runs.
+        if store is None or not store.uri.startswith(SQLITE_PREFIX):
+            return
+        tags = description.tags
+        looks = count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
+        if looks > 1:
+            self._out.print(f"looks: {looks} configurations have been scored on these test rows, this one included")
 
     def show_run(self, run_id: str | None, store: Store | None) -> None:
         """Print the id of the run and the command that opens the UI; nothing if the run is not kept."""

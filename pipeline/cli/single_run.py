@@ -42,6 +42,7 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
         tracker.open_store()
         gc.freeze()  # the modules of MLflow
         screen.show_experiment(prepared.description.name, prepared.experiment)
+        screen.show_audit(prepared.audit_verdict)
         result = execute_job(prepared, tracker, screen.track_folds)
     except UserError as error:
         return JobOutcome(invocation.number, name, REFUSED, str(error))
@@ -53,5 +54,6 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
         return JobOutcome(invocation.number, name, FAILED, f"{type(error).__name__}: {error}")
     screen.show_scores(result.experiment, result.folds, result.model)
     screen.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
+    screen.show_looks(prepared.description, tracker.store)
     screen.show_run(result.run_id, tracker.store)
     return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)

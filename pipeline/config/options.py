@@ -11,7 +11,7 @@ import bakeoff
 
 CONF = Path(bakeoff.__file__).parent / "conf"
 GROUPS = (
-    "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "evaluation", "tracking", "search",
+    "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "evaluation", "audit", "tracking", "search",
     "experiment",
 )  # fmt: skip
 

@@ -21,6 +21,7 @@ class Schema:
     tuning: Any = None
     pruning: Any = None
     evaluation: Any = None
+    audit: Any = None
     tracking: Any = None
     search: Any = None
     seed: int = 0

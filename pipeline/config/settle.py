@@ -22,6 +22,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 
 DEFAULT_VALIDATION_FRACTION = 0.2
 DEFAULT_INNER_FOLDS = 5
+DEFAULT_AUDIT = "bakeoff.pipeline.audit.Audit"
 REQUIRED_PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking")
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Methods that use validation rows to decide which nodes to prune."""
@@ -81,6 +82,9 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
         for key, value in spec.items()
         if key not in ("space", *SWEEP_KEYS)
     }
+    # A configuration that was stored before there were audits has none.
+    if not settled.get("audit"):
+        settled["audit"] = {"_target_": DEFAULT_AUDIT}
     if "figures" in settled:
         settled["figures"] = settle_figures(settled["figures"], spec.get("space"))
     settled["pruning"] = _settle_pruning(settled)

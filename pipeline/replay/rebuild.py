@@ -14,6 +14,7 @@ from bakeoff.pipeline.tracking.run_record import RunRecord
 FINISHED = "FINISHED"
 FAILED = "FAILED"
 REQUIRED_KEYS = ("dataset", "learner", "evaluation", "seed")
+NO_AUDIT = {"_target_": "bakeoff.pipeline.audit.NoAudit"}
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
 
 
@@ -40,6 +41,8 @@ def rebuild_spec(record: RunRecord, trust: Sequence[str], path: str | None = Non
     spec["trust"] = list(spec.get("trust") or [])
     spec["tracking"] = NO_TRACKING
     spec["figures"] = []
+    # A run of a version that had no audit is not refused for what the audit would find now.
+    spec.setdefault("audit", NO_AUDIT)
     spec["dataset"] = _find_data(record, path)
     return settle_config(spec)
 

@@ -199,7 +199,7 @@ def job_outcome(job: Job, result: JobResult) -> JobOutcome:
     """Return the outcome of a job that finished or was stopped."""
     headline = result.experiment.headline
     metrics = summarize_folds(result.experiment, result.folds)
-    warnings = [warning for fold in result.folds for warning in fold.model.warnings]
+    warnings = [*result.audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
     return JobOutcome(
         job.number,
         job.name,

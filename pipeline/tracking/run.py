@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bakeoff.pipeline import report
+from bakeoff.pipeline.audit.audit import LEAK, LeakError
 from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, CardContent, draw_confusion_matrix, write_card
 from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
@@ -24,8 +25,9 @@ from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
+from bakeoff.pipeline.tracking.looks import count_looks
 from bakeoff.pipeline.tracking.models import artifact_folder, log_model
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -107,7 +109,7 @@ class MLflowRun:
         confusions = report.sum_confusions(self._experiment, self._folds)
         has_picture = confusions is not None and len(confusions) <= MAX_PICTURE_CLASSES
         card = self._write_card(model=model, picture=PICTURE if has_picture else "")
-        self._write_batch(metrics, _to_params(report.get_tuned_params(model)), {NOTE_TAG: card})
+        self._write_batch(metrics, _to_params(report.get_tuned_params(model)), {NOTE_TAG: card, **self._count_looks()})
         with artifact_folder(self._artifact_uri, self._upload) as folder:
             report.write_tables(folder, self._experiment, self._folds, model, confusions)
             (folder / "config.yaml").write_text(self._description.config)
@@ -127,6 +129,8 @@ class MLflowRun:
         try:
             self._client.set_tag(self._id, "error", f"{error_type}: {error}"[:MAX_TAG_LETTERS])
             self._client.set_tag(self._id, "error_type", error_type)
+            if isinstance(error, LeakError):
+                self._client.set_tag(self._id, "audit", LEAK)
         finally:
             self.end("KILLED" if was_killed else "FAILED")
         # The cause may be a full disk, where these writes fail as well: the first error is the one to report.
@@ -152,6 +156,18 @@ class MLflowRun:
         """Stop the heartbeat and set the final status."""
         self._heartbeat.stop()
         self._client.set_terminated(self._id, status)
+
+    def _count_looks(self) -> dict[str, str]:
+        """Return the tag ``looks``: how many configurations have been scored on these test rows, this one included.
+
+        Runs that end at the same moment do not see each other. A server is not asked, because its answer would take
+        longer than a small job.
+        """
+        if not self._store.uri.startswith(SQLITE_PREFIX):
+            return {}
+        tags = self._description.tags
+        looks = count_looks(self._store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
+        return {"looks": str(looks)}
 
     def _write_heartbeat(self) -> None:
         self._write_batch([])

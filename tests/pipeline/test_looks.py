@@ -44,4 +44,11 @@ def test_all_test_parts_are_counted_in_one_query(store: Store) -> None:
 
 
 def test_the_search_that_servers_are_asked_with_counts_the_same(store: Store) -> None:
-    assert looks._count_by_search(store, "status = 'FINISHED'") == count_looks_by_test_part(store)
+    searched = looks._search_jobs(store, "status = 'FINISHED'")
+    assert searched == looks._query_sqlite(store, looks.READ_JOBS)
+    assert {job for _, _, job in searched} == {"knn", "svm", "tree"}
+
+
+def test_a_configuration_that_is_about_to_be_scored_counts_once(store: Store) -> None:
+    assert count_looks(store, "wine", "folds", "knn") == 3
+    assert count_looks(store, "wine", "folds", "mlp") == 4

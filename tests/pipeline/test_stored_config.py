@@ -30,6 +30,7 @@ def store(kept: Bakeoff) -> Store:
 
 
 def test_the_configuration_that_is_read_builds_the_experiment_of_the_run(kept: Bakeoff, store: Store) -> None:
+    from bakeoff.pipeline.audit import AuditVerdict
     from bakeoff.pipeline.config.invocation import Invocation
 
     run = kept.runs()[0]
@@ -37,7 +38,7 @@ def test_the_configuration_that_is_read_builds_the_experiment_of_the_run(kept: B
     experiment = build_experiment(spec, PartCache())
     learner: Any = experiment.learner
     assert float("inf") == learner.C
-    described = describe_run(spec, Invocation({}), experiment.dataset, experiment.make_splits())
+    described = describe_run(spec, Invocation({}), experiment.dataset, experiment.make_splits(), AuditVerdict())
     assert described.tags["config_hash"] == run.data.tags["config_hash"]
 
 

@@ -66,6 +66,16 @@ class Dataset:
         """The class labels, sorted: shape (c,)."""
         return np.unique(self.y)
 
+    @cached_property
+    def row_codes(self) -> np.ndarray:
+        """A code for each row, shape (n,), from 0: rows with equal cells and targets have equal codes.
+
+        Two different rows would have equal codes with a probability of about n² / 2**65.
+        """
+        target = pd.Series(self.y, index=self.X.index, name="target of the dataset")
+        hashes = pd.util.hash_pandas_object(pd.concat([self.X, target], axis=1), index=False)
+        return np.unique(hashes.to_numpy(), return_inverse=True)[1]
+
     @property
     def nominal(self) -> list[str]:
         """The names of the nominal columns."""

@@ -1,0 +1,149 @@
+"""What the audit of a job checks, and what follows: a refusal before the first fit, a warning, or an internal error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from bakeoff.pipeline.audit.columns import find_identifiers, find_suspect_columns
+from bakeoff.pipeline.audit.copies import count_copies
+from bakeoff.pipeline.audit.parts import count_divided_groups, find_shared_rows
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.experiment import Experiment, FoldResult
+from bakeoff.pipeline.stage_log import find_leaks
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.splitting import Splits
+
+REFUSE = "refuse"
+WARN = "warn"
+IGNORE = "ignore"
+ACTIONS = (REFUSE, WARN, IGNORE)
+PASSED = "passed"
+OFF = "off"
+LEAK = "leak"
+
+
+class LeakError(RuntimeError):
+    """A stage has seen rows that are scored as test rows: an error of the code, not of the user."""
+
+
+@dataclass(frozen=True)
+class AuditVerdict:
+    """The result of the checks before the first fit.
+
+    Attributes
+    ----------
+    warnings : tuple of str
+        A sentence each.
+    is_on : bool
+        Whether anything was checked.
+    """
+
+    warnings: tuple[str, ...] = ()
+    is_on: bool = True
+
+    @property
+    def state(self) -> str:
+        """A word or two: ``passed``, ``1 warning``, ``2 warnings``, or ``off``."""
+        if not self.is_on:
+            return OFF
+        n = len(self.warnings)
+        if n == 0:
+            return PASSED
+        return "1 warning" if n == 1 else f"{n} warnings"
+
+
+@dataclass(frozen=True)
+class NoAudit:
+    """Check nothing."""
+
+    def check(self, experiment: Experiment, splits: Splits) -> AuditVerdict:
+        """Return a verdict without warnings."""
+        return AuditVerdict(is_on=False)
+
+    def check_fold(self, fold: FoldResult) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Refuse test rows that a fit would see, and act on what else may make a score too good.
+
+    Parameters
+    ----------
+    groups : {"refuse", "warn", "ignore"}
+        What follows from rows of one group in several parts.
+    duplicates : {"refuse", "warn", "ignore"}
+        What follows from test rows that are copies of training or validation rows.
+    columns : {"refuse", "warn", "ignore"}
+        What follows from a column that gives the target away, or looks like the identifier of a group.
+    """
+
+    groups: str = WARN
+    duplicates: str = WARN
+    columns: str = WARN
+    # By the digest of a dataset, because the jobs of a sweep share datasets.
+    _columns_found: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for key in ("groups", "duplicates", "columns"):
+            action = getattr(self, key)
+            if action not in ACTIONS:
+                raise UserError(f"audit.{key}={action!r} is not an action. {did_you_mean(str(action), ACTIONS)}")
+
+    def check(self, experiment: Experiment, splits: Splits) -> AuditVerdict:
+        """Check the data and the splits of an experiment; nothing is fitted.
+
+        Parameters
+        ----------
+        experiment : Experiment
+        splits : Splits
+
+        Returns
+        -------
+        AuditVerdict
+
+        Raises
+        ------
+        UserError
+            A row would be both fitted on and tested, or something was found that is to be refused.
+        """
+        dataset = experiment.dataset
+        shared = find_shared_rows(dataset, splits)
+        if shared:
+            raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")
+        warnings: list[str] = []
+        for key, sentences in self._iter_findings(dataset, splits):
+            for sentence in sentences:
+                if getattr(self, key) == REFUSE:
+                    raise UserError(f"{sentence} audit.{key}=warn accepts it.")
+                warnings.append(sentence)
+        return AuditVerdict(tuple(warnings))
+
+    def check_fold(self, fold: FoldResult) -> None:
+        """Require that no stage of an evaluated fold has seen the rows that were scored as test rows.
+
+        Raises
+        ------
+        LeakError
+        """
+        for stage, count in find_leaks(fold.seen).items():
+            raise LeakError(
+                f"fold {fold.number}: {stage} has seen {count} of the {len(fold.split.test)} rows that are scored as "
+                "test rows, so the score is not one on new rows"
+            )
+
+    def _iter_findings(self, dataset: Dataset, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
+        """Yield the sentences of each check that is not ignored, with the key that says what follows."""
+        if self.groups != IGNORE:
+            yield "groups", count_divided_groups(dataset, splits)
+        if self.duplicates != IGNORE:
+            yield "duplicates", count_copies(dataset, splits)
+        if self.columns != IGNORE:
+            yield "columns", [*self._find_columns(dataset), *find_identifiers(dataset, splits)]
+
+    def _find_columns(self, dataset: Dataset) -> tuple[str, ...]:
+        key = dataset.digest()
+        if key not in self._columns_found:
+            self._columns_found[key] = tuple(find_suspect_columns(dataset))
+        return self._columns_found[key]

@@ -1,0 +1,68 @@
+"""The parts of the splits: rows and groups that lie in more than one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.splitting import Split, Splits
+
+
+def list_fitted_rows(split: Split) -> np.ndarray:
+    """Return the rows of a split that something is fitted or chosen on: training rows, then validation rows."""
+    return np.concatenate([split.train, split.validation])
+
+
+def find_shared_rows(dataset: Dataset, splits: Splits) -> str:
+    """Return a sentence about rows that a fold both fits or chooses on and tests; empty if there are none."""
+    n = len(dataset.y)
+    for number, split in enumerate(splits.folds):
+        is_fitted = np.zeros(n, dtype=bool)  # (n,)
+        is_fitted[list_fitted_rows(split)] = True
+        n_shared = int(is_fitted[split.test].sum())
+        if n_shared:
+            return (
+                f"evaluation: fold {number} would test {n_shared} of its {len(split.test)} test rows with a model "
+                "that has seen them as training or validation rows."
+            )
+    return ""
+
+
+def count_divided_groups(dataset: Dataset, splits: Splits) -> Iterator[str]:
+    """Yield a sentence if the rows of a group lie in several parts of a fold; only known groups are examined."""
+    if dataset.groups is None:
+        return
+    codes = np.unique(dataset.groups, return_inverse=True)[1]  # (n,)
+    is_divided = find_divided_values(codes, splits)
+    n_divided = int(is_divided.sum())
+    if n_divided:
+        yield (
+            f"dataset={dataset.name}: {n_divided} of {len(is_divided)} groups have rows in several parts of a fold, so "
+            "that a model is tested on groups that it has seen; use evaluation=group_kfold or holdout."
+        )
+
+
+def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
+    """Return, for each code, whether rows with it lie in several parts of a fold.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,), int
+        From 0 to v - 1.
+    splits : Splits
+
+    Returns
+    -------
+    ndarray of shape (v,), bool
+    """
+    is_divided = np.zeros(codes.max() + 1, dtype=bool)  # (v,)
+    for split in splits.folds:
+        n_parts = np.zeros(len(is_divided), dtype=np.int8)  # (v,)
+        for rows in (split.train, split.validation, split.test):
+            is_in_part = np.zeros(len(is_divided), dtype=bool)  # (v,)
+            is_in_part[codes[rows]] = True
+            n_parts += is_in_part
+        is_divided |= n_parts > 1
+    return is_divided

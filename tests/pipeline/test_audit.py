@@ -1,0 +1,293 @@
+"""The audit: each kind of leak is refused or gives a warning, and data without one give none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from broken_splitters import DividingGroups, Overlapping
+from command import Bakeoff
+from doubles import experiment, numbered
+
+from bakeoff.pipeline import experiment as loop
+from bakeoff.pipeline.audit import Audit, LeakError, NoAudit
+from bakeoff.pipeline.audit.columns import find_suspect_columns
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, evaluate_split
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
+from bakeoff.pipeline.stages.splitting import Holdout, KFold
+
+N = 200
+NOISE = np.random.default_rng(0)
+
+
+def classes(columns: dict[str, Any], y: np.ndarray | None = None) -> Dataset:
+    """Return a dataset of two classes with a column of noise and the given columns."""
+    y = np.array(["no", "yes"])[np.arange(N) % 2] if y is None else y
+    X = pd.DataFrame({"noise": NOISE.normal(size=len(y)), **columns})
+    return Dataset("made", X, y, "classification", "y", positive="yes")
+
+
+def numbers(columns: dict[str, Any], y: np.ndarray) -> Dataset:
+    """Return a dataset for regression with a column of noise and the given columns."""
+    return Dataset("made", pd.DataFrame({"noise": NOISE.normal(size=len(y)), **columns}), y, "regression", "y")
+
+
+def warnings_of(dataset: Dataset, audit: Audit | None = None, **parts: Any) -> tuple[str, ...]:
+    built = experiment(dataset, **parts)
+    return (audit or Audit()).check(built, built.make_splits()).warnings
+
+
+# Rows and groups
+
+
+def test_test_rows_that_a_fit_would_see_are_refused_before_it() -> None:
+    built = experiment(splitter=Overlapping())
+    with pytest.raises(UserError, match="fold 0 would test 3 of its 20 test rows"):
+        Audit().check(built, built.make_splits())
+    assert NoAudit().check(built, built.make_splits()).state == "off"
+
+
+def test_a_fold_whose_stages_have_seen_test_rows_is_an_internal_error() -> None:
+    built = experiment(splitter=Overlapping())
+    fold = evaluate_split(built, 0, built.make_splits().folds[0])
+    with pytest.raises(LeakError, match=r"fold 0: preprocessing\.fit has seen 3 of the 20 rows"):
+        Audit().check_fold(fold)
+    NoAudit().check_fold(fold)
+
+
+def test_groups_in_several_parts_give_a_warning_and_are_refused_by_strict() -> None:
+    data = replace(numbered(), groups=np.arange(40) // 4)
+    built = experiment(data, splitter=DividingGroups())
+    (warning,) = Audit().check(built, built.make_splits()).warnings
+    assert "of 10 groups have rows in several parts" in warning
+    with pytest.raises(UserError, match=r"audit\.groups=warn accepts it"):
+        Audit(groups="refuse").check(built, built.make_splits())
+    assert warnings_of(data) == ()  # holdout keeps groups together
+
+
+def test_a_column_that_identifies_groups_which_nobody_has_declared_gives_a_warning() -> None:
+    patients = np.repeat(np.arange(N // 4), 4).astype(float)
+    for name in ("patient", "patient_id", "patientId", "ID"):
+        (warning,) = warnings_of(classes({name: patients}))
+        assert f"dataset.groups={name}" in warning
+    assert warnings_of(classes({"width": patients})) == ()
+    assert warnings_of(classes({"patient_id": np.arange(float(N))})) == ()  # each value once: no groups
+
+
+# Copies
+
+
+def test_copies_of_training_rows_are_counted_and_can_be_refused() -> None:
+    data = classes({})
+    twice = Dataset("made", pd.concat([data.X, data.X.iloc[:5]]), np.r_[data.y, data.y[:5]], "classification", "y")
+    splitter = KFold(folds=N + 5, stratify=False)  # each row is tested by a model that knows its copy
+    (warning,) = warnings_of(twice, splitter=splitter)
+    assert "10 of 205 tested rows are equal, target included" in warning
+    with pytest.raises(UserError, match=r"audit\.duplicates=warn accepts it"):
+        warnings_of(twice, Audit(duplicates="refuse"), splitter=splitter)
+    assert warnings_of(twice, Audit(duplicates="ignore"), splitter=splitter) == ()
+
+
+def test_copies_agree_with_a_loop_over_rows() -> None:
+    data = load_bundled("iris")
+    built = experiment(data, splitter=KFold(folds=5))
+    splits = built.make_splits()
+    rows = [(*values, label) for values, label in zip(data.X.to_numpy().tolist(), data.y, strict=True)]
+    copies = {
+        row
+        for split in splits.folds
+        for row in split.test
+        if tuple(rows[row]) in {tuple(rows[other]) for other in split.train}
+    }
+    assert copies
+    (warning,) = Audit().check(built, splits).warnings
+    assert f"{len(copies)} of 150 tested rows" in warning
+
+
+def test_a_row_with_another_target_or_a_missing_cell_is_no_copy() -> None:
+    X = pd.DataFrame({"x": [1.0, 1.0, np.nan, np.nan, 2.0], "c": pd.Categorical(["a", "a", "a", "a", None])})
+    data = Dataset("d", X, np.array(["p", "q", "p", "p", "p"]), "classification", "y")
+    codes = data.row_codes
+    assert codes[2] == codes[3]
+    assert len(set(codes)) == 4
+
+
+# Columns
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.where(np.arange(N) % 2, 5.0, 1.0),
+        np.where(np.arange(N) % 2, 10.0, -10.0) + np.random.default_rng(1).normal(size=N),
+        np.where(np.arange(N) % 2, np.nan, 3.0),
+        pd.Categorical(np.where(np.arange(N) % 2, "yes, of course", "by no means")),
+        pd.Categorical(np.arange(N) % 40),
+    ],
+    ids=["two values", "ranges", "missing cells", "names of the classes", "categories within the classes"],
+)
+def test_a_column_that_gives_the_class_away_is_named(column: Any) -> None:
+    (sentence,) = find_suspect_columns(classes({"leak": column}))
+    assert "column 'leak' alone gives the target away" in sentence
+    assert "dataset.drop=[leak]" in sentence
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.random.default_rng(2).normal(size=N),
+        np.random.default_rng(2).integers(0, 2, N).astype(float),
+        np.where(np.arange(N) % 2, 1.0, -1.0) + np.random.default_rng(1).normal(size=N),
+        pd.Categorical([f"name {row}" for row in range(N)]),
+        pd.Categorical(np.random.default_rng(2).integers(0, 5, N)),
+        np.full(N, np.nan),
+        np.zeros(N),
+    ],
+    ids=["noise", "binary noise", "a good column", "names", "categories", "all missing", "constant"],
+)
+def test_an_honest_column_is_not_suspect(column: Any) -> None:
+    assert list(find_suspect_columns(classes({"honest": column}))) == []
+
+
+def test_one_wrong_row_in_a_hundred_does_not_hide_a_leak() -> None:
+    leak = np.where(np.arange(N) % 2, 10.0, -10.0)
+    leak[0] = 10.0
+    assert len(list(find_suspect_columns(classes({"leak": leak})))) == 1
+    leak[2:12:2] = 10.0
+    assert list(find_suspect_columns(classes({"leak": leak}))) == []
+
+
+def test_the_row_number_of_a_file_that_is_sorted_by_class_is_suspect() -> None:
+    y = np.repeat(["a", "b", "c"], 60)
+    (sentence,) = find_suspect_columns(classes({"number": np.arange(180.0)}, y))
+    assert "'number'" in sentence
+
+
+def test_so_few_rows_that_chance_may_separate_them_are_not_examined() -> None:
+    y = np.array(["a"] * 9 + ["b"] * 30)
+    assert list(find_suspect_columns(classes({"x": np.arange(39.0)}, y))) == []
+
+
+def test_a_column_that_gives_a_number_away_is_named() -> None:
+    y = np.random.default_rng(3).normal(size=N)
+    for leak in (2 * y + 1, -np.exp(y), pd.Categorical(np.digitize(y, [0.0]))):
+        target = y if not isinstance(leak, pd.Categorical) else np.where(y < 0, -1.0, 1.0)
+        (sentence,) = find_suspect_columns(numbers({"leak": leak}, target))
+        assert "column 'leak'" in sentence
+    with_gaps = np.where(np.arange(N) % 5, y, np.nan)
+    assert len(list(find_suspect_columns(numbers({"leak": with_gaps}, y)))) == 1
+    assert list(find_suspect_columns(numbers({"good": y + 0.2 * np.random.default_rng(4).normal(size=N)}, y))) == []
+
+
+def test_many_rows_are_examined_on_a_sample_with_the_same_answer() -> None:
+    y = np.random.default_rng(5).integers(0, 2, 30_000)
+    labels = np.array(["no", "yes"])[y]
+    data = classes({"leak": y + 0.3 * np.random.default_rng(6).uniform(size=len(y))}, labels)
+    assert [sentence.split("'")[1] for sentence in find_suspect_columns(data)] == ["leak"]
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits", "diabetes"])
+def test_no_column_of_the_bundled_data_is_suspect(name: str) -> None:
+    assert list(find_suspect_columns(load_bundled(name))) == []
+
+
+def test_no_column_of_the_lectures_tables_and_of_generated_points_is_suspect() -> None:
+    assert list(find_suspect_columns(load_lecture_table("cars", "distance", "regression"))) == []
+    assert list(find_suspect_columns(make_points("moons", 200, 0.2, 0))) == []
+
+
+# What follows
+
+
+def test_an_action_that_does_not_exist_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"audit\.duplicates='refusee' is not an action. Did you mean 'refuse'"):
+        Audit(duplicates="refusee")
+
+
+def test_columns_are_examined_once_for_each_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+    examined: list[str] = []
+
+    def find_none(dataset: Dataset) -> list[str]:
+        examined.append(dataset.name)
+        return []
+
+    monkeypatch.setattr("bakeoff.pipeline.audit.audit.find_suspect_columns", find_none)
+    audit = Audit()
+    for splitter in (Holdout(), KFold(folds=2)):
+        warnings_of(numbered(), audit, splitter=splitter)
+    warnings_of(classes({}), audit)
+    assert examined == ["numbered", "made"]
+
+
+def test_a_run_keeps_the_verdict_the_record_and_the_number_of_looks(bakeoff: Bakeoff) -> None:
+    words = ("dataset=iris", "learner=majority", "evaluation=kfold")
+    first = bakeoff(*words)
+    assert "audit: dataset=iris: 2 of 150 tested rows are equal" in first.err.replace("\n", " ")
+    assert "looks:" not in first.out
+    second = bakeoff(*words, "learner=naive_bayes")
+    assert "looks: 2 configurations" in second.out
+    newest, oldest = bakeoff.runs()
+    assert (oldest.data.tags["looks"], newest.data.tags["looks"]) == ("1", "2")
+    assert newest.data.tags["audit"] == "1 warning"
+    (warning,) = json.loads(newest.data.tags["audit_warnings"])
+    assert warning in first.err
+    lines = bakeoff.artifact(newest, "audit.csv").splitlines()
+    assert lines[0] == "fold,stage,rows,digest"
+    assert [line.rpartition(",")[0] for line in lines[1:5]] == [
+        "0,preprocessing.fit,120", "0,learner.fit,120", "0,scoring.train,120", "0,scoring.test,30",
+    ]  # fmt: skip
+    assert lines[-1].startswith("all rows,learner.fit,150")
+
+
+def test_a_sweep_shows_the_warnings_of_the_audit(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris", "evaluation=kfold")
+    assert "of 2 jobs: dataset=iris: 2 of 150 tested rows" in answer.err
+
+
+def test_strict_and_refused_duplicates_leave_nothing_behind(bakeoff: Bakeoff) -> None:
+    words = ("dataset=iris", "learner=majority", "evaluation=kfold", "audit=strict", "audit.duplicates=refuse")
+    answer = bakeoff(*words)
+    assert answer.status == 2
+    assert "audit.duplicates=warn accepts it" in answer.err
+    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
+
+
+def test_a_broken_splitter_of_the_user_is_refused_and_can_be_accepted(bakeoff: Bakeoff) -> None:
+    words = (
+        "dataset=iris", "learner=majority", "evaluation=leave_one_out",
+        "evaluation._target_=broken_splitters.Overlapping", "trust=[broken_splitters]",
+    )  # fmt: skip
+    for audit in ("warn", "strict"):
+        answer = bakeoff(*words, f"audit={audit}")
+        assert answer.status == 2
+        assert "would test 3 of its 75 test rows" in answer.err
+    assert bakeoff(*words, "audit=none").status == 0
+    assert bakeoff.runs()[0].data.tags["audit"] == "off"
+
+
+def test_a_leak_in_the_loop_fails_the_run_and_marks_it(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    prune = loop._prune
+
+    def prune_on_test(built: Experiment, pipeline: Any, split: Any, log: Any) -> Any:
+        return prune(built, pipeline, replace(split, validation=split.test), log)
+
+    monkeypatch.setattr(loop, "_prune", prune_on_test)
+    answer = bakeoff("dataset=wine", "learner=decision_tree", "pruning=best_first")
+    assert answer.status == 1
+    assert "LeakError: fold 0: pruning has seen 36 of the 36 rows" in answer.err
+    (run,) = bakeoff.runs()
+    assert (run.info.status, run.data.tags["audit"]) == ("FAILED", "leak")
+
+
+def test_the_audit_is_kept_in_the_configuration_and_does_not_change_the_identity(bakeoff: Bakeoff) -> None:
+    for audit in ("warn", "strict", "none"):
+        assert bakeoff("dataset=iris", "learner=majority", f"audit={audit}").status == 0
+    runs = bakeoff.runs()
+    assert len({run.data.tags["config_hash"] for run in runs}) == 1
+    assert {bakeoff.artifact(run, "config.yaml").count("bakeoff.pipeline.audit.NoAudit") for run in runs} == {0, 1}
+    assert all("audit" not in run.info.run_name for run in runs)

@@ -1,0 +1,189 @@
+"""The record of the rows that each stage was given is what a learner and a preprocessing that spy have seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from broken_splitters import Overlapping
+from doubles import Log, Recorder, RecordingStep, check_and_split, experiment, numbered
+
+from bakeoff.pipeline import experiment as loop
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model
+from bakeoff.pipeline.stage_log import RowLog, RowSet, Stopwatch, find_leaks
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
+from bakeoff.pipeline.stages.splitting import GroupKFold, Holdout, KFold, LeaveOneOut, TimeSeries
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
+
+EVALUATIONS: dict[str, Any] = {
+    "holdout": Holdout(),
+    "kfold": KFold(folds=4, validation=0.2),
+    "repeated": KFold(folds=4, repeats=2, validation=0.2),
+    "groups": GroupKFold(folds=4, validation=0.2),
+    "leave_one_out": LeaveOneOut(validation=0.2),
+    "time_series": TimeSeries(folds=4, validation=0.2),
+}
+TUNINGS: dict[str, Any] = {
+    "untuned": NoTuning(),
+    "validation": GridTuning({"mark": [1, 2]}),
+    "inner_folds": GridTuning({"mark": [1, 2]}, folds=2),
+}
+PRUNINGS: dict[str, Any] = {
+    "unpruned": NoPruning(),
+    "best_first": Pruning("best_first"),
+    "pessimistic": Pruning("pessimistic"),
+}
+REFUSED = {
+    # Validation rows serve one choice only, and inner folds would mix groups, or past and future.
+    *(("validation", "best_first", name) for name in EVALUATIONS),
+    *(("inner_folds", pruning, name) for pruning in PRUNINGS for name in ("groups", "time_series")),
+}
+
+
+def rows_of(seen: dict[str, RowSet], stage: str) -> list[int]:
+    return seen[stage].to_rows().tolist() if stage in seen else []
+
+
+def union(events: list[tuple[str, list[int]]], kind: str = "") -> list[int]:
+    """Return the rows of all events that begin with a word."""
+    return sorted({row for event, rows in events if event.startswith(kind) for row in rows})
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "tuning", "pruning"),
+    [combination for combination in product(EVALUATIONS, TUNINGS, PRUNINGS)],
+)
+def test_the_record_is_what_the_stages_have_seen(evaluation: str, tuning: str, pruning: str) -> None:
+    log = Log()
+    groups = np.arange(40) // 2 if evaluation == "groups" else None
+    built = experiment(
+        replace(numbered(), groups=groups),
+        Recorder(log),
+        preprocessing=RecordingStep(log),
+        tuning=TUNINGS[tuning],
+        pruning=PRUNINGS[pruning],
+        splitter=EVALUATIONS[evaluation],
+    )
+    if (tuning, pruning, evaluation) in REFUSED:
+        with pytest.raises(UserError):
+            check_and_split(built)
+        return
+    folds = built.make_splits().folds
+    for number, split in list(enumerate(folds))[-3:]:
+        log.clear()
+        fold = evaluate_split(built, number, split)
+        # Tuning comes first; the last two fits are those of preprocessing and learner.
+        kinds = [event.split()[0] for event, _ in log]
+        start = len(kinds) - 1 - kinds[::-1].index("prepare")
+        tuned, fitted = log[:start], log[start:]
+        seen = dict(fold.seen)
+        assert rows_of(seen, "preprocessing.fit") == union(fitted, "prepare") == sorted(split.train)
+        assert rows_of(seen, "learner.fit") == union(fitted, "fit")
+        assert rows_of(seen, "tuning") == union(tuned)
+        assert rows_of(seen, "pruning") == union(fitted, "prune")
+        predicted = {tuple(sorted(rows)) for event, rows in fitted if event == "predict"}
+        assert {tuple(rows_of(seen, name)) for name in seen if name.startswith("scoring.")} == predicted
+        assert rows_of(seen, "scoring.test") == sorted(split.test)
+        assert find_leaks(seen) == {}
+
+
+def test_the_final_model_has_a_record_without_scores() -> None:
+    built = experiment(splitter=KFold(folds=4))
+    splits = built.make_splits()
+    assert splits.refit is not None
+    seen = fit_model(built, splits.refit).seen
+    assert {stage: len(rows) for stage, rows in seen.items()} == {"preprocessing.fit": 40, "learner.fit": 40}
+
+
+# A leak that is sown into one stage is found there, by the record of the stages that are unchanged
+
+
+def leaks_of(built: Experiment) -> dict[str, int]:
+    (split,) = built.make_splits().folds
+    return find_leaks(evaluate_split(built, 0, split).seen)
+
+
+def test_test_rows_among_training_rows_are_found() -> None:
+    assert leaks_of(experiment(splitter=Overlapping())) == {"preprocessing.fit": 3, "learner.fit": 3}
+
+
+def test_preprocessing_that_is_fitted_on_all_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = numbered()
+    fit_pipeline = loop._fit_pipeline
+
+    def fit_on_all(pipeline: Any, X: pd.DataFrame, y: np.ndarray, log: RowLog) -> None:
+        fit_pipeline(pipeline, data.X, data.y, log)
+
+    monkeypatch.setattr(loop, "_fit_pipeline", fit_on_all)
+    assert leaks_of(experiment(data)) == {"preprocessing.fit": 8, "learner.fit": 8}
+
+
+def test_a_learner_that_is_fitted_on_other_rows_than_preprocessing_is_found() -> None:
+    class Appending(RecordingStep):
+        def fit_transform(self, X: pd.DataFrame, y: Any = None, **params: Any) -> pd.DataFrame:
+            self.fit(X, y)
+            return data.X
+
+    data = numbered()
+    log = RowLog(40)
+    pipeline = loop._make_pipeline(experiment(data, Recorder(Log()), preprocessing=Appending(Log())))
+    loop._fit_pipeline(pipeline, data.X.iloc[:10], data.y[:10], log)
+    assert {stage: len(rows) for stage, rows in log.seen.items()} == {"preprocessing.fit": 10, "learner.fit": 40}
+
+
+def test_tuning_that_sees_test_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = numbered()
+    make_tuning_data = loop._make_tuning_data
+
+    def make_from_all(built: Experiment, split: Any) -> Any:
+        return replace(make_tuning_data(built, split), X=data.X, y=data.y, n_train=30)
+
+    monkeypatch.setattr(loop, "_make_tuning_data", make_from_all)
+    assert leaks_of(experiment(data, tuning=GridTuning({"mark": [1, 2]}))) == {"tuning": 8}
+
+
+def test_pruning_on_test_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    prune = loop._prune
+
+    def prune_on_test(built: Experiment, pipeline: Any, split: Any, log: RowLog) -> Any:
+        return prune(built, pipeline, replace(split, validation=split.test), log)
+
+    monkeypatch.setattr(loop, "_prune", prune_on_test)
+    assert leaks_of(experiment(pruning=Pruning("best_first"))) == {"pruning": 8}
+
+
+# The parts of the record
+
+
+def test_a_set_of_rows_has_the_operations_of_sets() -> None:
+    one, other = RowSet.of(np.array([1, 2, 2, 9]), 11), RowSet.of(np.array([2, 10]), 11)
+    assert (len(one), one.to_rows().tolist()) == (3, [1, 2, 9])
+    assert (one | other).to_rows().tolist() == [1, 2, 9, 10]
+    assert (one & other).to_rows().tolist() == [2]
+
+
+def test_a_digest_depends_on_the_rows_and_not_on_their_order() -> None:
+    digests = [RowSet.of(np.array(rows), 8).digest() for rows in ([1, 2], [2, 1], [1, 3])]
+    assert digests[0] == digests[1] != digests[2]
+    assert RowSet.of(np.array([1]), 9).digest() != RowSet.of(np.array([1]), 10).digest()
+
+
+def test_rows_are_numbered_whatever_the_index_of_the_given_table_is() -> None:
+    X = pd.DataFrame({"x": [1.0, 2.0, 3.0]}, index=[7, 7, 3])
+    data = Dataset("d", X, np.array(["a", "b", "a"]), "classification", "y")
+    assert data.X.index.tolist() == [0, 1, 2]
+    assert X.index.tolist() == [7, 7, 3]
+
+
+def test_a_stopwatch_gives_the_time_of_each_lap() -> None:
+    stopwatch = Stopwatch()
+    stopwatch.lap("one")
+    stopwatch.lap("two")
+    assert list(stopwatch.seconds) == ["one", "two"]
+    assert all(seconds >= 0 for seconds in stopwatch.seconds.values())
