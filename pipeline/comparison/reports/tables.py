@@ -56,20 +56,21 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> TextTable:
     emphasized = set()
     for row_number, configuration in enumerate(comparison.configurations):
         row = [configuration.name]
-        for dataset in result.datasets:
-            summary = dataset.find_summary(configuration.name)
-            if summary is not None and summary.is_best:
-                emphasized.add((row_number, len(row)))
-            row.append(DASH if summary is None else format_mean_and_std(summary))
         if overall is not None:
             rank = ranks.get(configuration.name, math.nan)
             row.append(DASH if math.isnan(rank) else f"{rank:.2f}")
             count = counts.get(configuration.name)
             base_or_dash = BASE_MARK if configuration.name == comparison.settings.base else DASH
             row.append(base_or_dash if count is None else f"({count.better}/{count.same}/{count.worse})")
+        for dataset in result.datasets:
+            summary = dataset.find_summary(configuration.name)
+            if summary is not None and summary.is_best:
+                emphasized.add((row_number, len(row)))
+            row.append(DASH if summary is None else format_mean_and_std(summary))
         rows.append(tuple(row))
     names = [dataset.dataset for dataset in result.datasets]
-    columns = ["configuration", *names, *(["rank", "(v/ /*)"] if overall is not None else [])]
+    # The ranks come first, because the columns of many datasets fill several screens.
+    columns = ["configuration", *(["rank", "(v/ /*)"] if overall is not None else []), *names]
     better = "higher" if metric.greater_is_better else "lower"
     footnote = (
         f"{metric.label}, {better} is better; {BEST_SIGN} the best; v, * significantly better, worse than the base "

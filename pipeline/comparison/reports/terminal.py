@@ -64,7 +64,7 @@ def _iterate_result(comparison: Comparison, result: MetricResult, width: int) ->
         yield f"[bold]By {escape(comparison.find_metric(result.metric).label)}[/]"
         yield ""
     if has_datasets:
-        yield from _draw_split(tables.tabulate_scores(comparison, result), width, n_last=2)
+        yield from _draw_split(tables.tabulate_scores(comparison, result), width, n_last=0)
     if result.overall is not None:
         tests = tables.describe_tests(result.overall)
         lines = [line for line in (tests, result.overall.too_few, *tables.list_left_out(result.overall)) if line]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from scipy import optimize, stats
 
@@ -171,6 +172,7 @@ def compute_power(effect: float, degrees_of_freedom: int, alpha: float = 0.05) -
     return float(above + below)
 
 
+@cache
 def find_effect(degrees_of_freedom: int, alpha: float = 0.05, power: float = 0.8) -> float:
     """Find the noncentrality at which a two-sided t-test has the asked power.
 
