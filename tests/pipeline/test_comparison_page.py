@@ -15,7 +15,7 @@ import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.page import render_page
+from bakeoff.pipeline.comparison.page import MAX_PICTURED_DATASETS, render_page
 from bakeoff.pipeline.comparison.page_numbers import format_score
 from bakeoff.pipeline.comparison.page_pairs import MAX_LISTED_PAIRS, list_pairs_to_show
 from bakeoff.pipeline.comparison.page_pictures import MAX_TABLE_CONFIGURATIONS
@@ -250,6 +250,19 @@ def test_many_datasets_are_rows_and_follow_their_diagram() -> None:
     table = find_table(page, "dataset", *CONFIGURATIONS[1:])
     assert [row[0] for row in table[1:]] == [*datasets, "mean rank", "(v/\N{NO-BREAK SPACE}/*)"]
     assert html.index('id="ranks"') < html.index('id="scores"')
+
+
+def test_a_page_of_more_datasets_than_can_be_pictured_says_so() -> None:
+    pictured, tabled = (
+        render_page(make_comparison([f"d{number}" for number in range(n)], with_predictions=True, n_folds=2))
+        for n in (MAX_PICTURED_DATASETS, MAX_PICTURED_DATASETS + 1)
+    )
+    sentence = f"of each dataset are drawn for at most {MAX_PICTURED_DATASETS}"
+    assert (sentence in pictured, sentence in tabled) == (False, True)
+    for anchor in ("folds", "posteriors", "probabilities"):
+        assert (f'id="{anchor}"' in pictured, f'id="{anchor}"' in tabled) == (True, False)
+    assert 'id="ranks"' in tabled
+    assert len(tabled) < len(pictured) / 3
 
 
 def test_many_configurations_are_shown_as_a_map() -> None:
