@@ -9,10 +9,11 @@ from itertools import combinations
 
 from bakeoff.pipeline.comparison.comparison import ComparedMetric, Settings
 from bakeoff.pipeline.comparison.results import OverallResult, PairResult, Summary
+from bakeoff.pipeline.comparison.statistics import count_datasets
 from bakeoff.pipeline.comparison.words import count_nouns, format_number, format_p, join_words
 
 MIN_EQUIVALENT_PROBABILITY = 0.95
-MAX_NAMED = 4
+MAX_NAMED = 5
 """Names in one enumeration; the others are counted."""
 
 Tests = Mapping[frozenset[str], tuple[bool, float]]
@@ -114,8 +115,24 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
         for pair in result.pairs
     }
     name = "Nemenyi's test of mean ranks" if len(order) > 2 else "Wilcoxon's signed-rank test"
-    standing = write_standing(Standing(order, tests)).removesuffix(".")
-    return (f"Over {n_datasets}, {standing} ({name}).",)
+    standing = Standing(order, tests)
+    sentence = f"Over {n_datasets}, {write_standing(standing).removesuffix('.')} ({name})."
+    return (sentence, *_add_dataset_requirement(standing, result, settings))
+
+
+def _add_dataset_requirement(standing: Standing, result: OverallResult, settings: Settings) -> list[str]:
+    """Say how many datasets it would take to tell the best from the next one by their ranks."""
+    leaders = standing.leaders
+    if len(leaders) == 1 or math.isnan(result.critical_difference):
+        return []
+    difference = result.mean_ranks[leaders[1]] - result.mean_ranks[leaders[0]]
+    n_needed = count_datasets(difference, len(standing.order), settings.alpha)
+    if n_needed is None:
+        return []
+    return [
+        f"Mean ranks are told apart from a difference of {result.critical_difference:.2f}; that of {leaders[0]} and "
+        f"{leaders[1]}, {difference:.2f}, would take about {n_needed:,} datasets."
+    ]
 
 
 def write_standing(standing: Standing) -> str:
@@ -159,7 +176,7 @@ def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[s
     if partly:
         ps = [standing.get_p(best, name) for name in partly]
         verb = "also beats" if beaten_by_all else "beats"
-        clauses.append(f"{best} {verb} {_enumerate(partly)}, {_at_most(ps)}")
+        clauses.append(f"{best} {verb} {_enumerate(partly)}, {_at_most(ps)}, which is not shown of all others")
     return "; ".join(clauses)
 
 

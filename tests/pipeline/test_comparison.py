@@ -116,7 +116,8 @@ def test_only_complete_datasets_count_over_datasets_and_the_others_are_named(sto
     assert overall.mean_ranks == {"svm": 1, "mlp": 2, "knn": 3}
     assert comparison.find_cell("mlp", "g").reason == "failed: ValueError: no"
     told = "svm and mlp are the best and not told apart, p = .19; svm beats knn, p = .002"
-    assert comparison.verdict == (f"Over 6 datasets, {told} (Nemenyi's test of mean ranks).",)
+    rest = ", which is not shown of all others"
+    assert comparison.verdict[0] == f"Over 6 datasets, {told}{rest} (Nemenyi's test of mean ranks)."
 
 
 def test_the_front_holds_what_nothing_else_beats_in_score_and_time(store: Store) -> None:
