@@ -26,9 +26,11 @@ from bakeoff.pipeline.comparison.page_pictures import (
 )
 from bakeoff.pipeline.comparison.page_tables import (
     list_empty_cells,
+    tabulate_choices,
     tabulate_configurations,
     tabulate_costs,
     tabulate_datasets,
+    tabulate_others,
     tabulate_scores,
 )
 
@@ -111,6 +113,8 @@ def render_page(comparison: Comparison) -> str:
         sections=_list_sections(blocks, bool(probabilities)),
         created=_describe_time(comparison.created),
         configurations=tabulate_configurations(comparison),
+        choices=tabulate_choices(comparison),
+        others=tabulate_others(comparison, comparison.results[0]),
         datasets=tabulate_datasets(comparison),
         max_pictured_datasets=MAX_PICTURED_DATASETS,
         max_open_notes=MAX_OPEN_NOTES,

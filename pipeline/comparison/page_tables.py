@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
+
 from bakeoff.pipeline.comparison.comparison import (
     BETTER,
     WORSE,
@@ -226,3 +228,40 @@ def tabulate_configurations(comparison: Comparison) -> list[tuple[str, str, str]
         lines = [f"{name}: {value}" for name, value in sorted(configuration.params.items())]
         described.append((configuration.name, "; ".join(remarks), "\n".join(lines)))
     return described
+
+
+def tabulate_choices(comparison: Comparison) -> Table | None:
+    """Return in how many folds each configuration was chosen for its learner; None if none was chosen so."""
+    rows = []
+    for cell in comparison.cells:
+        for member, n_folds in sorted(cell.chosen.items(), key=lambda item: -item[1]):
+            dataset = Entry(cell.dataset, classes="")
+            rows.append(
+                [name_row(cell.configuration), dataset, Entry(member, classes=""), Entry(format_count(n_folds))]
+            )
+    if not rows:
+        return None
+    header = [name_row("row"), Entry("dataset", classes=""), Entry("chosen", classes=""), Entry("folds")]
+    return Table("Configurations that were chosen inside the folds", header, rows)
+
+
+def tabulate_others(comparison: Comparison, result: MetricResult) -> Table | None:
+    """Return the scores of the configurations that rows stand for, by the first metric; None if there are none."""
+    if not comparison.other_configurations:
+        return None
+    header = [name_row("configuration"), *[Entry(dataset.name) for dataset in comparison.datasets]]
+    rows = []
+    for configuration in comparison.other_configurations:
+        cells = [comparison.find_cell(configuration.name, dataset.name) for dataset in comparison.datasets]
+        rows.append([name_row(configuration.name), *[_enter_cell(cell, result.metric) for cell in cells]])
+    is_stacked = len(comparison.datasets) > MAX_INLINE_COLUMNS
+    return Table("Configurations that a row stands for", header, rows, is_stacked=is_stacked)
+
+
+def _enter_cell(cell: Cell, metric: str) -> Entry:
+    """Return mean and standard deviation over the folds of a cell that takes part in no test."""
+    if metric not in cell.scores:
+        return _enter_empty(cell)
+    scores = np.array(cell.scores[metric])
+    note = f"± {format_score(float(np.std(scores, ddof=1)))}" if len(scores) > 1 else ""
+    return Entry(format_score(float(np.mean(scores))), note=note)

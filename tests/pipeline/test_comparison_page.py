@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
-from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.comparison import Cell, Comparison, Configuration
 from bakeoff.pipeline.comparison.page import MAX_PICTURED_DATASETS, render_page
 from bakeoff.pipeline.comparison.page_numbers import format_score
 from bakeoff.pipeline.comparison.page_pairs import MAX_LISTED_PAIRS, list_pairs_to_show
@@ -269,6 +269,34 @@ def test_many_configurations_are_shown_as_a_map() -> None:
     names = [f"knn n_neighbors={number}" for number in range(MAX_TABLE_CONFIGURATIONS + 1)]
     labels = Page(render_page(make_comparison(["iris", "wine"], names))).get("aria-label")
     assert any(label.startswith("Mean accuracy of each configuration") for label in labels)
+
+
+def test_configurations_that_a_row_stands_for_are_shown_with_their_scores_and_folds() -> None:
+    comparison = make_comparison(["iris", "wine"], ["svm", "knn (chosen)"])
+    members = ("knn k=1", "knn k=5")
+    chosen = {"knn k=1": 3, "knn k=5": 7}
+    cells = tuple(replace(cell, chosen=chosen) if "chosen" in cell.configuration else cell for cell in comparison.cells)
+    scores = {"test_accuracy": (0.25, 0.75)}
+    page = Page(
+        render_page(
+            replace(
+                comparison,
+                cells=cells,
+                other_configurations=tuple(Configuration(name, "knn", {"learner.k": name[-1]}) for name in members),
+                other_cells=tuple(
+                    Cell(name, dataset, scores=scores) for name in members for dataset in ("iris", "wine")
+                ),
+            )
+        )
+    )
+    assert find_table(page, "row", "chosen")[1:] == [
+        ["knn (chosen)", dataset, name, n]
+        for dataset in ("iris", "wine")
+        for name, n in (("knn k=5", "7"), ("knn k=1", "3"))
+    ]
+    others = next(table for table in page.tables if table[-1][0] == "knn k=5")
+    assert others[-1][1:] == ["0.5000 ± 0.3536"] * 2
+    assert "learner.k: 5" in page.text
 
 
 def test_pairs_that_are_left_out_are_counted() -> None:
