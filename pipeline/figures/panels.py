@@ -7,6 +7,7 @@ can tell apart; classes differ by the shape of their markers as well.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +88,7 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
     annotation.set_in_layout(False)
 
 
+@cache
 def measure_inches(text: str, points: float) -> float:
     """Return the width in inches of the widest line of a text, set in letters of a size in points."""
     from matplotlib.textpath import TextPath

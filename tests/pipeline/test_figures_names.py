@@ -1,0 +1,188 @@
+"""Figures by name: what ``figures=`` stands for, which of ``all`` apply, and that every learner has its figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles import experiment as make_experiment
+
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline import figures
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.named_figures import FIGURES, settle_figures
+from bakeoff.pipeline.config.options import read_option
+from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
+from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
+from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.figures.run_figure import TabulatedFigure
+from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
+from bakeoff.pipeline.stages.pruning import Pruning
+from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.stages.tuning import GridTuning
+
+IRIS = load_bundled("iris")
+MOONS = make_points("moons", 60, 0.3, 0)
+CARS = load_lecture_table("cars", "distance", task="regression")
+
+
+def choose(experiment: Experiment, given: Any, space: Any = None) -> FigureChoice:
+    return choose_figures(settle_figures(given, space), experiment, experiment.make_splits(), [])
+
+
+def list_names(choice: FigureChoice) -> set[str]:
+    return {Path(figure.file).stem for figure in choice.figures}
+
+
+# The table
+
+
+def test_every_figure_has_a_name_which_is_that_of_its_file() -> None:
+    assert sorted(named.class_name for named in FIGURES.values()) == figures.__all__
+    for name, named in FIGURES.items():
+        assert getattr(figures, named.class_name).file == f"{name}.png"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_node_builds_its_figure_and_has_a_sentence(name: str) -> None:
+    (node,) = settle_figures([name], {"max_depth": [1, 2]})
+    assert type(build_object(node, "figures[0]", [])).__name__ == FIGURES[name].class_name
+    assert FIGURES[name].sentence.endswith(".")
+
+
+def test_names_and_nodes_and_arguments_may_be_mixed() -> None:
+    own = {"_target_": "mine.Figure", "size": 3}
+    nodes = settle_figures(["roc", own, {"importances": {"repeats": 2}}, {"trees": None}])
+    assert nodes[1] == own
+    assert nodes[2] == {"_target_": "bakeoff.pipeline.figures.Importances", "repeats": 2}
+    assert [node["_target_"].split(".")[-1] for node in nodes] == ["RocCurves", "Figure", "Importances", "Trees"]
+
+
+@pytest.mark.parametrize("given", [None, "none", []])
+def test_no_figures_are_no_nodes(given: Any) -> None:
+    assert settle_figures(given) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["rok"], "Did you mean 'roc'?"),
+        ("calibrations", "Did you mean 'calibration'?"),
+        (3, "must be all, none, or a list of names"),
+        ([3], "neither a name"),
+        ([{"a": 1, "b": 2}], "neither a name"),
+        ([{"roc": [1]}], "neither a name"),
+    ],
+)
+def test_what_is_no_figure_is_refused(given: Any, sentence: str) -> None:
+    with pytest.raises(UserError, match=r"^figures") as refused:
+        settle_figures(given)
+    assert sentence in str(refused.value)
+
+
+def test_a_settled_configuration_has_nodes_with_the_space_of_the_learner() -> None:
+    parts = ("dataset", "preprocessing", "learner", "tuning", "evaluation", "tracking")
+    spec: dict[str, Any] = {part: {"_target_": "x"} for part in parts}
+    spec |= {"pruning": {"method": "none"}, "space": {"C": [1, 2]}, "figures": ["validation_curve"]}
+    node = {"_target_": "bakeoff.pipeline.figures.ValidationCurve", "space": {"C": [1, 2]}}
+    assert settle_config(spec)["figures"] == [node]
+
+
+# The choice among all
+
+
+def test_a_figure_with_arguments_of_its_own_replaces_the_one_of_all() -> None:
+    experiment = make_experiment(MOONS, REGISTRY["knn"]())
+    choice = choose(experiment, ["all", {"validation_curve": {"parameter": "p", "values": [1, 2]}}])
+    curves = [figure for figure in choice.figures if figure.file == "validation_curve.png"]
+    assert len(curves) == 1
+    assert curves[0].parameter == "p"  # type: ignore[attr-defined]
+
+
+def test_two_figures_that_write_one_file_are_refused() -> None:
+    experiment = make_experiment(MOONS, REGISTRY["knn"]())
+    with pytest.raises(UserError, match=r"both write roc\.png"):
+        choose(experiment, ["roc", "roc"])
+
+
+def test_what_is_asked_for_by_name_is_refused_where_it_does_not_apply() -> None:
+    experiment = make_experiment(IRIS, REGISTRY["svm"]())
+    with pytest.raises(UserError, match="SVC has none"):
+        choose(experiment, ["calibration"])
+    choice = choose(experiment, "all")
+    assert choice.left_out["calibration"] == "Reliability shows probabilities, and SVC has none"
+    assert "residuals" not in choice.left_out  # of another task
+
+
+OF_ALL_CLASSIFIERS = {"confusion_matrix", "decision_regions", "importances", "learning_curve"}
+OF_SCORES = {"roc", "precision_recall"}
+OF_PROBABILITIES = OF_SCORES | {"calibration"}
+OF_TREES = {"trees", "pruning_path", "information_gains", "validation_curve"}
+OF_LINES = {"coefficients", "margins", "validation_curve"}
+OF_ALL_REGRESSORS = {"residuals", "importances", "learning_curve", "regression_curves"}
+EXPECTED = {
+    "decision_tree": OF_ALL_CLASSIFIERS | OF_PROBABILITIES | OF_TREES,
+    "knn": OF_ALL_CLASSIFIERS | OF_PROBABILITIES | {"validation_curve"},
+    "logistic_regression": OF_ALL_CLASSIFIERS | OF_PROBABILITIES | OF_LINES,
+    "majority": OF_ALL_CLASSIFIERS | OF_PROBABILITIES,
+    "mlp": OF_ALL_CLASSIFIERS | OF_PROBABILITIES | {"validation_curve"},
+    "naive_bayes": OF_ALL_CLASSIFIERS | OF_PROBABILITIES | {"validation_curve"},
+    "perceptron": OF_ALL_CLASSIFIERS | OF_SCORES | OF_LINES,
+    "random_forest": OF_ALL_CLASSIFIERS | OF_PROBABILITIES | {"validation_curve"},
+    "svm": OF_ALL_CLASSIFIERS | OF_SCORES | {"margins", "validation_curve"},
+    "decision_tree_regressor": OF_ALL_REGRESSORS | {"trees", "pruning_path", "validation_curve"},
+    "knn_regressor": OF_ALL_REGRESSORS | {"validation_curve"},
+    "linear_regression": OF_ALL_REGRESSORS | {"coefficients", "validation_curve"},
+    "mean": OF_ALL_REGRESSORS,
+    "mlp_regressor": OF_ALL_REGRESSORS | {"validation_curve"},
+    "random_forest_regressor": OF_ALL_REGRESSORS | {"validation_curve"},
+    "ridge": OF_ALL_REGRESSORS | {"coefficients", "validation_curve"},
+}
+QUICK: dict[str, dict[str, Any]] = {
+    "random_forest": {"n_estimators": 5},
+    "random_forest_regressor": {"n_estimators": 5},
+    "mlp": {"hidden_layer_sizes": (5,), "max_iter": 20},
+    "mlp_regressor": {"hidden_layer_sizes": (5,), "max_iter": 20},
+}
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_all_figures_that_apply_to_a_learner_are_drawn(name: str) -> None:
+    learner = REGISTRY[name](**QUICK.get(name, {}))
+    dataset = MOONS if "confusion_matrix" in EXPECTED[name] else CARS
+    parts: dict[str, Any] = {"splitter": KFold(folds=2)}
+    if "pruning_path" in EXPECTED[name]:
+        parts = {"splitter": KFold(folds=2, validation=0.3), "pruning": Pruning("best_first")}
+    experiment = make_experiment(dataset, learner, **parts)
+    space = {key: values[:2] for key, values in read_option("space", name).items()}
+    choice = choose(experiment, "all", space)
+    assert list_names(choice) == EXPECTED[name]
+    splits = experiment.make_splits()
+    folds = list(evaluate_splits(experiment, splits.folds))
+    run = FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
+    for figure in choice.figures:
+        drawn = figure.draw(run)  # type: ignore[attr-defined]
+        assert all(axes.has_data() or not axes.axison for axes in drawn.axes)
+
+
+def test_a_tuned_run_has_the_figures_of_tuning(tmp_path: Path) -> None:
+    tuning = GridTuning({"n_neighbors": [1, 5], "weights": ["uniform", "distance"]}, folds=2)
+    for splitter, expected in ((KFold(folds=2), {"candidates", "choices"}), (None, {"candidates"})):
+        parts: dict[str, Any] = {} if splitter is None else {"splitter": splitter}
+        experiment = make_experiment(MOONS, REGISTRY["knn"](), tuning=tuning, **parts)
+        assert list_names(choose(experiment, "all")) & {"candidates", "choices"} == expected
+
+
+def test_a_table_is_stored_beside_its_picture(tmp_path: Path) -> None:
+    experiment = make_experiment(MOONS, REGISTRY["naive_bayes"]())
+    splits = experiment.make_splits()
+    folds = list(evaluate_splits(experiment, splits.folds))
+    model = fit_final_model(experiment, splits, folds[-1])
+    figure = figures.LearningCurve(sizes=[0.5, 1.0])
+    assert isinstance(figure, TabulatedFigure)
+    figure.save(tmp_path, experiment, folds, model)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["learning_curve.csv", "learning_curve.png"]
+    assert (tmp_path / "learning_curve.csv").read_text().startswith("size,rows,fold,train,test,reason\n")
