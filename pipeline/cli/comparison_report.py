@@ -56,7 +56,7 @@ def check_output(values: Mapping[str, str]) -> None:
         A value is not allowed, or the output cannot be written.
     """
     read_choice(values, "to", FORMATS)
-    read_choice(values, "pairs", ("closest", "all"))
+    read_choice(values, "pairs", ("best", "all"))
     read_choice(values, "choice", ("auto", "none"))
     read_choice(values, "keep", ("true", "false"))
     read_choice(values, "fail_if", ("never", "worse"))

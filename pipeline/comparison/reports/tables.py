@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import (
     Comparison,
     DatasetResult,
     MetricResult,
+    OverallPair,
     OverallResult,
     PairResult,
     Summary,
@@ -20,8 +23,9 @@ DASH = "–"
 BEST_SIGN = "•"
 """Before the best mean of a dataset: a pipe has no colours."""
 BASE_MARK = "base"
-MAX_PAIRS = 10
-"""Pairs in a table, unless all are asked for: those with the smallest p-values that are not settled beforehand."""
+TOLD_APART = ">"
+NOT_TOLD_APART = "~"
+"""Signs between two configurations of which the first has the better mean."""
 
 
 @dataclass(frozen=True)
@@ -112,18 +116,34 @@ def tabulate_dataset(comparison: Comparison, result: DatasetResult) -> TextTable
 
 
 def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> TextTable:
-    """Return the pairs of one dataset: all of them, or those with the smallest p-values."""
-    ordered = sorted(result.pairs, key=lambda pair: (pair.p_holm if not math.isnan(pair.p_holm) else 2, pair.p_value))
-    shown = ordered if comparison.settings.all_pairs else ordered[:MAX_PAIRS]
+    """Return all pairs of one dataset, or those of the best configuration with each other one, the best ones first."""
+    order = [summary.configuration for summary in sorted(result.summaries, key=lambda summary: summary.rank)]
+    pairs = [_turn_pair(pair) if order.index(pair.first) > order.index(pair.second) else pair for pair in result.pairs]
+    ordered = sorted(pairs, key=lambda pair: (order.index(pair.first), order.index(pair.second)))
+    shown = ordered if comparison.settings.all_pairs else [pair for pair in ordered if pair.first == order[0]]
     rows = tuple(_write_pair(pair) for pair in shown)
-    n_hidden = len(ordered) - len(shown)
-    footnote = f"{n_hidden} further pairs with greater p-values; pairs=all shows them." if n_hidden else ""
     columns = ("pair", "difference", "p", "p (Holm)", "P(first)", "P(rope)", "P(second)")
+    footnote = _count_hidden(len(ordered) - len(shown))
     return TextTable(f"pairs on {result.dataset}", columns, rows, footnote=footnote)
 
 
+def _turn_pair(pair: PairResult) -> PairResult:
+    """Return the same pair with the second configuration first."""
+    return replace(
+        pair,
+        first=pair.second,
+        second=pair.first,
+        difference=-pair.difference,
+        low=-pair.high,
+        high=-pair.low,
+        statistic=-pair.statistic,
+        p_first=pair.p_second,
+        p_second=pair.p_first,
+    )
+
+
 def _write_pair(pair: PairResult) -> tuple[str, ...]:
-    sign = ">" if pair.is_told_apart and pair.difference > 0 else "<" if pair.is_told_apart else "~"
+    sign = TOLD_APART if pair.is_told_apart else NOT_TOLD_APART
     return (
         f"{pair.first} {sign} {pair.second}",
         f"{pair.difference:+.4f}" if abs(pair.difference) < 10 else f"{pair.difference:+.4g}",
@@ -136,29 +156,42 @@ def _write_pair(pair: PairResult) -> tuple[str, ...]:
 
 
 def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> TextTable:
-    """Return the pairs over datasets."""
-    ordered = sorted(overall.pairs, key=lambda pair: -abs(pair.rank_difference))
-    shown = ordered if comparison.settings.all_pairs else ordered[:MAX_PAIRS]
-    rows = []
-    for pair in shown:
-        is_reversed = pair.rank_difference < 0
-        first, second = (pair.second, pair.first) if is_reversed else (pair.first, pair.second)
-        wins, losses = (pair.losses, pair.wins) if is_reversed else (pair.wins, pair.losses)
-        sign = ">" if pair.is_told_apart else "~"
-        rows.append(
-            (
-                f"{first} {sign} {second}",
-                f"{abs(pair.rank_difference):.2f}",
-                format_bare_p(pair.p_nemenyi),
-                format_bare_p(pair.p_wilcoxon),
-                format_bare_p(pair.p_wilcoxon_holm),
-                f"{wins}/{pair.ties}/{losses}",
-            )
+    """Return all pairs over datasets, or those of the best configuration with each other one."""
+    order = list(overall.mean_ranks)
+    pairs = [
+        _turn_overall(pair) if order.index(pair.first) > order.index(pair.second) else pair for pair in overall.pairs
+    ]
+    ordered = sorted(pairs, key=lambda pair: (order.index(pair.first), order.index(pair.second)))
+    shown = ordered if comparison.settings.all_pairs else [pair for pair in ordered if pair.first == order[0]]
+    rows = tuple(
+        (
+            f"{pair.first} {TOLD_APART if pair.is_told_apart else NOT_TOLD_APART} {pair.second}",
+            f"{pair.rank_difference:.2f}",
+            format_bare_p(pair.p_nemenyi),
+            format_bare_p(pair.p_wilcoxon),
+            format_bare_p(pair.p_wilcoxon_holm),
+            f"{pair.wins}/{pair.ties}/{pair.losses}",
         )
-    n_hidden = len(ordered) - len(shown)
-    footnote = f"{n_hidden} further pairs with smaller differences of rank; pairs=all shows them." if n_hidden else ""
+        for pair in shown
+    )
     columns = ("pair over datasets", "Δ rank", "Nemenyi p", "Wilcoxon p", "p (Holm)", "w/t/l")
-    return TextTable("pairs over datasets", columns, tuple(rows), footnote=footnote)
+    return TextTable("pairs over datasets", columns, rows, footnote=_count_hidden(len(ordered) - len(shown)))
+
+
+def _turn_overall(pair: OverallPair) -> OverallPair:
+    """Return the same pair with the second configuration first."""
+    return replace(
+        pair,
+        first=pair.second,
+        second=pair.first,
+        rank_difference=-pair.rank_difference,
+        wins=pair.losses,
+        losses=pair.wins,
+    )
+
+
+def _count_hidden(n_hidden: int) -> str:
+    return f"Pairs with the best; pairs=all shows the {n_hidden} others." if n_hidden else ""
 
 
 def tabulate_costs(comparison: Comparison, result: MetricResult) -> TextTable:
@@ -184,8 +217,6 @@ def tabulate_costs(comparison: Comparison, result: MetricResult) -> TextTable:
 
 def tabulate_members(comparison: Comparison, result: MetricResult) -> TextTable | None:
     """Return the scores of the configurations that a row stands for; None if there are none."""
-    import numpy as np
-
     rows = []
     for configuration in comparison.other_configurations:
         row = [configuration.name]
