@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bakeoff.pipeline.audit import AuditVerdict
+from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.identity import hash_config, hash_config_code
@@ -43,7 +43,7 @@ def describe_run(
     return RunDescription(
         name=name_run(choices | {"experiment": experiment}, spec, invocation.varying),
         params=_make_params(spec, choices, experiment),
-        tags={**_make_tags(spec, invocation, dataset.digest(), splits), **_make_audit_tags(audit)},
+        tags={**_make_tags(spec, invocation, dataset.digest(), splits), **make_audit_tags(audit)},
         config=to_yaml(spec),
         trust=tuple(spec["trust"]),
     )
@@ -122,13 +122,6 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: 
         tags["sweep"] = invocation.sweep
     if invocation.study:
         tags["study"] = invocation.study
-    return tags
-
-
-def _make_audit_tags(audit: AuditVerdict) -> dict[str, str]:
-    tags = {"audit": audit.state}
-    if audit.warnings:
-        tags["audit_warnings"] = json.dumps(audit.warnings, ensure_ascii=False)
     return tags
 
 

@@ -4,6 +4,7 @@
 than once, and `columns` the columns that give the target away.
 """
 
-from bakeoff.pipeline.audit.audit import Audit, AuditVerdict, LeakError, NoAudit
+from bakeoff.pipeline.audit.audit import LEAK, Audit, AuditVerdict, LeakError, NoAudit
+from bakeoff.pipeline.audit.audit_tags import describe_audit, make_audit_tags
 
-__all__ = ["Audit", "AuditVerdict", "LeakError", "NoAudit"]
+__all__ = ["LEAK", "Audit", "AuditVerdict", "LeakError", "NoAudit", "describe_audit", "make_audit_tags"]

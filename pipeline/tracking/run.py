@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bakeoff.pipeline import report
-from bakeoff.pipeline.audit.audit import LEAK, LeakError
+from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
 from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, CardContent, draw_confusion_matrix, write_card
 from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
@@ -108,8 +108,9 @@ class MLflowRun:
         metrics += _to_metrics(report.get_pruning_path(model))
         confusions = report.sum_confusions(self._experiment, self._folds)
         has_picture = confusions is not None and len(confusions) <= MAX_PICTURE_CLASSES
-        card = self._write_card(model=model, picture=PICTURE if has_picture else "")
-        self._write_batch(metrics, _to_params(report.get_tuned_params(model)), {NOTE_TAG: card, **self._count_looks()})
+        looks = self._count_looks()
+        card = self._write_card(model=model, picture=PICTURE if has_picture else "", looks=looks)
+        self._write_batch(metrics, _to_params(report.get_tuned_params(model)), {NOTE_TAG: card, **looks})
         with artifact_folder(self._artifact_uri, self._upload) as folder:
             report.write_tables(folder, self._experiment, self._folds, model, confusions)
             (folder / "config.yaml").write_text(self._description.config)
@@ -195,7 +196,13 @@ class MLflowRun:
         self._n_folds_written = len(self._folds)
         return metrics
 
-    def _write_card(self, model: FittedModel | None = None, picture: str = "", ending: str = "") -> str:
+    def _write_card(
+        self,
+        model: FittedModel | None = None,
+        picture: str = "",
+        ending: str = "",
+        looks: Mapping[str, str] | None = None,
+    ) -> str:
         """Return the card, with the means that were taken last."""
         content = CardContent(
             experiment=self._experiment,
@@ -207,6 +214,7 @@ class MLflowRun:
             model=model,
             picture=picture,
             ending=ending,
+            notes=describe_audit({**self._description.tags, **(looks or {})}),
         )
         return write_card(content)
 

@@ -236,6 +236,9 @@ def test_a_run_keeps_the_verdict_the_record_and_the_number_of_looks(bakeoff: Bak
     assert newest.data.tags["audit"] == "1 warning"
     (warning,) = json.loads(newest.data.tags["audit_warnings"])
     assert warning in first.err
+    card = newest.data.tags["mlflow.note.content"]
+    assert "Audit: 1 warning. dataset=iris: 2 of 150 tested rows are equal" in card
+    assert "At its end, 2 configurations had been scored on these test rows" in card
     lines = bakeoff.artifact(newest, "audit.csv").splitlines()
     assert lines[0] == "fold,stage,rows,digest"
     assert [line.rpartition(",")[0] for line in lines[1:5]] == [
