@@ -100,15 +100,15 @@ def name_param(name: str) -> str:
     return f"params.`{name}`"
 
 
-def make_table_state(query: str, columns: Sequence[str], order_by: str, ascending: bool) -> dict[str, Any]:
+def make_table_state(query: str, columns: Mapping[str, int], order_by: str, ascending: bool) -> dict[str, Any]:
     """Return the state of the page for a table of runs.
 
     Parameters
     ----------
     query : str
         Selects the runs, in MLflow's filter language.
-    columns : sequence of str
-        From `name_metric` and `name_param`, in order.
+    columns : mapping of str to int
+        From `name_metric` and `name_param`, in order, with the number of letters that each shows.
     order_by : str
         A column.
     ascending : bool
@@ -123,7 +123,7 @@ def make_table_state(query: str, columns: Sequence[str], order_by: str, ascendin
         "modelVersionFilter": "All Runs",
         "selectedColumns": list(columns),
         "columnOrder": list(columns),
-        "columnWidths": {column: _measure_width(column) for column in columns},
+        "columnWidths": {column: _measure_width(n_letters) for column, n_letters in columns.items()},
         "runsHiddenMode": "SHOW_ALL",
         "runsHidden": [],
         "runsVisibilityMap": {},
@@ -231,7 +231,6 @@ def _make_heading(key: str, section: Section) -> dict[str, Any]:
     }
 
 
-def _measure_width(column: str) -> int:
-    """Return the width in pixels that shows a column's heading."""
-    heading = column.split("`")[1]
-    return max(MIN_COLUMN_PIXELS, round(PIXELS_PER_LETTER * len(heading)) + COLUMN_PADDING_PIXELS)
+def _measure_width(n_letters: int) -> int:
+    """Return the width of a column in pixels."""
+    return max(MIN_COLUMN_PIXELS, round(PIXELS_PER_LETTER * n_letters) + COLUMN_PADDING_PIXELS)

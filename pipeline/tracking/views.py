@@ -143,13 +143,16 @@ def _group_by_learner(state: Mapping[str, Any], shown: ShownRuns) -> dict[str, A
     return group_runs(state, ("learner",), [(learner,) for _, learner in shown.groups])
 
 
-def _choose_columns(shown: ShownRuns) -> list[str]:
-    columns = [name_param(param) for param in (*GROUPS, *shown.varying)]
+def _choose_columns(shown: ShownRuns) -> dict[str, int]:
+    """Return the columns of a table, and how many letters each shows."""
+    values = zip(GROUPS, zip(*shown.groups, strict=True), strict=True)
+    columns = {name_param(param): max(map(len, found)) for param, found in values}
+    columns |= {name_param(param): len(param) for param in shown.varying}
     for headline in shown.headlines:
-        columns.append(name_metric(headline))
+        columns[name_metric(headline)] = len(headline)
         if f"{headline}_std" in shown.metrics:
-            columns.append(name_metric(f"{headline}_std"))
-    columns.append(name_metric(FIT_SECONDS))
+            columns[name_metric(f"{headline}_std")] = len(f"{headline}_std")
+    columns[name_metric(FIT_SECONDS)] = len(FIT_SECONDS)
     return columns
 
 

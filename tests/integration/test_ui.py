@@ -1,58 +1,93 @@
-"""The MLflow UI on a store of bakeoff, served by ``bakeoff ui`` and shown by a real browser."""
+"""MLflow's pages on a store of 200 runs, served by ``bakeoff ui`` and clicked through in a real browser."""
 
 from __future__ import annotations
 
 import json
-import shutil
+import re
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any
 from urllib.error import URLError
 from urllib.parse import quote
 from urllib.request import urlopen
 
+import browser
+import mlflow_server
 import pytest
 from command import Bakeoff, command_in
 
-BROWSER = shutil.which("chromium")
-QUIET = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-    "--window-size=1600,1400", "--virtual-time-budget=30000",
-)  # fmt: skip
+TUNED_SWEEP = [
+    "-m", "learner=knn", "learner.n_neighbors=1,3,5,7,9", "learner.weights=uniform,distance", "dataset=iris,wine",
+    "preprocessing=none,standardize", "seed=0,1,2,3", "evaluation.metrics=[accuracy]", "tracking.models=false",
+]  # fmt: skip
+LAST_SWEEP = [
+    "-m", "learner=majority,naive_bayes,knn", "dataset=iris,wine,breast_cancer", "preprocessing=none,standardize",
+    "evaluation=kfold", "evaluation.folds=3", "seed=0,1,2", "tracking.models=false",
+]  # fmt: skip
+N_LAST = 3 * 3 * 2 * 3
+MIN_RUNS = 200
+ROWS = ".ag-center-cols-container .ag-row"
+CLOSE_ASSISTANT = '[data-component-id="mlflow.assistant.chat_panel.close"]'
+CHART_MODE = 'label:has(input[name="runs-view-mode"][value="CHART"])'
+
+needs_browser = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
 
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
-    """Return the command in a folder whose store holds a sweep."""
+def sweeps(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
+    """Return the command in a folder whose store holds two sweeps of 200 runs together."""
     with command_in(tmp_path_factory.mktemp("pages")) as bakeoff:
-        answer = bakeoff("-m", "learner=knn,decision_tree", "dataset=iris,wine", "evaluation=kfold")
-    assert answer.status == 0, answer.err
+        for words in (TUNED_SWEEP, LAST_SWEEP):
+            answer = bakeoff(*words)
+            assert answer.status == 0, answer.err
     return bakeoff
 
 
 @pytest.fixture(scope="module")
-def address(sweep: Bakeoff) -> Iterator[str]:
-    """Return the address of the pages on the sweep's store; the server ends with the last test."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "bakeoff", "ui", f"port={port}"], cwd=sweep.folder, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+def addresses(sweeps: Bakeoff) -> Iterator[dict[str, str]]:
+    """Return the addresses that the command prints, by the word before them; the server ends with the last test."""
+    printed = sweeps.folder / "printed"
+    port = mlflow_server.free_port()
+    with printed.open("w") as output:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "bakeoff", "ui", f"port={port}"], cwd=sweeps.folder, stdout=output,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
     try:
-        _wait_for(f"http://127.0.0.1:{port}/health")
-        yield f"http://127.0.0.1:{port}"
+        wait_for(f"http://127.0.0.1:{port}/health")
+        yield read_addresses(printed.read_text())
     finally:
         server.terminate()
         server.wait(30)
 
 
-def _wait_for(url: str, seconds: float = 120) -> None:
+@pytest.fixture(scope="module")
+def page(addresses: dict[str, str]) -> Iterator[Any]:
+    """Return a browser's page on the leaderboard, without the panel that MLflow opens at the first visit."""
+    with browser.open_page() as page:
+        page.goto(addresses["open"])
+        page.locator(CLOSE_ASSISTANT).click()
+        page.locator(ROWS).first.wait_for()
+        yield page
+
+
+@pytest.fixture(scope="module")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the screenshots, which pytest keeps for the last three sessions."""
+    return tmp_path_factory.mktemp("screenshots")
+
+
+def read_addresses(printed: str) -> dict[str, str]:
+    return dict(re.findall(r"^(\w+) +(http\S+)$", printed, flags=re.MULTILINE))
+
+
+def wait_for(url: str, seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while True:
         try:
@@ -63,33 +98,111 @@ def _wait_for(url: str, seconds: float = 120) -> None:
             time.sleep(0.2)
 
 
-def dom(url: str, profile: Path) -> str:
-    """Return the page as the browser has rendered it."""
-    assert BROWSER is not None
-    command = [BROWSER, *QUIET, f"--user-data-dir={profile}", "--dump-dom", url]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+def read_column(page: Any, column: str) -> list[str]:
+    """Return the cells of a column that the browser shows, from above."""
+    cells = page.locator(f"{ROWS} [col-id='{column}']")
+    found = cells.evaluate_all("all => all.map(c => [Number(c.parentElement.getAttribute('row-index')), c.innerText])")
+    return [text for _, text in sorted(found)]
+
+
+def open_view(page: Any, name: str) -> None:
+    """Choose a view in the menu."""
+    trigger = page.get_by_test_id("saved-views-trigger")
+    trigger.click()
+    page.locator("[data-testid^='saved-views-item-']").get_by_text(name, exact=True).click()
+    trigger.get_by_text(name, exact=True).wait_for()
+
+
+def find_finished(sweeps: Bakeoff, order: str) -> list[Any]:
+    """Return the finished runs in an order, by MLflow's own search."""
+    return list(sweeps.client().search_runs(["1"], "status = 'FINISHED'", order_by=[order], max_results=1000))
 
 
 @pytest.mark.external
-@pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: install Debian's package of that name")
+@pytest.mark.slow
+@needs_browser
+def test_the_pages_open_on_a_leaderboard_from_the_best_score(page: Any, sweeps: Bakeoff, screenshots: Path) -> None:
+    runs = find_finished(sweeps, "metrics.test_accuracy DESC")
+    assert len(runs) >= MIN_RUNS
+    page.screenshot(path=screenshots / "leaderboard.png")
+    assert page.get_by_test_id("saved-views-trigger").inner_text() == "Leaderboard"
+    headings = page.locator(".ag-header-cell").evaluate_all("all => all.map(cell => cell.innerText)")
+    shown = [heading for heading in headings if heading not in ("", "Run Name", "Created", "Duration")]
+    assert shown == ["dataset", "learner", "preprocessing", "seed", "test_accuracy", "test_accuracy_std", "time/fit"]
+    scores = [float(text.rstrip("…")) for text in read_column(page, "metrics.`test_accuracy`")]
+    assert len(scores) > 10
+    assert scores == pytest.approx([run.data.metrics["test_accuracy"] for run in runs[: len(scores)]])
+
+
+@pytest.mark.external
+@pytest.mark.slow
+@needs_browser
+def test_the_menu_leads_to_the_last_sweep(page: Any, screenshots: Path) -> None:
+    open_view(page, "Last sweep")
+    page.get_by_text(f"{N_LAST} matching runs").wait_for()
+    page.screenshot(path=screenshots / "last_sweep.png")
+    assert set(read_column(page, "params.`learner`")) <= {"majority", "naive_bayes", "knn"}
+
+
+@pytest.mark.external
+@pytest.mark.slow
+@needs_browser
+def test_the_menu_leads_to_charts_of_learners_and_of_what_varies(page: Any, screenshots: Path) -> None:
+    open_view(page, "Charts")
+    page.locator(CHART_MODE).click()
+    page.get_by_text("test_accuracy by learner (means over runs)").wait_for()
+    page.locator(".js-plotly-plot .bars .point").nth(3 * 3 - 1).wait_for()
+    page.locator(".js-plotly-plot .scatterlayer .point").first.wait_for()
+    page.screenshot(path=screenshots / "charts.png")
+    assert page.locator(".js-plotly-plot").count() == 2
+    assert page.locator(".js-plotly-plot .bars .point").count() == 3 * 3  # a bar for each learner on each dataset
+
+    open_view(page, "What varies")
+    page.locator(CHART_MODE).click()
+    page.locator(".parcoords .dimension").nth(4).wait_for()
+    page.screenshot(path=screenshots / "what_varies.png")
+    axes = page.locator(".parcoords .dimension .label").all_text_contents()
+    assert sorted(axes) == ["dataset", "learner", "preprocessing", "seed", "test_accuracy"]
+
+
+@pytest.mark.external
+@pytest.mark.slow
+@needs_browser
+def test_a_run_opens_on_its_card(page: Any, addresses: dict[str, str], sweeps: Bakeoff, screenshots: Path) -> None:
+    open_view(page, "Last sweep")
+    page.get_by_text(f"{N_LAST} matching runs").wait_for()
+    page.locator(".ag-row[row-index='0'] [col-id='attributes.`Run Name`'] a").click()
+    page.get_by_text("Show more").first.click()
+    picture = page.locator("img[src^='get-artifact']")
+    picture.wait_for()
+    page.wait_for_function("[...document.images].every(image => image.complete)")
+    page.screenshot(path=screenshots / "run.png")
+    # An image that was refused or is not a picture has no size.
+    assert picture.evaluate("image => image.naturalWidth") > 100
+    run_id = page.url.split("/runs/")[1][:32]
+    metrics = sweeps.client().get_run(run_id).data.metrics
+    card = page.locator("table").filter(has_text="metric").first.inner_text()
+    assert f"{metrics['test_accuracy']:.4f} ± {metrics['test_accuracy_std']:.4f}" in card
+    code = page.locator("pre code").first.inner_text()
+    assert f"bakeoff replay {run_id}" in code
+
+
+@pytest.mark.external
+@pytest.mark.slow
+@needs_browser
 def test_the_compare_page_opens_on_learner_dataset_and_headline_score(
-    address: str, sweep: Bakeoff, tmp_path: Path
+    page: Any, addresses: dict[str, str], sweeps: Bakeoff
 ) -> None:
-    runs = [run.info.run_id for run in sweep.runs()]
-    query = f"runs={quote(json.dumps(runs))}&experiments={quote(json.dumps(['1']))}"
-    page = dom(f"{address}/#/compare-runs?{query}", tmp_path / "profile")
-    assert "Comparing 4 Runs" in page
-    chosen = page.split("Run details")[0]  # what the plot shows without a click
+    runs = find_finished(sweeps, "start_time DESC")[:N_LAST]
+    alike = [run for run in runs if run.data.params["preprocessing"] == "none" and run.data.params["seed"] == "0"]
+    ids = [run.info.run_id for run in alike]
+    query = f"runs={quote(json.dumps(ids))}&experiments={quote(json.dumps(['1']))}"
+    page.goto(f"{addresses['open'].split('/#/')[0]}/#/compare-runs?{query}")
+    page.get_by_text(f"Comparing {3 * 3} Runs").first.wait_for()
+    page.get_by_text("Run details").first.wait_for()
+    chosen = page.content().split("Run details")[0]  # what the plot shows without a click
     for name in ("dataset", "learner", "test_accuracy"):
         assert f">{name}<" in chosen, name
-
-
-@pytest.mark.external
-@pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: install Debian's package of that name")
-def test_the_runs_page_names_every_run_its_dataset_and_its_model(address: str, tmp_path: Path) -> None:
-    page = dom(f"{address}/#/experiments/1/runs", tmp_path / "profile")
-    for name in ("knn iris", "knn wine", "decision_tree iris", "decision_tree wine"):
-        assert name in page
 
 
 def test_the_ui_of_a_missing_store_is_refused(bakeoff: Bakeoff) -> None:
@@ -98,5 +211,80 @@ def test_the_ui_of_a_missing_store_is_refused(bakeoff: Bakeoff) -> None:
     assert "run an experiment first" in answer.err
 
 
-def test_a_store_that_is_a_server_is_only_named(bakeoff: Bakeoff) -> None:
-    assert "open http://127.0.0.1:5999" in bakeoff("ui", "tracking.uri=http://127.0.0.1:5999").out
+def test_the_ui_of_a_missing_experiment_is_refused_with_those_that_are_there(bakeoff: Bakeoff) -> None:
+    bakeoff("dataset=iris", "learner=majority", "tracking.models=false")
+    port = mlflow_server.free_port()
+    answer = bakeoff("ui", "tracking.experiment=bakeof", f"port={port}")
+    assert answer.status == 2
+    assert "Did you mean 'bakeoff'?" in answer.err
+
+
+def test_a_port_that_is_taken_is_refused(bakeoff: Bakeoff) -> None:
+    bakeoff("dataset=iris", "learner=majority", "tracking.models=false")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        answer = bakeoff("ui", f"port={taken.getsockname()[1]}")
+    assert answer.status == 2
+    assert "give another one" in answer.err
+
+
+def test_a_server_that_does_not_answer_is_only_named(bakeoff: Bakeoff) -> None:
+    port = mlflow_server.free_port()
+    answer = bakeoff("ui", f"tracking.uri=http://127.0.0.1:{port}")
+    assert answer.status == 0
+    assert f"open http://127.0.0.1:{port}\n" in answer.out
+    assert "does not say which version of MLflow it is, so no views were written" in answer.out
+
+
+class ReadOnlyServer(BaseHTTPRequestHandler):
+    """Answers as an MLflow server whose user may read and may not write."""
+
+    def do_GET(self) -> None:
+        """Tell the version, the experiment and its runs."""
+        info = {
+            "experiment_id": "7",
+            "name": "bakeoff",
+            "lifecycle_stage": "active",
+            "artifact_location": "mlflow-artifacts:/7",
+        }
+        answers = {"/version": "3.17.2", "/api/2.0/mlflow/experiments/get-by-name": {"experiment": info},
+                   "/api/2.0/mlflow/experiments/get": {"experiment": info},
+                   "/api/2.0/mlflow-artifacts/artifacts": {"files": []}}  # fmt: skip
+        self._answer(200, answers.get(self.path.split("?")[0], {}))
+
+    def do_POST(self) -> None:
+        """Return a run to a search, and refuse everything else."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if not self.path.endswith("/runs/search"):
+            self._answer(403, {"error_code": "PERMISSION_DENIED", "message": "you may only read"})
+            return
+        run = {
+            "info": {"run_id": "a" * 32, "experiment_id": "7", "status": "FINISHED", "start_time": 1, "end_time": 2},
+            "data": {"metrics": [{"key": "test_accuracy", "value": 0.5, "timestamp": 1, "step": 0}],
+                     "params": [{"key": "dataset", "value": "iris"}, {"key": "learner", "value": "knn"}],
+                     "tags": [{"key": "config_hash", "value": "1"}, {"key": "sweep", "value": "one"}]},
+        }  # fmt: skip
+        self._answer(200, {"runs": [run]})
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+    def _answer(self, status: int, answer: Any) -> None:
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
+def test_a_server_that_refuses_the_views_is_named_with_the_reason(bakeoff: Bakeoff) -> None:
+    with HTTPServer(("127.0.0.1", 0), ReadOnlyServer) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        uri = f"http://127.0.0.1:{server.server_port}"
+        answer = bakeoff("ui", f"tracking.uri={uri}")
+        server.shutdown()
+    assert answer.status == 0, answer.err
+    assert f"open {uri}/#/experiments/7/runs\n" in answer.out
+    assert "The views could not be written:" in answer.out
+    assert "you may only read" in answer.out

@@ -1,0 +1,112 @@
+"""Run two sweeps, open MLflow's pages on them, and take the screenshots of the README: ``python docs/screenshots.py``.
+
+It needs Debian's chromium and the package ``playwright``. The pictures are ``docs/leaderboard.png`` and
+``docs/charts.png``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+DOCS = Path(__file__).parent
+PORT = 5099
+LEARNERS = "knn,svm,naive_bayes,decision_tree,random_forest,logistic_regression"
+COMMON = ("evaluation=kfold", "evaluation.folds=10", "tracking.models=false", "workers=2")
+SWEEPS = (
+    (f"learner={LEARNERS}", "dataset=iris,wine,breast_cancer", "preprocessing=standardize", *COMMON),
+    (f"learner={LEARNERS}", "dataset=digits", "preprocessing=none,standardize", *COMMON),
+)
+"""The second is the last sweep, which the charts show."""
+WIDTH_PIXELS = 1600
+TABLE_HEIGHT_PIXELS = 760
+CHARTS_HEIGHT_PIXELS = 760
+START_SECONDS = 120
+DRAW_MILLISECONDS = 2000
+"""The time in which charts are drawn, which end with an animation."""
+PALETTE_COLOURS = 200
+"""An image with a palette takes a third of the bytes."""
+CLOSE_ASSISTANT = '[data-component-id="mlflow.assistant.chat_panel.close"]'
+HIDE_BANNER = '[data-component-id="mlflow.experiment_page.shared_view.dismiss"]'
+
+
+def main() -> None:
+    """Run the sweeps in a store of their own, and take the pictures."""
+    with TemporaryDirectory() as folder:
+        for words in SWEEPS:
+            subprocess.run([sys.executable, "-m", "bakeoff", "-m", *words], cwd=folder, check=True)
+        with serve_pages(Path(folder)) as addresses, open_page() as page:
+            page.goto(addresses["open"])
+            page.locator(CLOSE_ASSISTANT).click()
+            page.locator(".ag-center-cols-container .ag-row").first.wait_for()
+            take_picture(page, "leaderboard.png", TABLE_HEIGHT_PIXELS)
+            page.goto(addresses["charts"])
+            page.reload()
+            page.locator(".js-plotly-plot .bars .point").first.wait_for()
+            take_picture(page, "charts.png", CHARTS_HEIGHT_PIXELS)
+
+
+@contextmanager
+def serve_pages(folder: Path) -> Iterator[dict[str, str]]:
+    """Yield the addresses that ``bakeoff ui`` prints, by the word before them, while it serves the pages."""
+    printed = folder / "printed"
+    with printed.open("w") as output:
+        command = [sys.executable, "-m", "bakeoff", "ui", f"port={PORT}"]
+        server = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(f"http://127.0.0.1:{PORT}/health")
+        yield dict(re.findall(r"^(\w+) +(http\S+)$", printed.read_text(), flags=re.MULTILINE))
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_for(url: str) -> None:
+    """Return when a server answers."""
+    end = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            with urlopen(url, timeout=5):
+                return
+        except (URLError, OSError):
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
+@contextmanager
+def open_page() -> Iterator[Page]:
+    """Yield a page of a new browser."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield browser.new_page(viewport={"width": WIDTH_PIXELS, "height": TABLE_HEIGHT_PIXELS})
+        browser.close()
+
+
+def take_picture(page: Any, name: str, height: int) -> None:
+    """Save what the browser shows, without the note that the view is a shared one."""
+    page.set_viewport_size({"width": WIDTH_PIXELS, "height": height})
+    banner = page.locator(HIDE_BANNER)
+    if banner.count():
+        banner.click()
+    page.wait_for_timeout(DRAW_MILLISECONDS)
+    file = DOCS / name
+    page.screenshot(path=file)
+    Image.open(file).convert("RGB").quantize(PALETTE_COLOURS).save(file, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
