@@ -62,7 +62,7 @@ def _iterate_result(comparison: Comparison, result: MetricResult) -> Iterator[st
 def _write_table(table: TextTable) -> Iterator[str]:
     yield f"## {_escape(table.title)}"
     yield ""
-    yield _write_row(table.columns)
+    yield _write_row([_escape(column) for column in table.columns])
     yield _write_row(["---", *(["---:"] * (len(table.columns) - 1))])
     for number, row in enumerate(table.rows):
         yield _write_row(
@@ -77,7 +77,7 @@ def _write_table(table: TextTable) -> Iterator[str]:
         yield ""
 
 
-def _write_row(entries: tuple[str, ...] | list[str]) -> str:
+def _write_row(entries: list[str]) -> str:
     return f"| {' | '.join(entries)} |"
 
 
