@@ -40,8 +40,8 @@ MAX_OPEN_NOTES = 5
 MAX_OPEN_PANELS = 12
 """Pictures with more panels are folded, so that the page can be read from top to bottom."""
 MAX_OPEN_PAIRS = 10
-MAX_PICTURED_DATASETS = 20
-"""Of more datasets, the pictures that have a panel for each are left out: a page must stay small enough to be sent."""
+MAX_CURVE_DATASETS = 20
+"""Of more datasets, the ROC and calibration curves are left out: a page must stay small enough to be sent."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def render_page(comparison: Comparison) -> str:
     """
     environment = _make_environment()
     blocks = [_make_block(comparison, result) for result in comparison.results]
-    has_panels = len(comparison.datasets) <= MAX_PICTURED_DATASETS
-    probabilities = draw_probabilities(comparison) if has_panels else []
+    has_curves = len(comparison.datasets) <= MAX_CURVE_DATASETS
+    probabilities = draw_probabilities(comparison) if has_curves else []
     style = (TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
     script = (TEMPLATE_FOLDER / "sort.js").read_text(encoding="utf-8")
     return environment.get_template("page.html").render(
@@ -116,7 +116,7 @@ def render_page(comparison: Comparison) -> str:
         choices=tabulate_choices(comparison),
         others=tabulate_others(comparison, comparison.results[0]),
         datasets=tabulate_datasets(comparison),
-        max_pictured_datasets=MAX_PICTURED_DATASETS,
+        max_curve_datasets=MAX_CURVE_DATASETS,
         max_open_notes=MAX_OPEN_NOTES,
         max_open_panels=MAX_OPEN_PANELS,
         max_open_pairs=MAX_OPEN_PAIRS,
@@ -185,7 +185,6 @@ def _make_block(comparison: Comparison, result: MetricResult) -> Block:
     shown, pairs_note = list_pairs_to_show(comparison, result)
     # Time is a metric like others, but has no time of its own to be set against.
     is_first = result is comparison.results[0]
-    has_panels = len(comparison.datasets) <= MAX_PICTURED_DATASETS
     return Block(
         result=result,
         label=metric.label,
@@ -194,10 +193,10 @@ def _make_block(comparison: Comparison, result: MetricResult) -> Block:
         scores=tabulate_scores(comparison, result),
         map=draw_map(comparison, result) if is_first else None,
         ranks=draw_ranks(comparison, result),
-        folds=draw_folds(comparison, result) if has_panels else None,
+        folds=draw_folds(comparison, result),
         costs_picture=draw_costs(comparison, result) if is_first else None,
         costs=tabulate_costs(comparison, result) if is_first else None,
-        posteriors=draw_posterior_bars(comparison, result) if has_panels else None,
+        posteriors=draw_posterior_bars(comparison, result),
         overall_pairs=tabulate_overall_pairs(result),
         pairs=[(dataset, tabulate_pairs(pairs)) for dataset, pairs in shown],
         pairs_note=pairs_note,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bakeoff.pipeline.figures.panels import FONT_POINTS, GRID_COLOUR, MUTED_COLOUR, TEXT_COLOUR, measure_inches
 from bakeoff.pipeline.figures.rendering import wrap_name
@@ -136,3 +138,32 @@ def write_absent(axes: Axes, y: float, text: str = "no scores") -> None:
         fontstyle="italic",
         fontsize=FONT_POINTS - 1.5,
     )
+
+
+def add_rectangles(
+    axes: Axes, left: np.ndarray, right: np.ndarray, middles: np.ndarray, half: float, **style: Any
+) -> None:
+    """Draw rectangles as one path, which takes a fraction of the time and space of a patch for each.
+
+    Parameters
+    ----------
+    axes : Axes
+    left, right : ndarray of shape (n,)
+        Their ends, on the horizontal axis.
+    middles : ndarray of shape (n,)
+        On the vertical axis.
+    half : float
+        Half of their height.
+    **style
+        Of the patch.
+    """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    low = middles - half
+    high = middles + half
+    x = np.column_stack([left, right, right, left, left])  # (n, 5)
+    y = np.column_stack([low, low, high, high, low])  # (n, 5)
+    codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(x))
+    corners = np.stack([x, y], axis=2).reshape(-1, 2)  # (5 n, 2)
+    axes.add_patch(PathPatch(Path(corners, codes), **style))

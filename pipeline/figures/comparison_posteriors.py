@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bakeoff.pipeline.figures.comparison_grid import make_grid, write_absent
+from bakeoff.pipeline.figures.comparison_grid import add_rectangles, make_grid, write_absent
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, FONT_POINTS
 from bakeoff.pipeline.figures.rendering import in_style
 
@@ -55,17 +55,11 @@ def draw_posteriors(datasets: Sequence[str], configurations: Sequence[str], post
 
 def _draw_bars(axes: Axes, bars: np.ndarray, heights: np.ndarray) -> None:
     """Draw bars of shape (rows, 3)."""
-    from matplotlib.collections import PolyCollection
-
     ends = np.cumsum(bars, axis=1)  # (rows, 3)
     starts = ends - bars
-    low = heights - BAR_HALF_INCHES
-    high = heights + BAR_HALF_INCHES
-    # One collection for all rows is drawn many times faster than a bar for each.
     for part, colour in enumerate((WORSE_COLOUR, EQUIVALENT_COLOUR, BETTER_COLOUR)):
-        x = np.column_stack([starts[:, part], ends[:, part], ends[:, part], starts[:, part]])  # (rows, 4)
-        corners = np.stack([x, np.column_stack([low, low, high, high])], axis=2)  # (rows, 4, 2)
-        axes.add_collection(PolyCollection(list(corners), facecolors=colour, edgecolors="white", linewidths=0.8))
+        style = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8}
+        add_rectangles(axes, starts[:, part], ends[:, part], heights, BAR_HALF_INCHES, **style)
 
 
 def _write_percentages(axes: Axes, bars: np.ndarray, heights: np.ndarray) -> None:

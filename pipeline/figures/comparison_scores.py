@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bakeoff.pipeline.figures.comparison_grid import make_grid, write_absent
+from bakeoff.pipeline.figures.comparison_grid import add_rectangles, make_grid, write_absent
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR
 from bakeoff.pipeline.figures.rendering import in_style
 
@@ -109,23 +109,21 @@ def _jitter(y: float, n: int) -> np.ndarray:
 
 def _draw_boxes(axes: Axes, boxes: Sequence[tuple[dict[str, Any], float]], colour: str) -> None:
     """Draw boxes, whiskers and medians."""
-    from matplotlib.collections import PolyCollection
-
     gap = np.nan
-    outlines = []
     lines: list[tuple[float, float]] = []
     medians: list[tuple[float, float]] = []
     for box, y in boxes:
         low = y - BOX_HALF_INCHES
         high = y + BOX_HALF_INCHES
         corners = [(box["q1"], low), (box["q3"], low), (box["q3"], high), (box["q1"], high)]
-        outlines.append(corners)
         lines += [(box["whislo"], y), (box["q1"], y), (gap, gap), (box["q3"], y), (box["whishi"], y), (gap, gap)]
         lines += [*corners, corners[0], (gap, gap)]
         medians += [(box["med"], low), (box["med"], high), (gap, gap)]
     if not boxes:
         return
-    axes.add_collection(PolyCollection(outlines, facecolors=colour, alpha=BOX_ALPHA, linewidths=0, zorder=2))
+    left, right, middles = np.array([(box["q1"], box["q3"], y) for box, y in boxes]).T
+    fill: Any = {"facecolor": colour, "alpha": BOX_ALPHA, "linewidth": 0, "zorder": 2}
+    add_rectangles(axes, left, right, middles, BOX_HALF_INCHES, **fill)
     axes.plot(*zip(*lines, strict=True), color=colour, linewidth=0.9, zorder=4)
     axes.plot(*zip(*medians, strict=True), color=TEXT_COLOUR, linewidth=1.6, zorder=4, solid_capstyle="butt")
 
