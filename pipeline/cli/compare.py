@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
+from bakeoff.pipeline.comparison.request_words import check_values
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 USAGE = """\
@@ -33,6 +34,7 @@ STORE_KEYS = ("tracking.uri", "tracking.experiment")
 OWN_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "choice", "to", "output", "keep", "fail_if")
 SELECTION_KEYS = ("sweep", "filter", "dataset")
 EXIT_WORSE = 1
+RUN_WORDS = ("latest", "best")
 
 
 @dataclass(frozen=True)
@@ -73,16 +75,17 @@ def compare_stored_runs(words: Sequence[str]) -> int:
     if not words or words[0] in ("--help", "-h"):
         print(USAGE, end="")
         return 0
-    from bakeoff.pipeline.cli.comparison_report import check_output, run_comparison
-
     command = read_command(words)
-    check_output(command.values)
+    check_values(command.values)
     status = 0
     sweep = ""
     if command.sweep_words is not None:
         status, sweep = run_missing_jobs(command.sweep_words)
         if status not in (0, 1):
             return status
+    # NumPy is loaded here, after the sweep has set the number of threads, on which the last bits of scores may depend.
+    from bakeoff.pipeline.cli.comparison_report import run_comparison
+
     is_worse = run_comparison(command.runs, command.values, sweep, command.text, command.sweep_words)
     return EXIT_WORSE if is_worse else status
 
@@ -105,12 +108,12 @@ def read_command(words: Sequence[str]) -> Command:
         key, has_value, value = word.partition("=")
         if has_value and key in own_keys:
             values[key] = value
-        elif has_value or word.startswith("-"):
+        elif is_sweep or has_value or word.startswith("-"):
             others.append(word)
         else:
             runs.append(word)
     if is_sweep:
-        _require_sweep_alone(words, runs)
+        _require_sweep_alone(words)
         store_words = [f"{key}={values[key]}" for key in STORE_KEYS if key in values]
         return Command((), values, (*others, *store_words), text)
     for word in others:
@@ -140,10 +143,11 @@ def run_missing_jobs(words: Sequence[str]) -> tuple[int, str]:
     return status, name
 
 
-def _require_sweep_alone(words: Sequence[str], runs: Sequence[str]) -> None:
-    if runs:
-        raise UserError(f"compare: {runs[0]!r} names a run, and -m the jobs of a sweep; give one of the two.")
+def _require_sweep_alone(words: Sequence[str]) -> None:
+    """Reject words that name stored runs beside ``-m``, and keys of sweeps after which there is nothing to compare."""
     for word in words:
+        if word in RUN_WORDS:
+            raise UserError(f"compare: {word} names a run, and -m the jobs of a sweep; give one of the two.")
         key, _, value = word.partition("=")
         if key in ("sweep", "filter"):
             raise UserError(f"compare: {key}= selects stored runs, and -m the jobs of a sweep; give one of the two.")

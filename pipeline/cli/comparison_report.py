@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import secrets
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from rich.console import Console
 
@@ -26,15 +26,20 @@ from bakeoff.pipeline.comparison.reports import (
 )
 from bakeoff.pipeline.comparison.reports.terminal import PLAIN_WIDTH, print_terminal
 from bakeoff.pipeline.comparison.request import ComparisonRequest
-from bakeoff.pipeline.comparison.request_words import FORMATS, read_choice, read_fraction, read_list
+from bakeoff.pipeline.comparison.request_words import (
+    DEFAULT_ALPHA,
+    DEFAULT_ROPE,
+    FORMATS,
+    read_choice,
+    read_fraction,
+    read_list,
+)
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
 
-DEFAULT_ALPHA = 0.05
-DEFAULT_ROPE = 0.01
 TERMINAL = FORMATS[0]
 FILES = {
     TERMINAL: "comparison.txt",
@@ -45,28 +50,6 @@ FILES = {
     "html": "comparison.html",
 }
 """The names of the reports among the artifacts of the run of a comparison."""
-
-
-def check_output(values: Mapping[str, str]) -> None:
-    """Reject wrong values of keys before anything runs.
-
-    Raises
-    ------
-    UserError
-        A value is not allowed, or the output cannot be written.
-    """
-    read_choice(values, "to", FORMATS)
-    read_choice(values, "pairs", ("best", "all"))
-    read_choice(values, "choice", ("auto", "none"))
-    read_choice(values, "keep", ("true", "false"))
-    read_choice(values, "fail_if", ("never", "worse"))
-    read_fraction(values, "alpha", DEFAULT_ALPHA)
-    read_fraction(values, "rope", DEFAULT_ROPE, allows_zero=True)
-    read_list(values, "metrics")
-    if values.get("fail_if") == "worse" and "base" not in values:
-        raise UserError("compare: fail_if=worse needs base=, the run, model or configuration that is the standard.")
-    if "output" in values:
-        _require_writable(Path(values["output"]).expanduser())
 
 
 def run_comparison(
@@ -150,12 +133,13 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
         sys.stdout.write(text)
         return
     target = Path(output).expanduser()
+    # The file appears complete or not at all, so that a reader never finds half a report.
+    temporary = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
     try:
-        # The file appears complete or not at all, so that a reader never finds half a report.
-        with NamedTemporaryFile("w", dir=target.parent, prefix=f".{target.name}-", delete=False) as file:
-            file.write(text)
-        os.replace(file.name, target)
+        temporary.write_text(text)
+        os.replace(temporary, target)
     except OSError as error:
+        temporary.unlink(missing_ok=True)
         raise UserError(f"compare: output={output!r} cannot be written: {error}") from error
     print(f"the report is in {target}", file=sys.stderr)
 
@@ -211,11 +195,3 @@ def _select_runs(store: Store, runs: Sequence[str], values: Mapping[str, str], s
     if "filter" in values:
         return select.select_by_filter(store, values["filter"])
     return select.select_sweep(store, sweep or values["sweep"])
-
-
-def _require_writable(target: Path) -> None:
-    folder = target.parent
-    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(
-            f"compare: output={str(target)!r} cannot be written; name a file in a folder that you can write."
-        )

@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
+DEFAULT_ALPHA = 0.05
+DEFAULT_ROPE = 0.01
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
+
+
+def check_values(values: Mapping[str, str]) -> None:
+    """Reject wrong values of keys before anything runs or is imported.
+
+    Parameters
+    ----------
+    values : mapping of str to str
+        By key.
+
+    Raises
+    ------
+    UserError
+        A value is not allowed, or the output cannot be written.
+    """
+    read_choice(values, "to", FORMATS)
+    read_choice(values, "pairs", ("best", "all"))
+    read_choice(values, "choice", ("auto", "none"))
+    read_choice(values, "keep", ("true", "false"))
+    read_choice(values, "fail_if", ("never", "worse"))
+    read_fraction(values, "alpha", DEFAULT_ALPHA)
+    read_fraction(values, "rope", DEFAULT_ROPE, allows_zero=True)
+    read_list(values, "metrics")
+    if values.get("fail_if") == "worse" and "base" not in values:
+        raise UserError("compare: fail_if=worse needs base=, the run, model or configuration that is the standard.")
+    if "output" in values:
+        _require_writable(Path(values["output"]).expanduser())
 
 
 def read_fraction(values: Mapping[str, str], key: str, default: float, allows_zero: bool = False) -> float:
@@ -59,3 +90,11 @@ def read_list(values: Mapping[str, str], key: str) -> tuple[str, ...]:
     if not words:
         raise UserError(f"compare: {key}={values[key]} names nothing; give a list, such as {key}=accuracy,f1.")
     return words
+
+
+def _require_writable(target: Path) -> None:
+    folder = target.parent
+    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(
+            f"compare: output={str(target)!r} cannot be written; name a file in a folder that you can write."
+        )

@@ -23,6 +23,8 @@ from bakeoff.pipeline.comparison.words import count_nouns
 
 DIGEST_LETTERS = 6
 NO_RUN = "no run"
+MAX_LEFT_OUT = 8
+"""Notes about configurations that did not finish."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +190,14 @@ def _explain_missing(
             reasons.setdefault((rows[0], job.dataset), job.reason)
         else:
             outside.append(f"{job.learner} on {job.dataset}: {job.reason}")
-    told = list(dict.fromkeys(outside))
-    notes = [f"Left out, because nothing of it finished: {line}" for line in told]
-    return reasons, notes
+    return reasons, _write_left_out(list(dict.fromkeys(outside)))
+
+
+def _write_left_out(lines: Sequence[str]) -> list[str]:
+    """Return notes about what is not in the grid; a study may have stopped hundreds of runs, so not all are listed."""
+    notes = [f"Left out, because nothing of it finished: {line}" for line in lines[:MAX_LEFT_OUT]]
+    n_hidden = len(lines) - len(notes)
+    return [*notes, f"Left out as well: {n_hidden} more that did not finish."] if n_hidden else notes
 
 
 def _group_cells(newest: Sequence[RunFacts], names: Mapping[Params, str]) -> dict[CellKey, tuple[RunFacts, ...]]:

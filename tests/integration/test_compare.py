@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sqlite3
 from io import StringIO
 from pathlib import Path
@@ -45,6 +46,12 @@ def read_rows(bakeoff: Bakeoff) -> dict[str, list[Any]]:
         rows[table] = sorted(repr(row) for row in found if own & set(row))
     database.close()
     return rows
+
+
+def current_umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
 
 
 def read_kept(bakeoff: Bakeoff) -> list[Any]:
@@ -125,6 +132,7 @@ def test_each_format_is_written_into_a_file_or_to_standard_output(compared: Bake
             written = [line for line in written if "command" not in line and "bakeoff compare" not in line]
         assert [line.rstrip() for line in lines] == [line.rstrip() for line in written]
         assert list(tmp_path.glob(".*")) == []
+        assert file.stat().st_mode & 0o777 == 0o666 & ~current_umask()
 
 
 def test_json_holds_every_number_at_full_precision(compared: Bakeoff) -> None:
