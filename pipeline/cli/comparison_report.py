@@ -41,6 +41,8 @@ from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 TERMINAL = FORMATS[0]
+MAX_REPEATS = 5
+"""Commands that repeat single runs; the artifacts of the comparison list all runs."""
 FILES = {
     TERMINAL: "comparison.txt",
     "csv": "comparison.csv",
@@ -82,7 +84,7 @@ def run_comparison(
     base_run = _find_base_run(store, base, selection)
     if base_run is not None:
         selection = select.add_base_run(store, selection, base_run)
-    repeat = () if sweep_words is None else (shlex.join(["bakeoff", *sweep_words]),)
+    repeat = _list_repeats(selection, values, sweep_words)
     request = ComparisonRequest(
         selection=selection.description,
         command=command,
@@ -180,6 +182,19 @@ def _keep(comparison: Comparison, store: Store, experiment: str, run_names: Mapp
     )
     run_id = keep_comparison(store, experiment, record)
     print(f"kept as run {run_id} of experiment {experiment}{SUFFIX}", file=sys.stderr)
+
+
+def _list_repeats(
+    selection: Selection, values: Mapping[str, str], sweep_words: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the commands that run the jobs again: those of the sweep, or the verification of stored runs."""
+    if sweep_words is not None:
+        return (shlex.join(["bakeoff", *sweep_words]),)
+    store_words = [f"{key}={values[key]}" for key in ("tracking.uri", "tracking.experiment") if key in values]
+    if selection.sweep:
+        return (shlex.join(["bakeoff", "replay", f"sweep={selection.sweep}", *store_words]),)
+    run_ids = [each.run.run_id for each in selection.facts if each.run.is_finished]
+    return tuple(shlex.join(["bakeoff", "replay", run_id, *store_words]) for run_id in run_ids[:MAX_REPEATS])
 
 
 def _find_base_run(store: Store, word: str, selection: Selection) -> str | None:

@@ -29,12 +29,15 @@ class Selection:
         Which runs were selected, in words.
     is_by_id : bool
         Whether the runs were named one by one.
+    sweep : str
+        The name of the sweep; empty if the runs were selected otherwise.
     """
 
     facts: tuple[RunFacts, ...]
     missing: tuple[MissingJob, ...]
     description: str
     is_by_id: bool = False
+    sweep: str = ""
 
 
 def select_sweep(store: Store, word: str) -> Selection:
@@ -63,7 +66,8 @@ def select_recorded(store: Store, record: SweepRecord) -> Selection:
     if not record.jobs:
         runs = search_stored_runs(store, f"tags.sweep = '{record.name}'")
         facts, missing = _sort_runs(runs)
-        return Selection(facts, missing, f"{count_nouns(len(runs), 'run')} with the tag sweep={record.name}")
+        description = f"{count_nouns(len(runs), 'run')} with the tag sweep={record.name}"
+        return Selection(facts, missing, description, sweep=record.name)
     by_hash = find_runs_of_jobs(store, [job.hash for job in record.jobs if job.hash])
     facts, _ = _sort_runs(list(by_hash.values()))
     known = {each.run.tags["config_hash"] for each in facts}
@@ -72,7 +76,8 @@ def select_recorded(store: Store, record: SweepRecord) -> Selection:
         for job in record.jobs
         if job.hash not in known
     )
-    return Selection(facts, missing, f"{count_nouns(len(record.jobs), 'job')} of sweep {record.name}")
+    description = f"{count_nouns(len(record.jobs), 'job')} of sweep {record.name}"
+    return Selection(facts, missing, description, sweep=record.name)
 
 
 def select_by_filter(store: Store, query: str) -> Selection:
