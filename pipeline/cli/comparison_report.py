@@ -163,7 +163,9 @@ def render_report(comparison: Comparison, to: str) -> str:
 
 
 def _keep(comparison: Comparison, store: Store, experiment: str, run_names: Mapping[str, str]) -> None:
-    """Keep the comparison as a run, with a report in each format."""
+    """Keep the comparison as a run, with a report in each format and its pictures."""
+    from bakeoff.pipeline.comparison.page_pictures import write_picture_files
+
     record = ComparisonRecord(
         name=comparison.question.partition(", and how sure")[0],
         params={
@@ -178,7 +180,10 @@ def _keep(comparison: Comparison, store: Store, experiment: str, run_names: Mapp
         tags={"command": comparison.command, "selection": comparison.selection},
         summary="\n\n".join([f"**{comparison.question}**", *comparison.verdict]),
         run_names=run_names,
-        files={name: render_report(comparison, to) for to, name in FILES.items()},
+        files={
+            **{name: render_report(comparison, to) for to, name in FILES.items()},
+            **write_picture_files(comparison),
+        },
     )
     run_id = keep_comparison(store, experiment, record)
     print(f"kept as run {run_id} of experiment {experiment}{SUFFIX}", file=sys.stderr)

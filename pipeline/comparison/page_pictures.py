@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ MAX_DRAWN_CONFIGURATIONS = 20
 MAX_TABLE_CONFIGURATIONS = 12
 """The scores of more configurations on several datasets are drawn as a map, and the table is folded."""
 MAX_PAGE_INCHES = 12
+SVG_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
 PAGE_COLOURS = {
     "#222222": "var(--ink, #222222)",
     "#6b6b6b": "var(--muted, #6b6b6b)",
@@ -63,6 +65,29 @@ def _render(figure: Any, name: str, caption: str, n_panels: int = 1) -> Picture:
 def _name_picture(comparison: Comparison, result: MetricResult, kind: str) -> str:
     """Return a name that no other picture of the page has."""
     return f"{kind}-{comparison.results.index(result)}"
+
+
+def write_picture_files(comparison: Comparison) -> dict[str, str]:
+    """Return the pictures by the first metric as SVG files, for papers and slides.
+
+    Returns
+    -------
+    dict of str to str
+        File name -> content; without the pictures for which there are no numbers.
+    """
+    result = comparison.results[0]
+    pictures = {
+        "critical_difference.svg": draw_ranks(comparison, result),
+        "fold_scores.svg": draw_folds(comparison, result),
+        "posteriors.svg": draw_posterior_bars(comparison, result),
+        "score_and_time.svg": draw_costs(comparison, result),
+    }
+    # Programs that are not browsers know no variables.
+    return {
+        name: SVG_DECLARATION + re.sub(r"var\(--\w+, (#\w+)\)", r"\1", picture.svg)
+        for name, picture in pictures.items()
+        if picture is not None
+    }
 
 
 def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
@@ -115,7 +140,7 @@ def draw_map(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the box plots of the scores of folds; None if there are no scores."""
-    from bakeoff.pipeline.figures.comparison_scores import draw_fold_scores
+    from bakeoff.pipeline.figures.comparison_scores import MAX_POINTS, draw_fold_scores
 
     metric = comparison.find_metric(result.metric)
     names, left_out = _choose_names([configuration.name for configuration in comparison.configurations])
@@ -126,8 +151,10 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     scores = [[_get_scores(comparison.find_cell(name, dataset), metric.name) for name in names] for dataset in datasets]
     best = [_find_best(dataset, names) for dataset in shown]
     figure = draw_fold_scores(datasets, names, scores, best)
+    n_scores = sum(len(cell) for row in scores for cell in row)
+    dots = "dots" if n_scores <= MAX_POINTS else "dots beyond the whiskers only"
     caption = (
-        f"{metric.label.capitalize()} of each fold (dots), their quartiles (box), median (line) and mean (diamond); "
+        f"{metric.label.capitalize()} of each fold ({dots}), their quartiles (box), median (line) and mean (diamond); "
         "the best mean is blue."
     )
     if len(datasets) > 1:

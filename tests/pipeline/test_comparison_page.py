@@ -10,6 +10,7 @@ from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
@@ -19,7 +20,7 @@ from bakeoff.pipeline.comparison.comparison import Cell, Comparison, Configurati
 from bakeoff.pipeline.comparison.page import render_page
 from bakeoff.pipeline.comparison.page_numbers import format_score
 from bakeoff.pipeline.comparison.page_pairs import MAX_LISTED_PAIRS, list_pairs_to_show
-from bakeoff.pipeline.comparison.page_pictures import MAX_TABLE_CONFIGURATIONS
+from bakeoff.pipeline.comparison.page_pictures import MAX_TABLE_CONFIGURATIONS, write_picture_files
 
 BROWSER = shutil.which("chromium")
 OFFLINE = (
@@ -192,6 +193,16 @@ def test_pictures_of_each_metric_are_there_and_curves_of_two_classes(page: Page)
     assert len(texts) == 2 * len(DATASETS)
     for beginning in ("Mean ranks by accuracy", "Mean ranks by log loss", "Accuracy of each fold", "Accuracy against"):
         assert any(value.startswith(beginning) for value in page.get("aria-label")), beginning
+
+
+def test_pictures_are_files_of_their_own_for_programs_that_are_not_browsers() -> None:
+    files = write_picture_files(make_comparison(DATASETS, CONFIGURATIONS, n_folds=5))
+    assert set(files) == {"critical_difference.svg", "fold_scores.svg", "posteriors.svg", "score_and_time.svg"}
+    for content in files.values():
+        assert ElementTree.fromstring(content.encode()).tag == "{http://www.w3.org/2000/svg}svg"
+        assert "var(" not in content
+        assert "#0072b2" in content or "#56b4e9" in content
+    assert set(write_picture_files(make_comparison(["iris"], ["knn"]))) == {"fold_scores.svg", "score_and_time.svg"}
 
 
 def test_equal_comparisons_give_equal_pages() -> None:
