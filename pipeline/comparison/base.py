@@ -15,6 +15,8 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 
 BEST_BASE = ""
 """The word for the best configuration, which is the default."""
+CHOSEN_SUFFIX = " (chosen)"
+"""Ends the name of the row that stands for several configurations of a learner."""
 
 
 def find_base(word: str, configurations: Sequence[Configuration]) -> str:
@@ -31,6 +33,7 @@ def find_base(word: str, configurations: Sequence[Configuration]) -> str:
         return BEST_BASE
     if word in names:
         return word
+    word = word.removesuffix(CHOSEN_SUFFIX)
     if word in learners:
         own = [each.name for each in configurations if each.learner == word]
         return own[0] if len(own) == 1 else word

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bakeoff.pipeline.comparison.base import CHOSEN_SUFFIX
 from bakeoff.pipeline.comparison.cells import Series
 from bakeoff.pipeline.comparison.comparison import Cell, Configuration, LearnerChoice
 from bakeoff.pipeline.comparison.grouping import group_by
@@ -150,7 +151,7 @@ def _decide(
         return LearnerChoice(learner, TUNING, tuned[0].name, members, sentence)
     if is_between_learners and not obstacle:
         sentence = f"{count}: in each fold, the one with the best {scores.metric} stands for the learner."
-        return LearnerChoice(learner, VALIDATION, f"{learner} (chosen)", members, sentence)
+        return LearnerChoice(learner, VALIDATION, f"{learner}{CHOSEN_SUFFIX}", members, sentence)
     best_of = f"the best of the {len(own)} was chosen on the scores shown here, and its mean is optimistic"
     sentence = f"{count}, which are all rows, and Holm's correction counts them all: {best_of}."
     if is_between_learners:
