@@ -19,7 +19,6 @@ from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
-DEFAULT_AUDIT = {"_target_": "bakeoff.pipeline.audit.Audit"}
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
 """Decides, from the folds so far, whether to evaluate the next one."""
 
@@ -170,7 +169,7 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     preflight.check_splits(experiment, splits)
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
-    audit = resources.build("audit", spec.get("audit") or DEFAULT_AUDIT, spec["trust"])
+    audit = resources.build("audit", spec["audit"], spec["trust"])
     verdict = audit.check(experiment, splits)
     description = describe_run(spec, invocation, experiment.dataset, splits, verdict)
     return PreparedJob(spec, experiment, splits, choice, description, audit, verdict)

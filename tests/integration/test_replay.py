@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 import yaml
 from command import Bakeoff, command_in
+from doubles import composed
 from warm_process import OUTPUT, Start
 
 from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.job import PartCache, execute_job, prepare_job
 from bakeoff.pipeline.replay.repeat import limit_threads
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
 
@@ -263,6 +267,23 @@ def test_a_failed_run_is_identical_if_it_fails_again(bakeoff: Bakeoff) -> None:
     answer = bakeoff("replay", run_id, "trust=[failing]")
     assert answer.status == 1
     assert "failed with RuntimeError: another one, and it fails with RuntimeError: the cure is unknown" in answer.out
+
+
+def test_a_run_that_a_study_stopped_is_replayed_as_far_as_it_went(bakeoff: Bakeoff) -> None:
+    spec = settle_config(resolve_config(composed("dataset=iris", "learner=naive_bayes", "evaluation=kfold")))
+    resources = PartCache()
+    prepared = prepare_job(spec, Invocation({}), resources)
+
+    def stop_after_two(experiment: Any, folds: Sequence[Any]) -> bool:
+        return len(folds) < 2
+
+    result = execute_job(prepared, resources.get_tracker(spec), lambda folds, total, title: folds, stop_after_two)
+    assert result.stopped == "after 2 of 5 folds"
+    answer = bakeoff("replay", str(result.run_id))
+    assert answer.status == 0
+    assert "identical: " in answer.out
+    execute(bakeoff, "UPDATE metrics SET value = 2.0 WHERE key = 'fold/test_accuracy' AND step = 1")
+    assert bakeoff("replay", str(result.run_id)).status == 1
 
 
 def test_a_model_that_predicts_otherwise_is_found(changed: Bakeoff) -> None:
