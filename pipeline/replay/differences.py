@@ -95,14 +95,17 @@ def measure_repeat(experiment: Experiment, repeat: Repeat) -> dict[Place, float]
 
 
 def compare_metrics(stored: Mapping[Place, float], now: Mapping[Place, float]) -> Comparison:
-    """Compare numbers bit by bit; NaN equals NaN.
+    """Compare numbers bit by bit, those of `find_unrecorded` left out; NaN equals NaN.
 
     Parameters
     ----------
     stored, now : mapping of (str, int) to float
         (name, step) -> value.
     """
-    places = [place for place in {**stored, **now} if not place[0].startswith(TIME_PREFIXES)]
+    left_out = find_unrecorded(stored, now)
+    places = [
+        place for place in {**stored, **now} if place[0] not in left_out and not place[0].startswith(TIME_PREFIXES)
+    ]
     differences = []
     for place in places:
         then = stored.get(place)
@@ -113,6 +116,13 @@ def compare_metrics(stored: Mapping[Place, float], now: Mapping[Place, float]) -
             is_series = "/" in name and not name.startswith("pruning/")
             differences.append(Difference(name, where if is_series else "", _show(then), _show(value)))
     return Comparison("scores", len(places), tuple(differences))
+
+
+def find_unrecorded(stored: Mapping[Place, float], now: Mapping[Place, float]) -> list[str]:
+    """Return the names of the numbers that a repeat has and a stored run has not: an earlier version wrote fewer."""
+    stored_names = {name for name, _ in stored}
+    names = dict.fromkeys(name for name, _ in now if not name.startswith(TIME_PREFIXES))
+    return [name for name in names if name not in stored_names]
 
 
 def compare_tables(stored: Mapping[str, str], experiment: Experiment, repeat: Repeat) -> list[Comparison]:

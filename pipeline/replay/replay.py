@@ -12,6 +12,7 @@ from bakeoff.pipeline.replay.differences import (
     compare_metrics,
     compare_models,
     compare_tables,
+    find_unrecorded,
     measure_repeat,
 )
 from bakeoff.pipeline.replay.environment import UNKNOWN, Change, describe_circumstances, find_changes
@@ -98,11 +99,13 @@ def _compare(
 ) -> tuple[list[Comparison], list[str]]:
     """Return the comparisons that the store allows, and what cannot be compared."""
     experiment = prepared.experiment
-    comparisons = [compare_metrics(record.metrics, measure_repeat(experiment, repeat))]
+    metrics = measure_repeat(experiment, repeat)
+    comparisons = [compare_metrics(record.metrics, metrics)]
+    unrecorded = find_unrecorded(record.metrics, metrics)
+    notes = [f"{', '.join(unrecorded)}, which the run has not recorded"] if unrecorded else []
     if record.status != FINISHED or repeat.model is None:
-        return comparisons, []
+        return comparisons, notes
     comparisons += compare_tables(record.tables, experiment, repeat)
-    notes = []
     if TABLES[0] not in record.tables:
         notes.append(f"{TABLES[0]} is not among the artifacts of the run any more")
     if record.model_id is None:

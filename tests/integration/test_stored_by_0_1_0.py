@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from command import Bakeoff
 
+import bakeoff as bakeoff_package
 from bakeoff import learners
 from bakeoff.pipeline.config.build import locate_target
 from bakeoff.pipeline.config.renamed_targets import RENAMED_TARGETS
@@ -64,6 +65,18 @@ def test_a_stored_model_predicts_what_it_predicted_then(bakeoff: Bakeoff, stored
     assert answer.status == 0, answer.err
     expected = pd.read_csv(stored / "outputs" / "expected" / f"{run}.csv")
     pd.testing.assert_frame_equal(pd.read_csv(bakeoff.folder / "answers.csv"), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "run", ["85f6869dc13d44a39d6f8a914c61d7ef", "79a49aa5c878474cafeceda604c93899"], ids=["mortgage", "iris"]
+)
+def test_a_tree_of_then_is_identical_to_its_replay(bakeoff: Bakeoff, stored: Path, run: str) -> None:
+    answer = bakeoff("replay", run, f"tracking.uri=sqlite:///{stored}/outputs/mlflow.db")
+    assert answer.status == 0, answer.out + answer.err
+    assert "identical: " in answer.out
+    # The version is that of the requirements of its model, because such a run has no tag of versions.
+    assert f"bakeoff  0.1.0  → {bakeoff_package.__version__}" in answer.out
+    assert "the run has not recorded: " in answer.out
 
 
 def test_the_store_holds_every_learner_of_ours(stored: Path) -> None:
