@@ -157,6 +157,14 @@ def write_standing(standing: Standing) -> str:
         ps = [standing.get_p(best, name) for name in others]
         return f"{best} is the best: it beats {_enumerate(others)}, {_at_most(ps)}."
     ps = [standing.get_p(best, name) for name in leaders[1:]]
+    # Scores that vary much may not be told apart from the best although their mean is worse than that of the beaten.
+    if list(standing.order[: len(leaders)]) != leaders:
+        beaten = [standing.get_p(best, name) for name in others]
+        verb = "is" if len(leaders) == 2 else "are"
+        return (
+            f"{best} has the best mean and beats {_enumerate(others)}, {_at_most(beaten)}; {_enumerate(leaders[1:])} "
+            f"{verb} not told apart from it, {_at_least(ps)}."
+        )
     pairs = combinations(leaders, 2)
     are_equal = not any(standing.is_told_apart(first, second) for first, second in pairs)
     claim = "are the best and not told apart" if are_equal else f"are not told apart from the best, which is {best}"

@@ -42,6 +42,12 @@ def test_who_leads_and_whom_the_leaders_beat(p_values: tuple[float, ...], senten
     assert judge(*p_values).startswith(sentence)
 
 
+def test_a_worse_mean_that_varies_much_is_not_called_the_best() -> None:
+    assert judge(0.003, 0.3, 0.4) == (
+        "a has the best mean and beats b, p = .003; c is not told apart from it, p = .30."
+    )
+
+
 def test_two_configurations_have_one_p_value() -> None:
     assert judge(0.2, order=("a", "b")) == "a and b are not told apart, p = .20."
     assert judge(0.0004, order=("a", "b")) == "a is the best: it beats b, p < .001."
