@@ -15,6 +15,7 @@ from typing import Any
 from bakeoff.pipeline.tracking.models import artifact_folder
 from bakeoff.pipeline.tracking.run import MAX_PARAM_LETTERS, MAX_TAG_LETTERS, provenance_tags
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
 SUFFIX = "-comparisons"
 KIND_TAG = "kind"
@@ -77,6 +78,9 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     )
     run_id = str(created.info.run_id)
     try:
+        # Otherwise MLflow opens the run among the pages for language models.
+        for key, value in EXPERIMENT_TAGS.items():
+            own.client.set_experiment_tag(own.experiment_id, key, value)
         own.client.log_batch(run_id, params=_to_params(record.params))
         upload = partial(own.client.log_artifacts, run_id)
         with artifact_folder(created.info.artifact_uri, upload) as folder:
