@@ -110,7 +110,7 @@ class Importances(TabulatedFigure):
         tables = {kind: table[table["kind"] == kind] for kind in kinds}
         order = _order_names(tables[PERMUTATION])
         n_bars = max(min(len(part), MAX_BARS) for part in tables.values())
-        width = 5.6 if len(kinds) == 1 else 10.0
+        width = 5.6 if len(kinds) == 1 else 10.6
         figure, panels = make_panels(len(kinds), width=width, height=1.8 + BAR_INCHES * n_bars)
         for axes, (kind, part) in zip(panels[0], tables.items(), strict=True):
             # Where the columns are the same, both panels have them in the same order, to be compared.
@@ -151,7 +151,7 @@ class Importances(TabulatedFigure):
             axes.set_xlabel(f"{change} of {headline} on test rows")
             add_title(axes, "Permutation", note)
         else:
-            axes.set_xlabel("share of the impurity removed, on training rows")
+            axes.set_xlabel("share of impurity removed (training rows)")
             add_title(axes, "Impurity", note)
 
 

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PANELS_INCHES = 8.0
-"""Width of all panels together."""
+FIGURE_INCHES = 9.0
+SINGLE_PANEL_INCHES = 6.0
+MARGIN_INCHES = 1.0
+"""Width of a figure beside its panels."""
 FRAME_INCHES = 1.65
 """Height of titles, axis labels and legend."""
 MAX_HEIGHT_INCHES = 9.0
@@ -77,8 +79,9 @@ class Margins(RunFigure):
         dataset = run.experiment.dataset
         X, y = run.select_rows(run.split.train)
         variants = self.variants or {run.learner_name: {}}
-        height = _choose_height(X, len(variants))
-        figure, panels = make_panels(len(variants), height=height, sharex=True, sharey=True)
+        width = FIGURE_INCHES if len(variants) > 1 else SINGLE_PANEL_INCHES
+        height = _choose_height(X, (width - MARGIN_INCHES) / len(variants))
+        figure, panels = make_panels(len(variants), width=width, height=height, sharex=True, sharey=True)
         for axes, (title, given) in zip(panels[0], variants.items(), strict=True):
             pipelines = [run.fit_variant(parameters, run.split.train) for parameters in _list_parameters(given)]
             _draw_panel(axes, pipelines, X, y, dataset.classes)
@@ -92,10 +95,9 @@ class Margins(RunFigure):
         return figure
 
 
-def _choose_height(X: pd.DataFrame, n_panels: int) -> float:
+def _choose_height(X: pd.DataFrame, panel_width: float) -> float:
     """Return the height in inches at which both axes have the same scale, so that margins are drawn undistorted."""
     x_range, y_range = np.ptp(X.to_numpy(), axis=0)
-    panel_width = PANELS_INCHES / n_panels
     height = FRAME_INCHES + panel_width * y_range / x_range
     return min(height, MAX_HEIGHT_INCHES)
 

@@ -158,6 +158,10 @@ class Choices(RunFigure):
             axes.set(xlim=(0, 1.15 * max(*counts, 1)), xlabel="folds")
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.invert_yaxis()
+            # A value that no fold has chosen has no bar to colour.
+            for label, value in zip(axes.get_yticklabels(), values[name], strict=True):
+                if value in final:
+                    label.set(color=CHOSEN_COLOUR, fontweight="bold")
             add_title(axes, self.get_label(name))
         heading = f"{run.learner_name} on {run.experiment.dataset.name}: chosen by inner folds"
         figure.suptitle(heading, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=11)

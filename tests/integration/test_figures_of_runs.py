@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in
+
+from bakeoff.pipeline.config.named_figures import FIGURES
+
+PAGE = Path(__file__).parents[2] / "docs" / "figures.md"
 
 WORDS = ("dataset=csv", "dataset.path=points.csv", "dataset.target=side", "learner=naive_bayes", "evaluation=kfold")
 
@@ -181,3 +187,29 @@ def test_a_run_without_figures_loads_neither_them_nor_matplotlib(tmp_path: Path)
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def read_sections() -> dict[str, list[str]]:
+    """Return the commands of each figure's section of the page."""
+    sections = re.split(r"^### ", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    return {text.split("\n", 1)[0]: re.findall(r"^\$ bakeoff (.*)$", text, re.MULTILINE) for text in sections}
+
+
+def test_the_page_shows_every_figure_with_its_command_and_its_picture() -> None:
+    sections = read_sections()
+    assert sorted(sections) == sorted(FIGURES)
+    for name, commands in sections.items():
+        assert f"figures=[{name}]" in commands[0]
+        assert f"![{name}](figures/{name}.png)" in PAGE.read_text()
+        assert 0 < (PAGE.parent / "figures" / f"{name}.png").stat().st_size < 60_000
+
+
+def test_every_command_of_the_page_passes_the_checks_before_a_run(bakeoff: Bakeoff) -> None:
+    commands = [shlex.split(command) for command in re.findall(r"^\$ bakeoff (.*)$", PAGE.read_text(), re.MULTILINE)]
+    verbs = [words for words in commands if words[0] in ("figures", "list")]
+    assert len(verbs) == 4
+    for words in commands:
+        if words not in verbs:
+            answer = bakeoff("plan", "-m", *words)
+            assert answer.status == 0, f"{' '.join(words)}\n{answer.err}"
+            assert "to run" in answer.out
