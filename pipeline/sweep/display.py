@@ -66,6 +66,13 @@ class SweepDisplay:
         longest = max((len(entry.name) for entry in plan.with_state(TO_DO)), default=0)
         self._name_width = min(max(longest, MIN_NAME_WIDTH), MAX_NAME_WIDTH)
         self._out.print(_summarize_plan(plan), soft_wrap=True)
+        n_undrawn = sum(1 for entry in plan.with_state(DONE) if (entry.composed.spec or {}).get("figures"))
+        if n_undrawn:
+            self._out.print(
+                f"no figures of the {_count_jobs(n_undrawn)} done before: `bakeoff figures RUN` draws them, or add "
+                "resume=false",
+                soft_wrap=True,
+            )
 
     def show_outcome(self, outcome: JobOutcome) -> None:
         """Print the outcome of a job and advance the bar."""
