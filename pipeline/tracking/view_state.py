@@ -14,8 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-KNOWN_VERSIONS = ((3, 15), (3, 16), (3, 17))
-"""Versions of MLflow whose pages were seen to read the views; 3.15 is the first that has a menu of views."""
+KNOWN_VERSIONS = ((3, 15), (3, 16), (3, 17), (3, 18))
+"""Versions of MLflow whose pages were seen to read the views in a browser (3.15.2, 3.16.1, 3.17.2 and 3.18.0).
+
+3.15 is the first that has a menu of views, and a test holds the version that is installed.
+"""
 TAG_PREFIX = "mlflow.sharedViewState."
 STATE_PREFIX = "deflate;"
 """Tells MLflow's pages that the state is compressed by zlib and written in base64."""
