@@ -27,11 +27,11 @@ def record_sweep(name: str, plan: Plan, runner: JobRunner) -> None:
             continue
         store = _find_store(entry, runner)
         if store is None:
-            unplaced.append(_describe_job(entry))
+            unplaced.append(_describe_job(entry, runner))
             continue
         key = store.uri, store.experiment_id
         stores[key] = store
-        jobs.setdefault(key, []).append(_describe_job(entry))
+        jobs.setdefault(key, []).append(_describe_job(entry, runner))
     for key, store in stores.items():
         # A job that could not be composed names no store, and belongs to the sweep all the same.
         write_sweep_record(store, SweepRecord(name, (*jobs[key], *unplaced)))
@@ -41,14 +41,18 @@ def _find_store(entry: PlanEntry, runner: JobRunner) -> Store | None:
     return None if entry.job is None else runner.resources.get_tracker(entry.job.spec).find_store()
 
 
-def _describe_job(entry: PlanEntry) -> RecordedJob:
+def _describe_job(entry: PlanEntry, runner: JobRunner) -> RecordedJob:
     words = dict(word.lstrip("+").split("=", 1) for word in entry.composed.overrides if "=" in word)
     invocation = entry.composed.invocation
     choices = words if invocation is None else invocation.choices
+    # A dataset that is read from a file has a name of its own, which is the one that runs store.
+    dataset = choices.get("dataset", "")
+    if entry.job is not None:
+        dataset = runner.resources.get_dataset(entry.job.spec).name
     return RecordedJob(
         hash="" if entry.job is None else entry.job.hash,
         name=entry.name,
         learner=choices.get("learner", ""),
-        dataset=choices.get("dataset", ""),
+        dataset=dataset,
         reason=entry.reason if entry.state == INVALID else "",
     )

@@ -6,6 +6,8 @@ import csv
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,11 @@ def test_a_job_that_fails_is_an_empty_cell_with_its_reason(bakeoff: Bakeoff) -> 
     assert list(reasons) == [("majority _target_=FailingUntilRepaired", "wine")]
     assert next(iter(reasons.values())).startswith("failed: ")
     assert document["results"][0]["overall"]["datasets"] == ["iris"]
+
+
+def test_numpy_is_not_loaded_before_the_sweep_has_set_its_threads() -> None:
+    code = "import sys, bakeoff.pipeline.cli.compare; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_runs_are_named_by_ids_their_beginnings_and_words(compared: Bakeoff) -> None:
