@@ -7,7 +7,6 @@ loop has no modes. It yields the result of each fold to its caller: a tracker, a
 from __future__ import annotations
 
 import warnings
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,6 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from bakeoff.pipeline import stage_log
+from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stage_log import RowLog, RowSet, Stopwatch, unique_messages
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning, PruningPath
@@ -138,18 +138,6 @@ class FoldResult:
     scores: Mapping[str, float]
     predictions: Predictions
     seen: Mapping[str, RowSet] = field(default_factory=dict)
-
-
-def derive_seed(seed: int, axis: str) -> int:
-    """Derive the seed of one axis (``split``, ``tuning``) from the experiment's, so that the axes are independent.
-
-    Examples
-    --------
-    >>> derive_seed(0, "split") == derive_seed(0, "split") != derive_seed(0, "tuning")
-    True
-    """
-    entropy = np.random.SeedSequence([seed, zlib.crc32(axis.encode())])
-    return int(entropy.generate_state(1)[0] >> 1)  # seed + repeat must stay below 2**32
 
 
 def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
@@ -284,13 +272,12 @@ def _fit_pipeline(pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray, log: RowLo
 
 def _prune(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> PruningPath | None:
     """Prune the fitted learner in place, on the validation rows if the method needs any."""
-    pruning = experiment.pruning
     y = experiment.dataset.y[split.validation]  # (m,)
-    if not pruning.needs_rows:
-        return pruning.prune(pipeline[-1], None, y)
+    if not experiment.pruning.needs_rows:
+        return experiment.pruning.prune(pipeline[-1], None, y)
     X = experiment.dataset.X.iloc[split.validation]  # (m, d)
     prepared = pipeline[:-1].transform(X)
-    return pruning.prune(pipeline[-1], log.note(stage_log.PRUNING, prepared, X.index), y)
+    return experiment.pruning.prune(pipeline[-1], log.note(stage_log.PRUNING, prepared, X.index), y)
 
 
 def _score_before_pruning(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> dict[str, float]:

@@ -24,7 +24,7 @@ STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring
 LAYERS = (
     {"errors"},
     {"config", "identity", "stages"},
-    {"stage_log"},
+    {"seeds", "stage_log"},
     {"experiment"},
     {"audit", "preflight", "report"},
     {"card"},

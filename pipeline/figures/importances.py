@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, derive_seed
+from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
@@ -22,6 +22,7 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
 )
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
+from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bakeoff.pipeline.tracking.stored_config import read_stored_config
 
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 """Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""
-TABLES = ("predictions.csv", "confusion_matrix.csv", "candidates.csv", "pruning_path.csv", "audit.csv")
+TABLES = ("predictions.csv", "confusion_matrix.csv", "candidates.csv", "choices.csv", "pruning_path.csv", "audit.csv")
 """The artifacts that hold results as tables."""
 MAX_RUNS_PER_PAGE = 1000
 """MLflow's limit."""

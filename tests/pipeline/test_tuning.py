@@ -26,8 +26,9 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import derive_seed, fit_model
+from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.job import PartCache, prepare_job
+from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
