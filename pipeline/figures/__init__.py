@@ -5,7 +5,7 @@ draw with, `class_panels` a panel for each class, `bands` means and deviations o
 that figures are drawn from. Each other module has one subject.
 
 The modules `comparison_…` draw pictures of several runs from plain arrays: mean ranks, scores of folds, costs,
-posteriors, a map of means, ROC and calibration curves. `rendering` writes them as SVG and PNG.
+posteriors, a map of means, ROC and calibration curves. `rendering` writes them as SVG.
 """
 
 from bakeoff.pipeline.figures.calibration import Reliability

@@ -1,4 +1,4 @@
-"""Figures as text and bytes: SVG that stands inside an HTML page, and PNG files.
+"""Figures as SVG, which stands inside an HTML page or in a file of its own.
 
 Equal figures give equal bytes: there is no date, no version and no random id in them.
 """
@@ -14,7 +14,7 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from bakeoff.pipeline.figures.panels import DOTS_PER_INCH, RC_PARAMS
+from bakeoff.pipeline.figures.panels import RC_PARAMS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,16 +54,6 @@ def in_style(draw: Callable[Parameters, Figure]) -> Callable[Parameters, Figure]
             return draw(*args, **kwargs)
 
     return draw_in_style
-
-
-def render_png(figure: Figure) -> bytes:
-    """Return a figure as the bytes of a PNG file."""
-    from matplotlib import rc_context
-
-    file = BytesIO()
-    with rc_context(STYLE):
-        figure.savefig(file, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-    return file.getvalue()
 
 
 def render_svg(figure: Figure, name: str, description: str) -> str:
