@@ -122,8 +122,7 @@ class SweepDisplay:
             if has_choice:
                 command = " ".join(["bakeoff compare", f"sweep={shlex.quote(sweep)}", *words])
                 self._out.print(f"compare  {escape(command)}", soft_wrap=True)
-            address = [word for word in words if word.startswith("tracking.uri=")]
-            command = " ".join(["bakeoff ui", *address])
+            command = " ".join(["bakeoff ui", *words])
             self._out.print(f"open     {escape(command)}", soft_wrap=True)
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:

@@ -183,13 +183,15 @@ def test_a_sweep_ends_with_a_table_that_holds_what_was_done_before(bakeoff: Bake
 
 
 def test_a_failed_job_is_a_cell_and_commands_name_another_store(bakeoff: Bakeoff) -> None:
-    answer = bakeoff(*RAISING, "+learner.what=MemoryError,nothing", "tracking.uri=other store/a.db")
+    store = ("tracking.uri=other store/a.db", "tracking.experiment=mine")
+    answer = bakeoff(*RAISING, "+learner.what=MemoryError,nothing", *store)
     assert answer.status == 1
     table = answer.out.partition("test_accuracy")[2]
     assert re.search(r"^what=MemoryError majority +MemoryError \[1\]$", table, re.M)
     assert re.search(r"^\[1\] MemoryError: ", table, re.M)
-    assert " tracking.uri='other store/a.db'\n" in table
-    assert "bakeoff ui tracking.uri='other store/a.db'" in table
+    words = "tracking.uri='other store/a.db' tracking.experiment=mine"
+    assert re.search(rf"^compare  bakeoff compare sweep=\S+ {words}$", table, re.M)
+    assert table.endswith(f"open     bakeoff ui {words}\n")
 
 
 def test_jobs_that_a_sweep_did_not_start_are_cells(bakeoff: Bakeoff) -> None:
