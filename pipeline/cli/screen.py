@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
@@ -18,6 +19,7 @@ from bakeoff.pipeline.tracking.looks import count_looks
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
 PARTS = ("train", "validation", "test")
+DEFAULT_EXPERIMENT = "bakeoff"
 
 
 class Screen:
@@ -81,12 +83,12 @@ class Screen:
         if looks > 1:
             self._out.print(f"looks: {looks} configurations have been scored on these test rows, this one included")
 
-    def show_run(self, run_id: str | None, store: Store | None) -> None:
-        """Print the id of the run and the command that opens the UI; nothing if the run is not kept."""
+    def show_run(self, run_id: str | None, store: Store | None, experiment: str = DEFAULT_EXPERIMENT) -> None:
+        """Print the id of the run and the command that opens its experiment; nothing if the run is not kept."""
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}", soft_wrap=True)
-        self._out.print(f"open  {ui_command(store.uri)}", soft_wrap=True)
+        self._out.print(f"open  {format_ui_command(store.uri, experiment)}", soft_wrap=True)
 
     def show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
         """Print the figures of the run, and why others of ``figures=all`` are not among them.
@@ -125,6 +127,9 @@ class Screen:
             self._out.print(f"tuned: {escape(sentence)}", soft_wrap=True)
 
 
-def ui_command(uri: str) -> str:
-    """Return the command that opens the MLflow UI of a store."""
-    return f"bakeoff ui tracking.uri={uri}"
+def format_ui_command(uri: str, experiment: str) -> str:
+    """Return the command that opens MLflow's pages of an experiment of a store."""
+    words = ["bakeoff", "ui", f"tracking.uri={uri}"]
+    if experiment != DEFAULT_EXPERIMENT:
+        words.append(f"tracking.experiment={experiment}")
+    return shlex.join(words)

@@ -55,5 +55,5 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     screen.show_scores(result.experiment, result.folds, result.model)
     screen.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
     screen.show_looks(prepared.description, tracker.store)
-    screen.show_run(result.run_id, tracker.store)
+    screen.show_run(result.run_id, tracker.store, str(prepared.spec["tracking"].get("experiment")))
     return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)

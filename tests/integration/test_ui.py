@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -217,6 +218,13 @@ def test_the_ui_of_a_missing_experiment_is_refused_with_those_that_are_there(bak
     answer = bakeoff("ui", "tracking.experiment=bakeof", f"port={port}")
     assert answer.status == 2
     assert "Did you mean 'bakeoff'?" in answer.err
+
+
+def test_a_run_and_a_sweep_name_the_command_that_opens_their_experiment(bakeoff: Bakeoff) -> None:
+    words = ["dataset=iris", "tracking.models=false", "tracking.experiment=my thesis"]
+    for command in (["learner=majority", *words], ["-m", "learner=majority,naive_bayes", *words]):
+        (line,) = re.findall(r"^open +(bakeoff ui.*)$", bakeoff(*command).out, flags=re.MULTILINE)
+        assert "tracking.experiment=my thesis" in shlex.split(line)
 
 
 def test_a_port_that_is_taken_is_refused(bakeoff: Bakeoff) -> None:
