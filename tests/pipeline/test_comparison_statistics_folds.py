@@ -262,3 +262,12 @@ def test_nothing_is_planned_from_equal_differences_or_from_no_difference() -> No
     assert (none.repeats, none.rows, none.problem) == (None, None, "")
     with pytest.raises(ValueError, match="0 < alpha < power < 1"):
         estimate_requirement(compute_corrected_t_test(OTHER - BASE, 0.1), 10, 100, alpha=0.9, power=0.8)
+
+
+def test_differences_that_cancel_have_the_mean_zero_and_ask_for_no_number_of_rows() -> None:
+    differences = np.array([0.1, -0.3, 0.2])
+    assert np.mean(differences) != 0  # rounding
+    test = compute_corrected_t_test(differences, 0.5)
+    assert (test.mean, test.p) == (0.0, 1.0)
+    requirement = estimate_requirement(test, 3, 150)
+    assert (requirement.repeats, requirement.rows) == (None, None)

@@ -147,7 +147,7 @@ def estimate_mean(values: np.ndarray, ratio: float, confidence: float = 0.95) ->
     if not 0 < confidence < 1:
         raise ValueError(f"confidence={confidence}: a probability between 0 and 1 is allowed")
     n_folds = len(values)
-    mean = float(np.mean(values))
+    mean = _average(values)
     if n_folds == 1:
         nan = float("nan")
         problem = "one fold has no variance: use more folds or repeats"
@@ -230,6 +230,13 @@ def mark_difference(test: CorrectedTTest, alpha: float = 0.05, greater_is_better
 def compute_standard_error(standard_deviation: float, n_folds: int, ratio: float) -> float:
     """Return the corrected standard error of a mean over folds, ``sqrt((1 / J + ratio)) * standard_deviation``."""
     return float(np.sqrt(1 / n_folds + ratio) * standard_deviation)
+
+
+def _average(values: np.ndarray) -> float:
+    """Return the mean of values of shape (J,); 0 if they cancel and only rounding is left."""
+    mean = float(np.mean(values))
+    # Equal means of scores in another order would otherwise differ by 1e-17, and rows be asked for that show it.
+    return 0.0 if abs(mean) <= MAX_RELATIVE_ROUNDING * np.max(np.abs(values)) else mean
 
 
 def are_equal(values: np.ndarray) -> bool:
