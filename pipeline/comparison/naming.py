@@ -11,6 +11,7 @@ GROUPS = ("preprocessing", "tuning", "pruning")
 """Groups whose chosen option is a param of its own."""
 SHARED_GROUPS = ("preprocessing", "tuning")
 """Groups whose option stands in every name if it varies at all; pruning follows from the learner."""
+SPACE_PREFIX = "tuning.space."
 MAX_VALUE_LETTERS = 28
 DIGEST_BYTES = 2
 
@@ -49,7 +50,9 @@ def name_configurations(configurations: Sequence[Params]) -> dict[Params, str]:
 
 def _find_varying_keys(own: Mapping[str, str], rivals: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the keys in which a configuration differs from others of its learner, those of the learner first."""
-    keys = {key for rival in rivals for key in rival}
+    # What tuning chooses is not a part of the configuration, whatever the learner's own value is.
+    tuned = {key.replace(SPACE_PREFIX, "learner.") for key in own if key.startswith(SPACE_PREFIX)}
+    keys = {key for rival in rivals for key in rival} - tuned
     varying = []
     for key in sorted(keys, key=lambda key: (not key.startswith("learner."), key)):
         group = key.split(".")[0]

@@ -87,6 +87,15 @@ def test_names_tell_what_varies_among_the_configurations_of_a_learner() -> None:
     ]
 
 
+def test_parameters_that_tuning_chooses_are_not_in_the_name() -> None:
+    runs = [
+        make_run("knn", params={"learner.n_neighbors": "3", "learner.p": "1"}),
+        make_run("knn", params={"learner.n_neighbors": "5", "tuning": "grid", "tuning.space.n_neighbors": "[1, 5]"}),
+    ]
+    names = list(name_configurations([run.configuration for run in runs]).values())
+    assert names == ["knn tuning=none n_neighbors=3 p=1", "knn grid"]
+
+
 def test_two_configurations_never_have_one_name() -> None:
     long = "x" * 40
     runs = [make_run(params={"learner.feature_weights": f"{long}{end}"}) for end in "ab"]

@@ -191,7 +191,10 @@ def _turn_overall(pair: OverallPair) -> OverallPair:
 
 
 def _count_hidden(n_hidden: int) -> str:
-    return f"Pairs with the best; pairs=all shows the {n_hidden} others." if n_hidden else ""
+    if not n_hidden:
+        return ""
+    others = "other one" if n_hidden == 1 else f"{n_hidden} others"
+    return f"Pairs with the best; pairs=all shows the {others}."
 
 
 def tabulate_costs(comparison: Comparison, result: MetricResult) -> TextTable:
