@@ -12,7 +12,7 @@ import numpy as np
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import TEXT_COLOUR, add_title, make_panels
+from bakeoff.pipeline.figures.panels import add_heading, add_title, make_panels
 from bakeoff.pipeline.stages.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SINGLE_PANEL_INCHES = 4.4
 PANEL_INCHES = 2.3
 FRAME_INCHES = 1.3
 """Height of the heading, the shared axis labels and the legend."""
-CLASS_LETTERS = 26
+CLASS_LETTERS = 20
 """Longer names of classes are cut."""
 
 
@@ -80,7 +80,7 @@ def make_class_panels(run: FinishedRun, shown: Sequence[object]) -> tuple[Figure
     for axes in panels.flat[len(shown) :]:
         axes.set_axis_off()
     heading = f"{run.learner_name} on {run.experiment.dataset.name}"
-    figure.suptitle(heading, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=12)
+    add_heading(figure, heading)
     return figure, list(panels.flat[: len(shown)])
 
 
@@ -111,7 +111,7 @@ def shorten_label(label: object) -> str:
     Examples
     --------
     >>> shorten_label("a very long name of some class")
-    'a very long name of some…'
+    'a very long name of…'
     """
     text = str(label)
     if len(text) <= CLASS_LETTERS:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from bakeoff.pipeline.figures.class_panels import shorten_label
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import TEXT_COLOUR, add_title, make_panels
+from bakeoff.pipeline.figures.panels import FONT_POINTS, TEXT_COLOUR, add_title, make_panels, measure_inches
 from bakeoff.pipeline.figures.run_figure import RunFigure
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 ZERO_COLOUR = "#b0b0b0"
 DARK_CELL_SHARE = 0.55
 """The share from which a cell is so dark that its number is written in white."""
+MATRIX_INCHES = 2.6
+CELL_INCHES = 0.45
+SHORT_LABEL_INCHES = 0.8
 VERTICAL_LABELS_LETTERS = 40
 """Labels are written vertically if the longest, times their number, has at least this many characters."""
 
@@ -53,17 +57,23 @@ class ConfusionMatrix(RunFigure):
         classes = run.experiment.dataset.classes
         truth = collect_truth(run)
         predicted = np.concatenate([fold.predictions.predicted for fold in run.folds])
-        side = 2.6 + 0.45 * len(classes)
-        figure, panels = make_panels(1, width=side + 0.8, height=side)
+        names = [shorten_label(label) for label in classes]
+        side = MATRIX_INCHES + CELL_INCHES * len(classes)
+        # Long names make the figure larger, and not its cells smaller.
+        longest = max(measure_inches(name, FONT_POINTS) for name in names)
+        rotation = _choose_rotation(names)
+        height = side + (longest if rotation == "vertical" else 0)
+        figure, panels = make_panels(1, width=side + max(longest, SHORT_LABEL_INCHES), height=height)
         axes = panels[0, 0]
         display = ConfusionMatrixDisplay.from_predictions(
             truth,
             predicted,
             labels=classes,
+            display_labels=names,
             ax=axes,
             cmap="Blues",
             colorbar=False,
-            xticks_rotation=_choose_rotation(classes),
+            xticks_rotation=rotation,
             normalize="true",
             im_kw={"vmin": 0.0, "vmax": 1.0},
         )
@@ -75,13 +85,13 @@ class ConfusionMatrix(RunFigure):
         learner = type(run.experiment.learner).__name__
         accuracy = np.mean(truth == predicted)
         note = f"{learner}\n{describe_test_rows(run, len(truth))}, accuracy {accuracy:.3f}"
-        add_title(axes, run.experiment.dataset.name, note)
+        add_title(axes, shorten_label(run.experiment.dataset.name), note)
         return figure
 
 
-def _choose_rotation(classes: np.ndarray) -> str:
-    longest = max(len(str(label)) for label in classes)
-    if longest * len(classes) < VERTICAL_LABELS_LETTERS:
+def _choose_rotation(names: Sequence[str]) -> str:
+    longest = max(map(len, names))
+    if longest * len(names) < VERTICAL_LABELS_LETTERS:
         return "horizontal"
     return "vertical"
 

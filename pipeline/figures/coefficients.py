@@ -22,6 +22,7 @@ from bakeoff.pipeline.figures.panels import (
     GRID_COLOUR,
     MUTED_COLOUR,
     TEXT_COLOUR,
+    add_heading,
     add_title,
     make_panels,
 )
@@ -135,7 +136,7 @@ class Coefficients(TabulatedFigure):
             add_title(panels[0, 0], heading, note)
             panels[0, 0].set_xlabel(f"coefficient{score}")
             return
-        figure.suptitle(heading, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=12)
+        add_heading(figure, heading)
         figure.supxlabel(f"coefficient ({note})", fontsize="medium", color=TEXT_COLOUR)
 
 

@@ -17,7 +17,7 @@ from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     GRID_COLOUR,
     MUTED_COLOUR,
-    TEXT_COLOUR,
+    add_heading,
     add_title,
     make_panels,
 )
@@ -120,7 +120,7 @@ class Importances(TabulatedFigure):
             self._draw_bars(axes, drawn, run)
             self._add_title(axes, run, kind, len(part), len(drawn))
         heading = f"{run.learner_name} on {run.experiment.dataset.name}"
-        figure.suptitle(heading, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=12)
+        add_heading(figure, heading)
         return figure
 
     def _draw_bars(self, axes: Axes, drawn: pd.DataFrame, run: FinishedRun) -> None:

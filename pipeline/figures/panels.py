@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,9 @@ GRID_COLOUR = "#e5e5e5"
 
 FONT_POINTS = 9.5
 NOTE_POINTS = 8.5
+HEADING_POINTS = 11.5
+HEADING_LETTER_INCHES = 0.105
+"""About the width of a bold letter of a heading."""
 NOTE_LINE_POINTS = 12
 POINTS_PER_INCH = 72
 DOTS_PER_INCH = 110
@@ -69,6 +73,13 @@ def make_panels(
     # A figure made without pyplot is in no global list, and needs no closing.
     figure = MatplotlibFigure(figsize=(width, height), layout=layout)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
+
+
+def add_heading(figure: Figure, text: str) -> None:
+    """Write a heading above all panels, in as many lines as it needs."""
+    letters = int(figure.get_figwidth() / HEADING_LETTER_INCHES)
+    heading = "\n".join(wrap(text, letters))
+    figure.suptitle(heading, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=HEADING_POINTS)
 
 
 def add_title(axes: Axes, title: str, note: str = "") -> None:

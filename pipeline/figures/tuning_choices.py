@@ -16,6 +16,7 @@ from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     GRID_COLOUR,
     TEXT_COLOUR,
+    add_heading,
     add_legend,
     add_title,
     make_panels,
@@ -80,7 +81,7 @@ class Candidates(RunFigure):
         for axes in panels[:, 0]:
             axes.set_ylabel(f"{self.get_label(run.experiment.headline)}, {_describe_inner_rows(run)}")
         heading = f"{run.learner_name} on {run.experiment.dataset.name}: {len(candidates)} candidates"
-        figure.suptitle(heading, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=11)
+        add_heading(figure, heading)
         rows_tuned = "rows of the run's model" if len(run.folds) > 1 else "training rows"
         add_legend(figure, rows_tuned, _make_marks())
         return figure
@@ -164,7 +165,7 @@ class Choices(RunFigure):
                     label.set(color=CHOSEN_COLOUR, fontweight="bold")
             add_title(axes, self.get_label(name))
         heading = f"{run.learner_name} on {run.experiment.dataset.name}: chosen by inner folds"
-        figure.suptitle(heading, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=11)
+        add_heading(figure, heading)
         add_legend(figure, f"{len(run.folds)} folds", _make_bar_marks())
         return figure
 
