@@ -39,7 +39,7 @@ MAX_OPEN_NOTES = 5
 """More notes are folded."""
 MAX_OPEN_PANELS = 12
 """Pictures with more panels are folded, so that the page can be read from top to bottom."""
-MAX_OPEN_PAIRS = 10
+MAX_OPEN_PAIRS = 15
 MAX_CURVE_DATASETS = 20
 """Of more datasets, the ROC and calibration curves are left out: a page must stay small enough to be sent."""
 
