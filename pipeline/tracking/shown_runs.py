@@ -68,8 +68,9 @@ def read_shown_runs(store: Store, sweep: str | None = None) -> ShownRuns | None:
     UserError
         There is no such sweep.
     """
-    record = _find_sweep(store, sweep)
-    query, notes = (IS_JOB, []) if record is None else _select_sweep(store, record)
+    record, notes = _find_sweep(store, sweep)
+    query, omissions = (IS_JOB, []) if record is None else _select_sweep(store, record)
+    notes += omissions
     runs, is_cut = _read_runs(store, query)
     if is_cut:
         notes.append(
@@ -114,16 +115,21 @@ def find_varying_params(runs: Sequence[Any]) -> tuple[str, ...]:
     return tuple(varying)
 
 
-def _find_sweep(store: Store, name: str | None) -> SweepRecord | None:
-    """Return the jobs of the sweep of a name, or of the newest sweep; None if there is no sweep yet."""
-    if name is None:
-        return read_latest_sweep(store)
-    record = read_sweep_record(store, name)
-    if record is None:
-        tagged = _search_runs(store, "tags.sweep != ''")
-        names = {*list_sweeps(store), *(run.data.tags["sweep"] for run in tagged)}
-        raise UserError(f"ui: there is no sweep={name!r} in {store.uri}. {did_you_mean(name, names)}")
-    return record
+def _find_sweep(store: Store, name: str | None) -> tuple[SweepRecord | None, list[str]]:
+    """Return the sweep of a name, or the newest one, and what is not known of it; None if there is no sweep yet."""
+    try:
+        record = read_latest_sweep(store) if name is None else read_sweep_record(store, name)
+        known = list_sweeps(store) if record is None else []
+        notes = []
+    except Exception as error:  # each kind of artifact store has errors of its own, such as for missing rights
+        tagged = _search_runs(store, "tags.sweep != ''" if name is None else _match_tag("sweep", name))
+        record = SweepRecord(tagged[0].data.tags["sweep"], ()) if tagged else None
+        known = []
+        notes = [f"The list of the jobs of the sweep cannot be read ({error}), so runs done before it are not shown."]
+    if record is None and name is not None:
+        names = {run.data.tags["sweep"] for run in _search_runs(store, "tags.sweep != ''")}
+        raise UserError(f"ui: there is no sweep={name!r} in {store.uri}. {did_you_mean(name, names.union(known))}")
+    return record, notes
 
 
 def _select_sweep(store: Store, record: SweepRecord) -> tuple[str, list[str]]:

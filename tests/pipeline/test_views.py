@@ -193,6 +193,18 @@ def test_without_a_score_nothing_is_written_and_the_reason_is_given(bakeoff: Bak
     assert read_views(store) == {}
 
 
+def test_a_list_of_jobs_that_cannot_be_read_is_said_and_the_runs_are_found_by_their_tag(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise OSError("no right to read the artifacts")
+
+    monkeypatch.setattr(shown_runs, "read_latest_sweep", refuse)
+    written = views.write_views(store)
+    assert "cannot be read (no right to read the artifacts)" in written.notes[0]
+    assert len(find_runs(store, read_views(store)["Last sweep"])) == 8
+
+
 def test_a_sweep_that_is_not_there_is_refused_with_those_that_are(store: Store) -> None:
     with pytest.raises(UserError, match=r"there is no sweep='nothing'.*Allowed: 20"):
         views.write_views(store, "nothing")
