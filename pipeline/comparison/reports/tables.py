@@ -238,10 +238,11 @@ def describe_tests(overall: OverallResult) -> str:
     """Return the tests over datasets in one line; empty if there are none."""
     if math.isnan(overall.friedman):
         return ""
+    difference = overall.critical_difference
+    critical = "" if math.isnan(difference) else f"; Nemenyi's critical difference {difference:.2f}"
     return (
         f"Friedman χ² = {overall.friedman:.2f} (corrected for ties), {format_p(overall.friedman_p)}; Iman–Davenport "
-        f"F = {overall.iman_davenport:.2f}, {format_p(overall.iman_davenport_p)}; Nemenyi's critical difference "
-        f"{overall.critical_difference:.2f}"
+        f"F = {overall.iman_davenport:.2f}, {format_p(overall.iman_davenport_p)}{critical}"
     )
 
 
