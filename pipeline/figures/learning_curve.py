@@ -98,9 +98,10 @@ class LearningCurve(TabulatedFigure):
         note = run.describe_folds()
         undefined = table[table["test"].isna()]
         if len(undefined):
-            first = undefined.iloc[0]
-            place = f"{first['size']:.0%} of the rows in {_count_folds(undefined, first['size'])}"
-            sentence = f"no score at {place}: {first['reason']}"
+            sizes = ", ".join(f"{size:.0%}" for size in undefined["size"].unique())
+            n_folds = undefined["fold"].nunique()
+            place = f"{sizes} of the rows in {n_folds} fold{'s' if n_folds > 1 else ''}"
+            sentence = f"no score at {place}: {undefined['reason'].iloc[0]}"
             note += "\n" + shorten(sentence, NOTE_LETTERS, placeholder=" …")
         add_title(axes, f"{self.get_label(run.learner_name)} on {experiment.dataset.name}", note)
         return figure
@@ -148,8 +149,3 @@ def _evaluate_part(experiment: Experiment, fold: FoldResult, rows: np.ndarray) -
 
 def _get_score(result: FoldResult | None, name: str) -> float:
     return float("nan") if result is None else result.scores.get(name, float("nan"))
-
-
-def _count_folds(undefined: pd.DataFrame, size: float) -> str:
-    n_folds = int((undefined["size"] == size).sum())
-    return f"{n_folds} fold{'s' if n_folds > 1 else ''}"
