@@ -16,9 +16,9 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, eva
 from bakeoff.pipeline.job import PartCache, ShowProgress, build_experiment
 from bakeoff.pipeline.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
+from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun, read_stored_runs
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_config import read_stored_config
-from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 SCORE_TOLERANCE = 1e-9
 """Relative: other processors add in another order, which changes the last digits only."""

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bakeoff.pipeline.comparison import selection as select
+from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.gate import check_gate
+from bakeoff.pipeline.comparison.grid import selection as select
+from bakeoff.pipeline.comparison.grid.selection import Selection
 from bakeoff.pipeline.comparison.predictions import add_predictions
 from bakeoff.pipeline.comparison.reports import (
     render_csv,
@@ -34,7 +35,6 @@ from bakeoff.pipeline.comparison.request_words import (
     read_fraction,
     read_list,
 )
-from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
@@ -149,7 +149,7 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
 def render_report(comparison: Comparison, to: str) -> str:
     """Return a report in one of `FORMATS`."""
     if to == "html":
-        from bakeoff.pipeline.comparison.page import render_page
+        from bakeoff.pipeline.comparison.page.page import render_page
 
         return render_page(comparison)
     renderers = {
@@ -164,7 +164,7 @@ def render_report(comparison: Comparison, to: str) -> str:
 
 def _keep(comparison: Comparison, store: Store, experiment: str, run_names: Mapping[str, str]) -> None:
     """Keep the comparison as a run, with a report in each format and its pictures."""
-    from bakeoff.pipeline.comparison.page_pictures import write_picture_files
+    from bakeoff.pipeline.comparison.page.pictures import write_picture_files
 
     record = ComparisonRecord(
         name=comparison.question.partition(", and how sure")[0],

@@ -15,7 +15,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figure_choice import FigureChoice
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.tracking import RunDescription
-from bakeoff.pipeline.tracking.looks import count_looks
+from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
 PARTS = ("train", "validation", "test")

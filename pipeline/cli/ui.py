@@ -63,7 +63,7 @@ def _show_addresses(uri: str, address: str, values: Mapping[str, str]) -> None:
     values : mapping of str to str
         Given for `KEYS`.
     """
-    from bakeoff.pipeline.tracking import views
+    from bakeoff.pipeline.tracking.pages import views
 
     quiet_mlflow()
     reason = views.explain_unreadable(uri)

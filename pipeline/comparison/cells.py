@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Configuration
+from bakeoff.pipeline.comparison.grid.pairing import CellKey
+from bakeoff.pipeline.comparison.grid.run_facts import Params, RunFacts
+from bakeoff.pipeline.comparison.grid.run_grid import RunGrid
 from bakeoff.pipeline.comparison.metrics import count_candidates
-from bakeoff.pipeline.comparison.pairing import CellKey
-from bakeoff.pipeline.comparison.run_facts import Params, RunFacts
-from bakeoff.pipeline.comparison.run_grid import RunGrid
 from bakeoff.pipeline.comparison.words import count_nouns
 
 FITS = "fits"

@@ -9,23 +9,23 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 import bakeoff
-from bakeoff.pipeline.comparison.analysis import Analysis
-from bakeoff.pipeline.comparison.base import find_base, find_base_run_row, order_rows
+from bakeoff.pipeline.comparison.analysis.analyse import Analysis
+from bakeoff.pipeline.comparison.analysis.base import find_base, find_base_run_row, order_rows
+from bakeoff.pipeline.comparison.analysis.choices import ChosenRows, ValidationScores, choose_rows
 from bakeoff.pipeline.comparison.cells import describe_datasets, make_cells, make_configuration
-from bakeoff.pipeline.comparison.choices import ChosenRows, ValidationScores, choose_rows
 from bakeoff.pipeline.comparison.comparison import ComparedDataset, ComparedMetric, Comparison
+from bakeoff.pipeline.comparison.grid.run_facts import RunFacts
+from bakeoff.pipeline.comparison.grid.run_grid import MissingJob, arrange_runs
 from bakeoff.pipeline.comparison.metrics import choose_compared_metrics, get_validation_metric
 from bakeoff.pipeline.comparison.notes import write_notes
 from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.results import MetricResult
-from bakeoff.pipeline.comparison.run_facts import RunFacts
-from bakeoff.pipeline.comparison.run_grid import MissingJob, arrange_runs
 from bakeoff.pipeline.comparison.words import count_nouns, join_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.find_run import find_headline
-from bakeoff.pipeline.tracking.looks import count_looks
+from bakeoff.pipeline.tracking.reading.looks import count_looks
+from bakeoff.pipeline.tracking.reading.stored_runs import read_series
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import read_series
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-posthocs", "statsmodels", "baycomp", "mlflow")
 MAX_REASONS = 3

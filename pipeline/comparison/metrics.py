@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.comparison.comparison import ComparedMetric
-from bakeoff.pipeline.comparison.grouping import group_by
-from bakeoff.pipeline.comparison.run_facts import RunFacts, list_ids
+from bakeoff.pipeline.comparison.grid.grouping import group_by
+from bakeoff.pipeline.comparison.grid.run_facts import RunFacts, list_ids
 from bakeoff.pipeline.comparison.words import count_nouns
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bakeoff.pipeline.comparison.choices import ChosenRows, describe_chosen
+from bakeoff.pipeline.comparison.analysis.choices import ChosenRows, describe_chosen
 from bakeoff.pipeline.comparison.comparison import ComparedDataset, ComparedMetric, Settings
 from bakeoff.pipeline.comparison.words import join_words
 

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from bakeoff.pipeline.tracking.models import artifact_folder
+from bakeoff.pipeline.tracking.pages.views import KIND_TAGS as EXPERIMENT_TAGS
 from bakeoff.pipeline.tracking.run import MAX_PARAM_LETTERS, MAX_TAG_LETTERS, provenance_tags
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
 SUFFIX = "-comparisons"
 KIND_TAG = "kind"

@@ -25,8 +25,8 @@ from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
-from bakeoff.pipeline.tracking.looks import count_looks
 from bakeoff.pipeline.tracking.models import artifact_folder, log_model
+from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.models import fetch_folder
+from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_config import read_stored_config
 
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 """Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.comparison import selection as select
+from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.gate import check_gate
+from bakeoff.pipeline.comparison.grid import selection as select
 from bakeoff.pipeline.comparison.reports import render_terminal
 from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.statistics import compute_corrected_t_test, subtract_scores

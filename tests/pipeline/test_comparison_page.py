@@ -15,12 +15,12 @@ from xml.etree import ElementTree
 import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
-from bakeoff.pipeline.comparison import page as page_module
 from bakeoff.pipeline.comparison.comparison import Cell, Comparison, Configuration
-from bakeoff.pipeline.comparison.page import render_page
-from bakeoff.pipeline.comparison.page_numbers import format_score
-from bakeoff.pipeline.comparison.page_pairs import MAX_LISTED_PAIRS, list_pairs_to_show
-from bakeoff.pipeline.comparison.page_pictures import MAX_TABLE_CONFIGURATIONS, write_picture_files
+from bakeoff.pipeline.comparison.page import page as page_module
+from bakeoff.pipeline.comparison.page.numbers import format_score
+from bakeoff.pipeline.comparison.page.page import render_page
+from bakeoff.pipeline.comparison.page.pairs import MAX_LISTED_PAIRS, list_pairs_to_show
+from bakeoff.pipeline.comparison.page.pictures import MAX_TABLE_CONFIGURATIONS, write_picture_files
 
 BROWSER = shutil.which("chromium")
 OFFLINE = (

@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from bakeoff.pipeline.figures.comparison_costs import draw_pareto
-from bakeoff.pipeline.figures.comparison_map import draw_score_map
-from bakeoff.pipeline.figures.comparison_posteriors import draw_posteriors
-from bakeoff.pipeline.figures.comparison_probabilities import MAX_CURVES, Probabilities, draw_probability_curves
-from bakeoff.pipeline.figures.comparison_ranks import draw_critical_difference
-from bakeoff.pipeline.figures.comparison_scores import BEST_COLOUR, MAX_POINTS, draw_fold_scores
-from bakeoff.pipeline.figures.rendering import render_svg
+from bakeoff.pipeline.figures.comparison.costs import draw_pareto
+from bakeoff.pipeline.figures.comparison.map import draw_score_map
+from bakeoff.pipeline.figures.comparison.posteriors import draw_posteriors
+from bakeoff.pipeline.figures.comparison.probabilities import MAX_CURVES, Probabilities, draw_probability_curves
+from bakeoff.pipeline.figures.comparison.ranks import draw_critical_difference
+from bakeoff.pipeline.figures.comparison.rendering import render_svg
+from bakeoff.pipeline.figures.comparison.scores import BEST_COLOUR, MAX_POINTS, draw_fold_scores
 
 SVG = "{http://www.w3.org/2000/svg}"
 DEMSAR_NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.pipeline.tracking import looks
-from bakeoff.pipeline.tracking.looks import count_looks, count_looks_by_test_part
+from bakeoff.pipeline.tracking.reading import looks
+from bakeoff.pipeline.tracking.reading.looks import count_looks, count_looks_by_test_part
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 WINE = {"dataset_digest": "wine", "splits_digest": "folds"}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -26,6 +25,7 @@ from bakeoff.pipeline.stages.scoring import (
     count_confusions,
     predict_rows,
 )
+from examples import examples
 
 THREE = np.array(list("abc"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from bakeoff.pipeline.comparison.run_facts import RUN_KEY, Params
+from bakeoff.pipeline.comparison.grid.run_facts import RUN_KEY, Params
 
 GROUPS = ("preprocessing", "tuning", "pruning")
 """Groups whose chosen option is a param of its own."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import STOPPED_TAGS
-from bakeoff.pipeline.tracking.stored_runs import StoredRun
+from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
 
 OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
 """Params of these parts do not belong to a configuration: it is everything of a job but dataset, seed and evaluation.

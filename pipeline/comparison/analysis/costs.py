@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import Cell, ComparedMetric
-from bakeoff.pipeline.comparison.pairing import CellKey
+from bakeoff.pipeline.comparison.grid.pairing import CellKey
 from bakeoff.pipeline.comparison.results import DatasetResult, ParetoPoint
 from bakeoff.pipeline.comparison.statistics import find_pareto_front
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bakeoff.pipeline.figures.comparison_grid import add_rectangles, make_grid, write_absent
+from bakeoff.pipeline.figures.comparison.grid import add_rectangles, make_grid, write_absent
+from bakeoff.pipeline.figures.comparison.rendering import in_style
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR
-from bakeoff.pipeline.figures.rendering import in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

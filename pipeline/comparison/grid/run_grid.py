@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.comparison.grouping import group_by
-from bakeoff.pipeline.comparison.naming import name_configurations
-from bakeoff.pipeline.comparison.pairing import (
+from bakeoff.pipeline.comparison.grid.grouping import group_by
+from bakeoff.pipeline.comparison.grid.naming import name_configurations
+from bakeoff.pipeline.comparison.grid.pairing import (
     CellKey,
     explain_seeds,
     require_all_versions,
@@ -18,7 +18,7 @@ from bakeoff.pipeline.comparison.pairing import (
     require_two,
     seed_order,
 )
-from bakeoff.pipeline.comparison.run_facts import RUN_KEY, Params, RunFacts, sort_params
+from bakeoff.pipeline.comparison.grid.run_facts import RUN_KEY, Params, RunFacts, sort_params
 from bakeoff.pipeline.comparison.words import count_nouns
 
 DIGEST_LETTERS = 6

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bakeoff.pipeline.figures.comparison.rendering import in_style, wrap_name
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     FONT_POINTS,
@@ -19,7 +20,6 @@ from bakeoff.pipeline.figures.panels import (
     TEXT_COLOUR,
     measure_inches,
 )
-from bakeoff.pipeline.figures.rendering import in_style, wrap_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

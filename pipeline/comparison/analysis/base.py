@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bakeoff.pipeline.comparison.analysis.dataset_analysis import select_cells
 from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Configuration
-from bakeoff.pipeline.comparison.dataset_analysis import select_cells
-from bakeoff.pipeline.comparison.pairing import CellKey
-from bakeoff.pipeline.comparison.run_facts import BASE_WORD, RUN_KEY
+from bakeoff.pipeline.comparison.grid.pairing import CellKey
+from bakeoff.pipeline.comparison.grid.run_facts import BASE_WORD, RUN_KEY
 from bakeoff.pipeline.comparison.statistics import rank_configurations
 from bakeoff.pipeline.errors import UserError, did_you_mean
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bakeoff.pipeline.comparison.grouping import group_by
-from bakeoff.pipeline.comparison.run_facts import Params, RunFacts, list_differences, list_ids
+from bakeoff.pipeline.comparison.grid.grouping import group_by
+from bakeoff.pipeline.comparison.grid.run_facts import Params, RunFacts, list_differences, list_ids
 from bakeoff.pipeline.errors import UserError
 
 UNPAIRED_KEYS = ("evaluation.validation", "evaluation.metrics")

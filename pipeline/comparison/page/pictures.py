@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bakeoff.pipeline.comparison.comparison import Cell, Comparison, DatasetResult, MetricResult
-from bakeoff.pipeline.comparison.page_numbers import format_rope
-from bakeoff.pipeline.comparison.page_pairs import find_posterior
+from bakeoff.pipeline.comparison.page.numbers import format_rope
+from bakeoff.pipeline.comparison.page.pairs import find_posterior
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.figures.comparison_probabilities import Probabilities
+    from bakeoff.pipeline.figures.comparison.probabilities import Probabilities
 
 MAX_DRAWN_CONFIGURATIONS = 20
 """Panels with a row per configuration show the first ones; the tables have all of them."""
@@ -54,7 +54,7 @@ class Picture:
 
 
 def _render(figure: Any, name: str, caption: str, n_panels: int = 1) -> Picture:
-    from bakeoff.pipeline.figures.rendering import render_svg
+    from bakeoff.pipeline.figures.comparison.rendering import render_svg
 
     svg = render_svg(figure, name, caption)
     for colour, variable in PAGE_COLOURS.items():
@@ -92,7 +92,7 @@ def write_picture_files(comparison: Comparison) -> dict[str, str]:
 
 def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the critical-difference diagram; None if there are no mean ranks over datasets."""
-    from bakeoff.pipeline.figures.comparison_ranks import draw_critical_difference
+    from bakeoff.pipeline.figures.comparison.ranks import draw_critical_difference
 
     overall = result.overall
     if overall is None or not overall.datasets or len(overall.mean_ranks) < 2:
@@ -119,7 +119,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 def draw_map(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the map of mean scores; None if the table of scores is small enough to be read."""
-    from bakeoff.pipeline.figures.comparison_map import draw_score_map
+    from bakeoff.pipeline.figures.comparison.map import draw_score_map
 
     names = [configuration.name for configuration in comparison.configurations]
     if len(names) <= MAX_TABLE_CONFIGURATIONS or len(result.datasets) == 1:
@@ -140,7 +140,7 @@ def draw_map(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the box plots of the scores of folds; None if there are no scores."""
-    from bakeoff.pipeline.figures.comparison_scores import MAX_POINTS, draw_fold_scores
+    from bakeoff.pipeline.figures.comparison.scores import MAX_POINTS, draw_fold_scores
 
     metric = comparison.find_metric(result.metric)
     names, left_out = _choose_names([configuration.name for configuration in comparison.configurations])
@@ -181,7 +181,7 @@ def _get_scores(cell: Cell, metric: str) -> np.ndarray:
 
 def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the scores against fitting and predicting time; None if no times are stored."""
-    from bakeoff.pipeline.figures.comparison_costs import draw_pareto
+    from bakeoff.pipeline.figures.comparison.costs import draw_pareto
 
     metric = comparison.find_metric(result.metric)
     points = result.pareto
@@ -208,7 +208,7 @@ def draw_costs(comparison: Comparison, result: MetricResult) -> Picture | None:
 
 def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the posteriors against the base; None if there are none."""
-    from bakeoff.pipeline.figures.comparison_posteriors import draw_posteriors
+    from bakeoff.pipeline.figures.comparison.posteriors import draw_posteriors
 
     base = comparison.settings.base
     names, left_out = _choose_names([row.name for row in comparison.configurations if row.name != base])
@@ -231,7 +231,7 @@ def draw_posterior_bars(comparison: Comparison, result: MetricResult) -> Picture
 
 def draw_probabilities(comparison: Comparison) -> list[tuple[str, Picture]]:
     """Return ROC and calibration curves for each dataset of two classes with stored probabilities."""
-    from bakeoff.pipeline.figures.comparison_probabilities import MAX_CURVES, draw_probability_curves
+    from bakeoff.pipeline.figures.comparison.probabilities import MAX_CURVES, draw_probability_curves
 
     pictures = []
     for number, dataset in enumerate(comparison.results[0].datasets):
@@ -266,7 +266,7 @@ def _has_two_classes(cell: Cell) -> bool:
 
 
 def _get_probabilities(cell: Cell) -> Probabilities:
-    from bakeoff.pipeline.figures.comparison_probabilities import Probabilities
+    from bakeoff.pipeline.figures.comparison.probabilities import Probabilities
 
     rows = cell.predictions
     assert rows is not None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bakeoff.pipeline.comparison.base import BEST_BASE
-from bakeoff.pipeline.comparison.choices import ChosenRows
+from bakeoff.pipeline.comparison.analysis.base import BEST_BASE
+from bakeoff.pipeline.comparison.analysis.choices import ChosenRows
+from bakeoff.pipeline.comparison.analysis.costs import compare_costs
+from bakeoff.pipeline.comparison.analysis.dataset_analysis import compare_all_pairs, select_cells, summarize_cells
+from bakeoff.pipeline.comparison.analysis.overall_analysis import analyze_overall
+from bakeoff.pipeline.comparison.analysis.verdict import write_dataset_verdict, write_overall_verdict
 from bakeoff.pipeline.comparison.comparison import ComparedDataset, ComparedMetric, Settings
-from bakeoff.pipeline.comparison.costs import compare_costs
-from bakeoff.pipeline.comparison.dataset_analysis import compare_all_pairs, select_cells, summarize_cells
-from bakeoff.pipeline.comparison.overall_analysis import analyze_overall
 from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.results import DatasetResult, MetricResult
-from bakeoff.pipeline.comparison.verdict import write_dataset_verdict, write_overall_verdict
 from bakeoff.pipeline.comparison.words import count_nouns
 from bakeoff.pipeline.errors import UserError
 

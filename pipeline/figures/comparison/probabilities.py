@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bakeoff.pipeline.figures.comparison.rendering import in_style, wrap_name
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     FONT_POINTS,
@@ -15,7 +16,6 @@ from bakeoff.pipeline.figures.panels import (
     MUTED_COLOUR,
     TEXT_COLOUR,
 )
-from bakeoff.pipeline.figures.rendering import in_style, wrap_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.pipeline.tracking.find_run import is_greater_better
-from bakeoff.pipeline.tracking.shown_runs import GROUPS, IS_JOB, ShownRuns, read_shown_runs
-from bakeoff.pipeline.tracking.store import Store, is_server
-from bakeoff.pipeline.tracking.view_state import (
+from bakeoff.pipeline.tracking.pages.shown_runs import GROUPS, IS_JOB, ShownRuns, read_shown_runs
+from bakeoff.pipeline.tracking.pages.view_state import (
     KNOWN_VERSIONS,
     MAX_LOADED_RUNS,
     TAG_PREFIX,
@@ -30,6 +29,7 @@ from bakeoff.pipeline.tracking.view_state import (
     name_metric,
     name_param,
 )
+from bakeoff.pipeline.tracking.store import Store, is_server
 
 LEADERBOARD = "bakeoff-leaderboard"
 LAST_SWEEP = "bakeoff-last-sweep"

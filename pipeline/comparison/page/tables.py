@@ -16,8 +16,8 @@ from bakeoff.pipeline.comparison.comparison import (
     MetricResult,
     Summary,
 )
-from bakeoff.pipeline.comparison.page_entries import Entry, Table, name_row
-from bakeoff.pipeline.comparison.page_numbers import (
+from bakeoff.pipeline.comparison.page.entries import Entry, Table, name_row
+from bakeoff.pipeline.comparison.page.numbers import (
     ABSENT,
     format_count,
     format_p,
@@ -25,7 +25,7 @@ from bakeoff.pipeline.comparison.page_numbers import (
     format_score,
     format_seconds,
 )
-from bakeoff.pipeline.comparison.page_pairs import find_posterior
+from bakeoff.pipeline.comparison.page.pairs import find_posterior
 
 MAX_COLUMN_DATASETS = 7
 """With more datasets, they are the rows of the table of scores."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bakeoff.pipeline.comparison.analysis.dataset_analysis import adjust_p_values
 from bakeoff.pipeline.comparison.comparison import ComparedMetric, Settings
-from bakeoff.pipeline.comparison.dataset_analysis import adjust_p_values
 from bakeoff.pipeline.comparison.results import BETTER, WORSE, DatasetResult, MarkCounts, OverallPair, OverallResult
 from bakeoff.pipeline.comparison.statistics import (
     MIN_DATASETS,

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from bakeoff.pipeline.comparison.comparison import Comparison, DatasetResult, MetricResult, PairResult
-from bakeoff.pipeline.comparison.page_entries import Entry, Table, name_row
-from bakeoff.pipeline.comparison.page_numbers import (
+from bakeoff.pipeline.comparison.page.entries import Entry, Table, name_row
+from bakeoff.pipeline.comparison.page.numbers import (
     ABSENT,
     format_count,
     format_difference,

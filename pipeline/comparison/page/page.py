@@ -1,6 +1,6 @@
 """A comparison as one HTML file that holds everything it needs: no network, no other file, no script that must run.
 
-The template and the style sheet are in ``page_template``; `page_tables` and `page_pictures` prepare what they show.
+The template and the style sheet are in ``template``; `tables` and `pictures` prepare what they show.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
-from bakeoff.pipeline.comparison.page_entries import Table
-from bakeoff.pipeline.comparison.page_numbers import format_p, format_rope
-from bakeoff.pipeline.comparison.page_pairs import list_pairs_to_show, tabulate_overall_pairs, tabulate_pairs
-from bakeoff.pipeline.comparison.page_pictures import (
+from bakeoff.pipeline.comparison.page.entries import Table
+from bakeoff.pipeline.comparison.page.numbers import format_p, format_rope
+from bakeoff.pipeline.comparison.page.pairs import list_pairs_to_show, tabulate_overall_pairs, tabulate_pairs
+from bakeoff.pipeline.comparison.page.pictures import (
     Picture,
     draw_costs,
     draw_folds,
@@ -24,7 +24,7 @@ from bakeoff.pipeline.comparison.page_pictures import (
     draw_probabilities,
     draw_ranks,
 )
-from bakeoff.pipeline.comparison.page_tables import (
+from bakeoff.pipeline.comparison.page.tables import (
     list_empty_cells,
     tabulate_choices,
     tabulate_configurations,
@@ -34,7 +34,7 @@ from bakeoff.pipeline.comparison.page_tables import (
     tabulate_scores,
 )
 
-TEMPLATE_FOLDER = Path(__file__).parent / "page_template"
+TEMPLATE_FOLDER = Path(__file__).parent / "template"
 MAX_OPEN_NOTES = 5
 """More notes are folded."""
 MAX_OPEN_PANELS = 12

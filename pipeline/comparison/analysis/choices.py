@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bakeoff.pipeline.comparison.base import CHOSEN_SUFFIX
+from bakeoff.pipeline.comparison.analysis.base import CHOSEN_SUFFIX
 from bakeoff.pipeline.comparison.cells import Series
 from bakeoff.pipeline.comparison.comparison import Cell, Configuration, LearnerChoice
-from bakeoff.pipeline.comparison.grouping import group_by
-from bakeoff.pipeline.comparison.pairing import CellKey
-from bakeoff.pipeline.comparison.run_facts import RUN_KEY
-from bakeoff.pipeline.comparison.run_grid import RunGrid
+from bakeoff.pipeline.comparison.grid.grouping import group_by
+from bakeoff.pipeline.comparison.grid.pairing import CellKey
+from bakeoff.pipeline.comparison.grid.run_facts import RUN_KEY
+from bakeoff.pipeline.comparison.grid.run_grid import RunGrid
 from bakeoff.pipeline.comparison.words import count_nouns, join_words
 from bakeoff.pipeline.tracking.find_run import is_greater_better
 

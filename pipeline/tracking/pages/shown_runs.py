@@ -10,9 +10,9 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tracking.find_run import find_headline
 from bakeoff.pipeline.tracking.history import find_finished_runs
+from bakeoff.pipeline.tracking.pages.view_state import MAX_LOADED_RUNS
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import SweepRecord, list_sweeps, read_latest_sweep, read_sweep_record
-from bakeoff.pipeline.tracking.view_state import MAX_LOADED_RUNS
 
 GROUPS = ("dataset", "learner")
 """Params whose values every view shows."""

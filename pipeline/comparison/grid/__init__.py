@@ -1,0 +1,1 @@
+"""Runs arranged as a grid of configurations and datasets, paired fold by fold."""

@@ -1,0 +1,1 @@
+"""The report of a comparison as one self-contained HTML page."""

@@ -1,0 +1,1 @@
+"""What MLflow shows first: saved views of the table of runs."""
