@@ -1,11 +1,11 @@
 """Figures of a finished run; ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``.
 
-The names are in `bakeoff.pipeline.config.named_figures`. `run_figure` holds the base classes, `panels` the tools to
-draw with, `class_panels` a panel for each class, `bands` means and deviations over folds, and `finished_run` the data
-that figures are drawn from. Each other module has one subject.
+The names are in `bakeoff.pipeline.config.named_figures`. `run_figure` holds the base classes, and `finished_run` the
+data that figures are drawn from; each other module has one subject. The folder `drawing` holds what several of them are
+drawn with.
 
-The modules `comparison_…` draw pictures of several runs from plain arrays: mean ranks, scores of folds, costs,
-posteriors, a map of means, ROC and calibration curves. `rendering` writes them as SVG.
+The folder `comparison` draws pictures of several runs from plain arrays: mean ranks, scores of folds, costs, posteriors,
+a map of means, ROC and calibration curves.
 """
 
 from bakeoff.pipeline.figures.calibration import Reliability

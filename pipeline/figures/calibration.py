@@ -10,7 +10,8 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.class_panels import (
+from bakeoff.pipeline.figures.classification import collect_truth, describe_test_rows
+from bakeoff.pipeline.figures.drawing.class_panels import (
     check_classes,
     label_axes,
     list_shown_classes,
@@ -18,9 +19,8 @@ from bakeoff.pipeline.figures.class_panels import (
     shorten_label,
     title_class_panel,
 )
-from bakeoff.pipeline.figures.classification import collect_truth, describe_test_rows
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_legend
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_legend
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
 

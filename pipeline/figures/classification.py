@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from bakeoff.pipeline.figures.class_panels import shorten_label
+from bakeoff.pipeline.figures.drawing.class_panels import shorten_label
+from bakeoff.pipeline.figures.drawing.panels import FONT_POINTS, TEXT_COLOUR, add_title, make_panels, measure_inches
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import FONT_POINTS, TEXT_COLOUR, add_title, make_panels, measure_inches
 from bakeoff.pipeline.figures.run_figure import RunFigure
 
 if TYPE_CHECKING:

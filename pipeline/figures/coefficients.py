@@ -14,10 +14,8 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.class_panels import shorten_label
-from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.importances import shorten_name
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.figures.drawing.class_panels import shorten_label
+from bakeoff.pipeline.figures.drawing.panels import (
     CLASS_COLOURS,
     GRID_COLOUR,
     MUTED_COLOUR,
@@ -26,6 +24,8 @@ from bakeoff.pipeline.figures.panels import (
     add_title,
     make_panels,
 )
+from bakeoff.pipeline.figures.finished_run import FinishedRun
+from bakeoff.pipeline.figures.importances import shorten_name
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.splitting import Splits
 

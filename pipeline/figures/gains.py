@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, TEXT_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, TEXT_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure, check_tree
 from bakeoff.pipeline.stages.splitting import Splits
 

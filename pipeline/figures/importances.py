@@ -12,8 +12,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.figures.drawing.panels import (
     CLASS_COLOURS,
     GRID_COLOUR,
     MUTED_COLOUR,
@@ -21,6 +20,7 @@ from bakeoff.pipeline.figures.panels import (
     add_title,
     make_panels,
 )
+from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stages.splitting import Splits

@@ -12,8 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.figures.drawing.panels import (
     MUTED_COLOUR,
     TEXT_COLOUR,
     add_legend,
@@ -22,6 +21,7 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
     scatter_classes,
 )
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
 from bakeoff.pipeline.figures.regions import GRID_POINTS, check_plane, shade_regions
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits

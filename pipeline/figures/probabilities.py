@@ -12,8 +12,8 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.figures.drawing.panels import FONT_POINTS, TEXT_COLOUR, add_title, make_panels, measure_inches
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
-from bakeoff.pipeline.figures.panels import FONT_POINTS, TEXT_COLOUR, add_title, make_panels, measure_inches
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, final
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Splits

@@ -12,8 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.figures.drawing.panels import (
     CLASS_COLOURS,
     TEXT_COLOUR,
     add_legend,
@@ -22,6 +21,7 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
     scatter_classes,
 )
+from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
 from bakeoff.pipeline.figures.run_figure import RunFigure, check_class_count
 from bakeoff.pipeline.stages.splitting import Splits
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, GRID_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from bakeoff.pipeline.figures.classification import describe_test_rows
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
 
 if TYPE_CHECKING:

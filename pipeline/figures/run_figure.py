@@ -12,8 +12,8 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, DOTS_PER_INCH, RC_PARAMS
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, DOTS_PER_INCH, RC_PARAMS
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:

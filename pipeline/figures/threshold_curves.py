@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.class_panels import (
+from bakeoff.pipeline.figures.drawing.class_panels import (
     Ranking,
     check_classes,
     check_ranking,
@@ -25,8 +25,8 @@ from bakeoff.pipeline.figures.class_panels import (
     rank_rows,
     title_class_panel,
 )
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_legend
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, GRID_COLOUR, MUTED_COLOUR, add_legend
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
 

@@ -15,10 +15,10 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, add_legend, add_title, make_panels
+from bakeoff.pipeline.figures.drawing.tree_diagram import TreeDiagram
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, add_legend, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure, check_class_count, check_tree
-from bakeoff.pipeline.figures.tree_diagram import TreeDiagram
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import fit_candidates

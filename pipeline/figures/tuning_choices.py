@@ -10,9 +10,8 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.bands import ValueAxis
-from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.figures.drawing.bands import ValueAxis
+from bakeoff.pipeline.figures.drawing.panels import (
     CLASS_COLOURS,
     GRID_COLOUR,
     TEXT_COLOUR,
@@ -21,6 +20,7 @@ from bakeoff.pipeline.figures.panels import (
     add_title,
     make_panels,
 )
+from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.report import ALL_ROWS, tabulate_choices
 from bakeoff.pipeline.stages.splitting import Splits

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.bands import (
+from bakeoff.pipeline.figures.drawing.bands import (
     TEST_STYLE,
     TRAINING_STYLE,
     Scale,
@@ -21,8 +21,8 @@ from bakeoff.pipeline.figures.bands import (
     is_number,
     style_scores,
 )
+from bakeoff.pipeline.figures.drawing.panels import MUTED_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun, check_variants
-from bakeoff.pipeline.figures.panels import MUTED_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Splits

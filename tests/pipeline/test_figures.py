@@ -24,8 +24,8 @@ from bakeoff.learners.decision_tree.export import draw
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
+from bakeoff.pipeline.figures.drawing.panels import add_legend, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import add_legend, make_panels
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import NoPruning

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bakeoff.pipeline.figures.comparison.rendering import in_style, wrap_name
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, FONT_POINTS, GRID_COLOUR, MUTED_COLOUR, TEXT_COLOUR
-from bakeoff.pipeline.figures.panels import measure_inches as measure_text_inches
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, FONT_POINTS, GRID_COLOUR, MUTED_COLOUR, TEXT_COLOUR
+from bakeoff.pipeline.figures.drawing.panels import measure_inches as measure_text_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

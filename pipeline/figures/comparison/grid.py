@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bakeoff.pipeline.figures.comparison.rendering import wrap_name
-from bakeoff.pipeline.figures.panels import FONT_POINTS, GRID_COLOUR, MUTED_COLOUR, TEXT_COLOUR, measure_inches
+from bakeoff.pipeline.figures.drawing.panels import FONT_POINTS, GRID_COLOUR, MUTED_COLOUR, TEXT_COLOUR, measure_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from bakeoff.pipeline.figures.comparison.grid import LINE_INCHES, MARGIN_INCHES, TEXT_SLACK
 from bakeoff.pipeline.figures.comparison.rendering import in_style, wrap_name
-from bakeoff.pipeline.figures.panels import FONT_POINTS, MUTED_COLOUR, TEXT_COLOUR, measure_inches
+from bakeoff.pipeline.figures.drawing.panels import FONT_POINTS, MUTED_COLOUR, TEXT_COLOUR, measure_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bakeoff.pipeline.figures.comparison.rendering import in_style, wrap_name
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.figures.drawing.panels import (
     CLASS_COLOURS,
     FONT_POINTS,
     MUTED_COLOUR,

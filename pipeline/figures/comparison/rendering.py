@@ -14,7 +14,7 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from bakeoff.pipeline.figures.panels import RC_PARAMS
+from bakeoff.pipeline.figures.drawing.panels import RC_PARAMS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ import numpy as np
 
 from bakeoff.pipeline.figures.comparison.grid import add_rectangles, make_grid, write_absent
 from bakeoff.pipeline.figures.comparison.rendering import in_style
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

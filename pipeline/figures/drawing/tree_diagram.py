@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR, measure_inches
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, MUTED_COLOUR, TEXT_COLOUR, measure_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, GRID_COLOUR
+from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
+from bakeoff.pipeline.figures.drawing.panels import add_heading, add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
-from bakeoff.pipeline.figures.panels import add_heading, add_title, make_panels
 from bakeoff.pipeline.stages.dataset import Dataset
 
 if TYPE_CHECKING:
