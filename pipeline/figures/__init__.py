@@ -4,8 +4,8 @@ The names are in `bakeoff.pipeline.config.named_figures`. `run_figure` holds the
 data that figures are drawn from; each other module has one subject. The folder `drawing` holds what several of them are
 drawn with.
 
-The folder `comparison` draws pictures of several runs from plain arrays: mean ranks, scores of folds, costs, posteriors,
-a map of means, ROC and calibration curves.
+The folder `comparison` draws pictures of several runs from plain arrays: mean ranks, scores of folds, costs,
+posteriors, a map of means, ROC and calibration curves.
 """
 
 from bakeoff.pipeline.figures.calibration import Reliability
