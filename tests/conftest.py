@@ -15,7 +15,7 @@ import pytest
 import subprocess_sweep
 import warm_process
 from command import Bakeoff, enter
-from examples import register_profiles
+from example_counts import register_profiles
 
 from bakeoff.pipeline.tracking import store
 from bakeoff.pipeline.tracking.store import quiet_mlflow

@@ -80,24 +80,11 @@ def run_comparison(
     experiment = values.get("tracking.experiment", "bakeoff")
     store = open_store(values.get("tracking.uri"), experiment, create=False)
     selection = _select_runs(store, runs, values, sweep)
-    base = values.get("base", "")
-    base_run = _find_base_run(store, base, selection)
+    base_run = _find_base_run(store, values.get("base", ""), selection)
     if base_run is not None:
         selection = select.add_base_run(store, selection, base_run)
     repeat = _list_repeats(selection, values, sweep_words)
-    request = ComparisonRequest(
-        selection=selection.description,
-        command=command,
-        metrics=read_list(values, "metrics"),
-        base=base,
-        has_base_run=base_run is not None,
-        alpha=read_fraction(values, "alpha", DEFAULT_ALPHA),
-        rope=read_fraction(values, "rope", DEFAULT_ROPE, allows_zero=True),
-        all_pairs=values.get("pairs") == "all",
-        may_choose=values.get("choice") != "none",
-        keeps_all=selection.is_by_id,
-        repeat=repeat,
-    )
+    request = _make_request(selection, values, command, repeat, has_base_run=base_run is not None)
     # Statsmodels collects garbage at each call, which takes half a second where so many modules are loaded.
     gc.freeze()
     comparison = compare_runs(selection.facts, selection.missing, store, experiment, request)
@@ -108,13 +95,33 @@ def run_comparison(
         comparison = add_predictions(comparison, store)
     write_report(comparison, to, values.get("output"))
     if keeps:
-        run_names = {
-            each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids
-        }
-        _keep(comparison, store, experiment, run_names)
+        _keep(comparison, store, experiment, _name_runs(selection, comparison))
     for sentence in gate.sentences if gate is not None else ():
         print(sentence, file=sys.stderr)
     return gate is not None and gate.is_worse
+
+
+def _make_request(
+    selection: Selection, values: Mapping[str, str], command: str, repeat: tuple[str, ...], *, has_base_run: bool
+) -> ComparisonRequest:
+    return ComparisonRequest(
+        selection=selection.description,
+        command=command,
+        metrics=read_list(values, "metrics"),
+        base=values.get("base", ""),
+        has_base_run=has_base_run,
+        alpha=read_fraction(values, "alpha", DEFAULT_ALPHA),
+        rope=read_fraction(values, "rope", DEFAULT_ROPE, allows_zero=True),
+        all_pairs=values.get("pairs") == "all",
+        may_choose=values.get("choice") != "none",
+        keeps_all=selection.is_by_id,
+        repeat=repeat,
+    )
+
+
+def _name_runs(selection: Selection, comparison: Comparison) -> dict[str, str]:
+    """Return the names of the runs that were compared, by their ids."""
+    return {each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids}
 
 
 def write_report(comparison: Comparison, to: str, output: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
@@ -13,9 +13,10 @@ from bakeoff.pipeline.comparison.analysis.analyse import Analysis
 from bakeoff.pipeline.comparison.analysis.base import find_base, find_base_run_row, order_rows
 from bakeoff.pipeline.comparison.analysis.choices import ChosenRows, ValidationScores, choose_rows
 from bakeoff.pipeline.comparison.cells import describe_datasets, make_cells, make_configuration
-from bakeoff.pipeline.comparison.comparison import ComparedDataset, ComparedMetric, Comparison
+from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Comparison, Configuration
+from bakeoff.pipeline.comparison.grid.pairing import CellKey
 from bakeoff.pipeline.comparison.grid.run_facts import RunFacts
-from bakeoff.pipeline.comparison.grid.run_grid import MissingJob, arrange_runs
+from bakeoff.pipeline.comparison.grid.run_grid import MissingJob, RunGrid, arrange_runs
 from bakeoff.pipeline.comparison.metrics import choose_compared_metrics, get_validation_metric
 from bakeoff.pipeline.comparison.notes import write_notes
 from bakeoff.pipeline.comparison.request import ComparisonRequest
@@ -54,45 +55,93 @@ def compare_runs(
     UserError
         The runs cannot be compared.
     """
-    grid = arrange_runs(facts, missing, request.keeps_all)
-    runs = [each for own in grid.runs.values() for each in own]
-    metrics = choose_compared_metrics(request.metrics, runs, request.rope)
-    headline = find_headline(runs[0].run.params, runs[0].run.metrics) or metrics[0].name
-    validation = get_validation_metric(metrics[0].name, headline)
-    series = read_series(store, [each.run for each in runs], [*(metric.name for metric in metrics), validation])
-    configurations = [make_configuration(name, params) for name, params in grid.configurations.items()]
-    cells = make_cells(grid, series, metrics)
-    datasets = tuple(_add_looks(dataset, store) for dataset in describe_datasets(grid, cells))
-    base = find_base_run_row(configurations) if request.has_base_run else find_base(request.base, configurations)
-    scores = ValidationScores(validation, series, grid)
-    chosen = choose_rows(configurations, cells, scores, base, request.may_choose)
+    scored = _read_scores(arrange_runs(facts, missing, request.keeps_all), store, request)
+    headline = scored.metrics[0]
+    base = _find_base(scored.configurations, request)
+    chosen = choose_rows(scored.configurations, scored.cells, scored.validation, base, request.may_choose)
     _require_scores(chosen)
-    chosen = _order_chosen(drop_empty_rows(chosen), datasets, metrics[0])
-    analysis = Analysis(datasets, metrics, chosen, request)
+    chosen = _order_chosen(drop_empty_rows(chosen), scored.datasets, headline)
+    analysis = Analysis(scored.datasets, scored.metrics, chosen, request)
     settings = analysis.make_settings(base)
     results = analysis.analyze(settings)
+    notes = write_notes(chosen, scored.metrics, scored.datasets, settings)
     return Comparison(
-        question=_write_question([row.name for row in chosen.rows], datasets, metrics[0]),
+        question=_write_question([row.name for row in chosen.rows], scored.datasets, headline),
         selection=request.selection,
         command=request.command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=_write_verdict(results[0]),
-        notes=(*grid.notes, *write_notes(chosen, metrics, datasets, settings)),
+        notes=(*scored.grid.notes, *notes),
         settings=settings,
-        metrics=metrics,
-        datasets=datasets,
+        metrics=scored.metrics,
+        datasets=scored.datasets,
         configurations=chosen.rows,
-        cells=tuple(chosen.cells[row.name, dataset.name] for row in chosen.rows for dataset in datasets),
+        cells=_list_cells(chosen, chosen.rows, scored.datasets),
         results=results,
         choices=chosen.choices,
         other_configurations=chosen.others,
-        other_cells=tuple(chosen.cells[other.name, dataset.name] for other in chosen.others for dataset in datasets),
-        run_ids=tuple(dict.fromkeys(each.run.run_id for each in runs)),
+        other_cells=_list_cells(chosen, chosen.others, scored.datasets),
+        run_ids=tuple(dict.fromkeys(each.run.run_id for each in scored.grid.finished)),
         store=store.uri,
         experiment=experiment,
         versions=_read_versions(),
         repeat=request.repeat,
     )
+
+
+@dataclass(frozen=True)
+class ScoredGrid:
+    """A grid of runs with the scores of their folds.
+
+    Attributes
+    ----------
+    grid : RunGrid
+    metrics : tuple of ComparedMetric
+    configurations : list of Configuration
+    cells : mapping of CellKey to Cell
+    datasets : tuple of ComparedDataset
+    validation : ValidationScores
+        By which one of several configurations of a learner may be chosen.
+    """
+
+    grid: RunGrid
+    metrics: tuple[ComparedMetric, ...]
+    configurations: list[Configuration]
+    cells: dict[CellKey, Cell]
+    datasets: tuple[ComparedDataset, ...]
+    validation: ValidationScores
+
+
+def _read_scores(grid: RunGrid, store: Store, request: ComparisonRequest) -> ScoredGrid:
+    """Read the scores of the folds of all runs of a grid."""
+    runs = grid.finished
+    metrics = choose_compared_metrics(request.metrics, runs, request.rope)
+    first_run = runs[0].run
+    headline = find_headline(first_run.params, first_run.metrics) or metrics[0].name
+    validation = get_validation_metric(metrics[0].name, headline)
+    # One query for all runs: a query for each would take most of the time of a comparison.
+    series = read_series(store, [each.run for each in runs], [*(metric.name for metric in metrics), validation])
+    cells = make_cells(grid, series, metrics)
+    return ScoredGrid(
+        grid=grid,
+        metrics=metrics,
+        configurations=[make_configuration(name, params) for name, params in grid.configurations.items()],
+        cells=cells,
+        datasets=tuple(_add_looks(dataset, store) for dataset in describe_datasets(grid, cells)),
+        validation=ValidationScores(validation, series, grid),
+    )
+
+
+def _find_base(configurations: Sequence[Configuration], request: ComparisonRequest) -> str:
+    if request.has_base_run:
+        return find_base_run_row(configurations)
+    return find_base(request.base, configurations)
+
+
+def _list_cells(
+    chosen: ChosenRows, rows: Sequence[Configuration], datasets: Sequence[ComparedDataset]
+) -> tuple[Cell, ...]:
+    return tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
 
 
 def _add_looks(dataset: ComparedDataset, store: Store) -> ComparedDataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
@@ -152,22 +152,28 @@ class Choices(RunFigure):
             axes.set_axis_off()
         for axes, name in zip(panels.flat, names, strict=False):
             counts = [int((of_folds[name] == value).sum()) for value in values[name]]
-            final = set(of_model[name])
-            colours = [CHOSEN_COLOUR if value in final else OTHER_BAR_COLOUR for value in values[name]]
-            bars = axes.barh([_cut(value) for value in values[name]], counts, color=colours)
-            axes.bar_label(bars, [str(count) if count else "" for count in counts], padding=3, color=TEXT_COLOUR)
-            axes.set(xlim=(0, 1.15 * max(*counts, 1)), xlabel="folds")
-            axes.xaxis.get_major_locator().set_params(integer=True)
-            axes.invert_yaxis()
-            # A value that no fold has chosen has no bar to colour.
-            for label, value in zip(axes.get_yticklabels(), values[name], strict=True):
-                if value in final:
-                    label.set(color=CHOSEN_COLOUR, fontweight="bold")
+            _draw_bars(axes, values[name], counts, chosen=set(of_model[name]))
             add_title(axes, self.get_label(name))
         heading = f"{run.learner_name} on {run.experiment.dataset.name}: chosen by inner folds"
         add_heading(figure, heading)
         add_legend(figure, f"{len(run.folds)} folds", _make_bar_marks())
         return figure
+
+
+def _draw_bars(axes: Axes, values: Sequence[str], counts: Sequence[int], chosen: Collection[str]) -> None:
+    """Draw how many folds chose each value; those of the run's model have a colour."""
+    from matplotlib.ticker import MaxNLocator
+
+    colours = [CHOSEN_COLOUR if value in chosen else OTHER_BAR_COLOUR for value in values]
+    bars = axes.barh([_cut(value) for value in values], counts, color=colours)
+    axes.bar_label(bars, [str(count) if count else "" for count in counts], padding=3, color=TEXT_COLOUR)
+    axes.set(xlim=(0, 1.15 * max(*counts, 1)), xlabel="folds")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.invert_yaxis()
+    # A value that no fold has chosen has no bar to colour.
+    for label, value in zip(axes.get_yticklabels(), values, strict=True):
+        if value in chosen:
+            label.set(color=CHOSEN_COLOUR, fontweight="bold")
 
 
 def read_candidates(run: FinishedRun) -> tuple[list[dict[str, Any]], np.ndarray]:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from examples import examples
+from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes

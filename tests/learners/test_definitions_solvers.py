@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from examples import examples
+from example_counts import examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import skops.io
-from examples import examples
+from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier

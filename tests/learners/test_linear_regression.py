@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.linear_model
-from examples import examples
+from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.neural_network as reference
-from examples import examples
+from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from examples import examples
+from example_counts import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from examples import examples
+from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -25,7 +26,6 @@ from bakeoff.pipeline.stages.scoring import (
     count_confusions,
     predict_rows,
 )
-from examples import examples
 
 THREE = np.array(list("abc"))
 

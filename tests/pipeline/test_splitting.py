@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from bakeoff.pipeline.stages.splitting import (
     Splitter,
     TimeSeries,
 )
-from examples import examples
 
 LABELS = SplitInput(np.array(list("aaaaaaaabb") * 10), is_classification=True)
 VALUES = SplitInput(np.linspace(0.0, 1.0, 100), is_classification=False)

@@ -65,6 +65,11 @@ class RunGrid:
     reasons: Mapping[CellKey, str]
     notes: tuple[str, ...]
 
+    @property
+    def finished(self) -> list[RunFacts]:
+        """The runs of all cells."""
+        return [each for runs in self.runs.values() for each in runs]
+
 
 def arrange_runs(facts: Sequence[RunFacts], missing: Sequence[MissingJob] = (), keeps_all: bool = False) -> RunGrid:
     """Arrange runs as a grid.
