@@ -58,7 +58,7 @@ class Analysis:
         )
 
     def _find_row_of(self, base: str) -> str:
-        """Return the row that stands for a learner that was named as the base."""
+        """Return the row of a learner that was named as the base."""
         rows = [row.name for row in self.chosen.rows if row.learner == base]
         if len(rows) != 1:
             raise UserError(

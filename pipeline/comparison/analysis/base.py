@@ -16,7 +16,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 BEST_BASE = ""
 """The word for the best configuration, which is the default."""
 CHOSEN_SUFFIX = " (chosen)"
-"""Ends the name of the row that stands for several configurations of a learner."""
+"""Ends the name of the row that represents several configurations of a learner."""
 
 
 def find_base(word: str, configurations: Sequence[Configuration]) -> str:
@@ -33,6 +33,7 @@ def find_base(word: str, configurations: Sequence[Configuration]) -> str:
         return BEST_BASE
     if word in names:
         return word
+    # The row of a learner does not exist yet: it is made from the configurations, after the base is known.
     word = word.removesuffix(CHOSEN_SUFFIX)
     if word in learners:
         own = [each.name for each in configurations if each.learner == word]

@@ -1,6 +1,6 @@
-"""Which of several configurations stands for a learner: never the one with the best test scores.
+"""Which of several configurations represents a learner: never the one with the best test scores.
 
-Who picks the best of N configurations by the scores that are then compared has chosen on the test rows, and a verdict
+To take the best of N configurations by the scores that are then compared is to choose on the test rows, and a verdict
 between learners favours the one with the most configurations. So a learner is represented by its nested-tuned
 configuration, or fold by fold by the configuration with the best validation score. Where there is neither, all
 configurations stay rows.
@@ -41,7 +41,7 @@ class ChosenRows:
     Attributes
     ----------
     rows, others : tuple of Configuration
-        Those that are compared, and those that a row stands for.
+        Those that are compared, and those that a row represents.
     cells : mapping of CellKey to Cell
         Of both.
     choices : tuple of LearnerChoice
@@ -95,7 +95,7 @@ def choose_rows(
     base: str,
     may_choose: bool = True,
 ) -> ChosenRows:
-    """Let one row stand for each learner that has several configurations, where the choice can be made honestly.
+    """Reduce the configurations of each learner to one row, where one can be chosen without its test scores.
 
     With a single learner there is no verdict between learners, and all configurations are rows.
 
@@ -107,7 +107,7 @@ def choose_rows(
     base : str
         A configuration that was named as the base stays a row, and so do the others of its learner.
     may_choose : bool
-        Whether rows may stand for others at all.
+        Whether a row may represent several configurations at all.
     """
     by_learner = group_by(configurations, lambda each: each.learner, lambda each: each)
     rows: list[Configuration] = []
@@ -115,16 +115,14 @@ def choose_rows(
     choices: list[LearnerChoice] = []
     all_cells = dict(cells)
     for learner, own in by_learner.items():
-        if len(own) == 1:
-            rows += own
-            continue
-        # Runs that were named one by one are not alternatives that were chosen among.
-        if any(RUN_KEY in each.params for each in own):
+        # Runs that were named one by one are not alternatives to choose among.
+        is_by_id = any(RUN_KEY in each.params for each in own)
+        if len(own) == 1 or is_by_id:
             rows += own
             continue
         names = [each.name for each in own]
         is_between_learners = may_choose and len(by_learner) > 1 and base not in names
-        choice = _decide(learner, own, scores, is_between_learners)
+        choice = _choose_rule(learner, own, scores, is_between_learners)
         choices.append(choice)
         if choice.rule == NONE:
             rows += own
@@ -139,13 +137,15 @@ def choose_rows(
     return ChosenRows(tuple(rows), tuple(others), all_cells, tuple(choices))
 
 
-def _decide(
+def _choose_rule(
     learner: str, own: Sequence[Configuration], scores: ValidationScores, is_between_learners: bool
 ) -> LearnerChoice:
+    """Return how a learner with several configurations is represented, with the sentence that reports say about it."""
     members = tuple(each.name for each in own)
     tuned = [each for each in own if each.is_tuned]
     obstacle = scores.find_obstacle(own)
     count = f"{learner} stands in {len(own)} configurations"
+    # The scores of a tuned configuration are those of a whole procedure, its choice included, so it comes first.
     if is_between_learners and len(tuned) == 1:
         sentence = f"{count}: the tuned one, whose choices never saw the test rows, stands for the learner."
         return LearnerChoice(learner, TUNING, tuned[0].name, members, sentence)
@@ -163,7 +163,7 @@ def _decide(
 def _choose_by_validation(
     row: Configuration, own: Sequence[Configuration], cells: Mapping[CellKey, Cell], scores: ValidationScores
 ) -> dict[CellKey, Cell]:
-    """Return the cells of a row that stands for several configurations."""
+    """Return the cells of a row that represents several configurations."""
     datasets = dict.fromkeys(dataset for _, dataset in cells)
     chosen = {}
     for dataset in datasets:
@@ -174,25 +174,17 @@ def _choose_by_validation(
 
 def _combine_cells(name: str, dataset: str, members: Sequence[Cell], scores: ValidationScores) -> Cell:
     """Return the cell that takes each fold from the member with the best validation score there, ties to the first."""
-    empty = [f"{member.configuration}: {member.reason}" for member in members if member.reason]
-    if empty:
-        return Cell(name, dataset, reason="; ".join(empty))
-    validation = [scores.read_cell((member.configuration, dataset)) for member in members]
-    n_folds = len(next(iter(members[0].scores.values())))
-    is_complete = all(len(values) == n_folds and not np.isnan(values).any() for values in validation)
-    if not is_complete:
-        return Cell(name, dataset, reason=f"{scores.metric} is not defined in each of {count_nouns(n_folds, 'fold')}")
-    best = np.argmax(np.vstack(validation), axis=0)  # (J,)
+    reason = _find_gap(dataset, members, scores)
+    if reason:
+        return Cell(name, dataset, reason=reason)
+    validation = np.vstack([scores.read_cell((member.configuration, dataset)) for member in members])  # (members, J)
+    best = np.argmax(validation, axis=0)  # (J,)
+    counts = np.bincount(best, minlength=len(members))  # (members,)
     first = members[0]
-    by_metric = {
-        metric: tuple(members[member].scores[metric][fold] for fold, member in enumerate(best))
-        for metric in first.scores
-    }
-    counts = np.bincount(best, minlength=len(members))  # (number of members,)
     return Cell(
         configuration=name,
         dataset=dataset,
-        scores=by_metric,
+        scores={metric: _pick_folds(members, metric, best) for metric in first.scores},
         run_ids=tuple(run_id for member in members for run_id in member.run_ids),
         seeds=first.seeds,
         # All members had to be fitted to choose among them; one of them predicts.
@@ -205,8 +197,31 @@ def _combine_cells(name: str, dataset: str, members: Sequence[Cell], scores: Val
     )
 
 
+def _find_gap(dataset: str, members: Sequence[Cell], scores: ValidationScores) -> str:
+    """Say why the members of a row cannot be chosen among on a dataset; empty if they can."""
+    empty = [f"{member.configuration}: {member.reason}" for member in members if member.reason]
+    if empty:
+        return "; ".join(empty)
+    n_folds = _count_folds(members[0])
+    for member in members:
+        values = scores.read_cell((member.configuration, dataset))
+        if len(values) != n_folds or np.isnan(values).any():
+            return f"{scores.metric} is not defined in each of {count_nouns(n_folds, 'fold')}"
+    return ""
+
+
+def _count_folds(cell: Cell) -> int:
+    # All metrics of a cell have one score for each fold, so that any of them gives the number.
+    return len(next(iter(cell.scores.values())))
+
+
+def _pick_folds(members: Sequence[Cell], metric: str, best: np.ndarray) -> tuple[float, ...]:
+    """Return the test score of each fold, from the member that was chosen there."""
+    return tuple(members[member].scores[metric][fold] for fold, member in enumerate(best))
+
+
 def describe_chosen(cell: Cell) -> str:
     """Say how often each member of a row was chosen on a dataset, the most frequent first."""
     counts = sorted(cell.chosen.items(), key=lambda item: -item[1])
-    told = [f"{name} in {count_nouns(n, 'fold')}" for name, n in counts if n]
-    return f"{cell.configuration} on {cell.dataset}: {join_words(told)}"
+    clauses = [f"{name} in {count_nouns(n, 'fold')}" for name, n in counts if n]
+    return f"{cell.configuration} on {cell.dataset}: {join_words(clauses)}"

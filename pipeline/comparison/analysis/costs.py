@@ -38,7 +38,8 @@ def compare_costs(
     if not complete:
         return ()
     is_relative = metric.is_rope_relative and len(complete) > 1
-    scores = np.array([_average_score(name, complete, base if is_relative else "") for name in names])  # (k,)
+    divisor = base if is_relative else ""
+    scores = np.array([_average_score(name, complete, divisor) for name in names])  # (k,)
     own_cells = [[cells[name, result.dataset] for result in complete] for name in names]
     fit = np.array([np.mean([cell.fit_seconds for cell in own]) for own in own_cells])  # (k,)
     predict = np.array([np.mean([cell.predict_seconds for cell in own]) for own in own_cells])  # (k,)
@@ -62,6 +63,7 @@ def _average_score(name: str, results: Sequence[DatasetResult], base: str) -> fl
     for result in results:
         means = {summary.configuration: summary.mean for summary in result.summaries}
         divisor = means[base] if base else 1.0
+        # A base without any error leaves nothing to divide by.
         values.append(means[name] / divisor if divisor else math.nan)
     return float(np.mean(values))
 

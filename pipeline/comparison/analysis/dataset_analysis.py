@@ -76,8 +76,8 @@ def summarize_cells(scores: DatasetScores, settings: Settings) -> tuple[Summary,
     """Return the mean of each cell with its interval, rank, and mark against the base."""
     means = scores.means  # (k,)
     ranks = rank_configurations(means[np.newaxis], scores.metric.greater_is_better)[0]  # (k,)
-    best = np.min(ranks)
     # Equal means share their rank, so that the best of them may be more than 1.
+    best = np.min(ranks)
     summaries = []
     for cell, rank in zip(scores.cells, ranks, strict=True):
         values = scores.get_scores(cell)
@@ -105,6 +105,7 @@ def compare_all_pairs(scores: DatasetScores, settings: Settings) -> tuple[PairRe
     p_holm = adjust_p_values([pair.p_value for pair in pairs])
     adjusted = []
     for pair, p in zip(pairs, p_holm, strict=True):
+        # A difference of 0 has no direction: neither configuration would be the better one.
         is_told_apart = bool(p <= settings.alpha) and pair.difference != 0
         adjusted.append(replace(pair, p_holm=float(p), is_told_apart=is_told_apart))
     return tuple(adjusted)
@@ -147,6 +148,7 @@ def _compare_with_base(cell: Cell, scores: DatasetScores, settings: Settings) ->
 
 
 def _compare_pair(first: Cell, second: Cell, scores: DatasetScores, settings: Settings) -> PairResult:
+    # Of errors the sign is turned, so that a positive difference always means that the first one is better.
     sign = 1 if scores.metric.greater_is_better else -1
     differences = sign * subtract_scores(scores.get_scores(first), scores.get_scores(second))  # (J,)
     ratio = scores.get_ratio(first, second)
@@ -164,6 +166,7 @@ def _compare_pair(first: Cell, second: Cell, scores: DatasetScores, settings: Se
         high=test.upper,
         statistic=test.statistic,
         p_value=test.p,
+        # Holm's correction needs all pairs, so it is filled in when they are there.
         p_holm=math.nan,
         p_first=posterior.better,
         p_equivalent=posterior.equivalent,

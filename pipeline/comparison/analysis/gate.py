@@ -48,6 +48,7 @@ def check_gate(comparison: Comparison) -> GateResult:
                     "single split; use evaluation=repeated_kfold."
                 )
             n_tests += 1
+            # Many folds make differences significant that are too small to matter; the rope says which ones are.
             if summary.mark == WORSE and abs(pair.difference) > pair.rope:
                 sentences.append(_describe(summary, pair, result, comparison))
     if not n_tests:
@@ -58,8 +59,8 @@ def check_gate(comparison: Comparison) -> GateResult:
     if sentences:
         return GateResult(True, tuple(sentences))
     settings = comparison.settings
-    told = f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g})."
-    return GateResult(False, (told,))
+    sentence = f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g})."
+    return GateResult(False, (sentence,))
 
 
 def _iterate_candidates(result: DatasetResult, base: str) -> Iterator[tuple[Summary, PairResult]]:
@@ -67,11 +68,13 @@ def _iterate_candidates(result: DatasetResult, base: str) -> Iterator[tuple[Summ
     if not result.base:
         return
     for pair in result.pairs:
-        if base in (pair.first, pair.second):
-            candidate = pair.second if pair.first == base else pair.first
-            summary = result.find_summary(candidate)
-            assert summary is not None
-            yield summary, pair
+        if base not in (pair.first, pair.second):
+            continue
+        candidate = pair.second if pair.first == base else pair.first
+        summary = result.find_summary(candidate)
+        # Only configurations with a summary have pairs.
+        assert summary is not None
+        yield summary, pair
 
 
 def _describe(summary: Summary, pair: PairResult, result: DatasetResult, comparison: Comparison) -> str:

@@ -47,6 +47,41 @@ class MeanScores:
     metric: ComparedMetric
 
 
+@dataclass(frozen=True)
+class RankTests:
+    """The tests of mean ranks; what was not computed is NaN or None.
+
+    Attributes
+    ----------
+    friedman, friedman_p : float
+    iman_davenport, iman_davenport_p : float
+    nemenyi : NemenyiTest or None
+    """
+
+    friedman: float = math.nan
+    friedman_p: float = math.nan
+    iman_davenport: float = math.nan
+    iman_davenport_p: float = math.nan
+    nemenyi: NemenyiTest | None = None
+
+    @property
+    def critical_difference(self) -> float:
+        """Nemenyi's critical difference in mean ranks; NaN without that test."""
+        return math.nan if self.nemenyi is None else self.nemenyi.critical_difference
+
+    def is_pair_told_apart(self, i: int, j: int, alpha: float) -> bool:
+        """Whether both the test of all ranks and that of two configurations find a difference.
+
+        Nemenyi's test is a post-hoc test: its pairs count only if the test of all ranks has found a difference.
+        """
+        # A comparison with NaN is false, so that nothing is told apart without a test.
+        has_difference = self.iman_davenport_p <= alpha
+        return has_difference and self.nemenyi is not None and bool(self.nemenyi.p[i, j] <= alpha)
+
+
+NO_TESTS = RankTests()
+
+
 def analyze_overall(
     results: Sequence[DatasetResult], names: Sequence[str], metric: ComparedMetric, settings: Settings
 ) -> OverallResult:
@@ -67,28 +102,24 @@ def analyze_overall(
     means = _tabulate_means(complete, names, metric)
     ranks = rank_configurations(means.values, metric.greater_is_better).mean(axis=0)  # (k,)
     too_few = _explain_too_few(len(complete))
-    friedman = None
-    nemenyi = None
-    if not too_few and len(names) >= MIN_CONFIGURATIONS_OF_FRIEDMAN:
-        friedman = compute_friedman_test(means.values)
-        nemenyi = _try_nemenyi(means, settings.alpha)
-    is_shown = friedman is not None and friedman.f_p <= settings.alpha
+    tests = NO_TESTS if too_few else _test_ranks(means, settings.alpha)
     outcomes = count_outcomes(means.values, metric.greater_is_better)
+    p_wilcoxon = _compute_wilcoxon_p(means, bool(too_few))
     order = np.argsort(ranks, kind="stable")
-    groups = () if nemenyi is None else nemenyi.cliques
     return OverallResult(
         datasets=means.datasets,
         left_out=left_out,
         mean_ranks={names[number]: float(ranks[number]) for number in order},
         too_few=too_few,
-        friedman=math.nan if friedman is None else friedman.chi2,
-        friedman_p=math.nan if friedman is None else friedman.p,
-        iman_davenport=math.nan if friedman is None else friedman.f,
-        iman_davenport_p=math.nan if friedman is None else friedman.f_p,
-        critical_difference=math.nan if nemenyi is None else nemenyi.critical_difference,
-        groups=tuple(tuple(names[number] for number in group) for group in groups),
-        pairs=_compare_pairs(means, ranks, outcomes, nemenyi, settings, is_shown, bool(too_few)),
+        friedman=tests.friedman,
+        friedman_p=tests.friedman_p,
+        iman_davenport=tests.iman_davenport,
+        iman_davenport_p=tests.iman_davenport_p,
+        critical_difference=tests.critical_difference,
+        groups=_name_groups(tests, names),
+        pairs=_compare_pairs(means.names, ranks, outcomes, tests, p_wilcoxon, settings.alpha),
         counts=_count_marks(complete, means, outcomes, settings.base),
+        # The verdict is written from the finished result.
         verdict=(),
     )
 
@@ -117,6 +148,14 @@ def _explain_too_few(n_datasets: int) -> str:
     return f"Too few datasets for tests over datasets: {there_are}, and they need at least {MIN_DATASETS}."
 
 
+def _test_ranks(means: MeanScores, alpha: float) -> RankTests:
+    # The ranks of two configurations say no more than the counts of wins, so that pair has Wilcoxon's test alone.
+    if len(means.names) < MIN_CONFIGURATIONS_OF_FRIEDMAN:
+        return NO_TESTS
+    test = compute_friedman_test(means.values)
+    return RankTests(test.chi2, test.p, test.f, test.f_p, _try_nemenyi(means, alpha))
+
+
 def _try_nemenyi(means: MeanScores, alpha: float) -> NemenyiTest | None:
     """Return Nemenyi's test; None if the package that computes it is missing, which the report says."""
     try:
@@ -125,36 +164,49 @@ def _try_nemenyi(means: MeanScores, alpha: float) -> NemenyiTest | None:
         return None
 
 
+def _name_groups(tests: RankTests, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of configurations that Nemenyi's test does not tell apart, by name."""
+    if tests.nemenyi is None:
+        return ()
+    return tuple(tuple(names[number] for number in group) for group in tests.nemenyi.cliques)
+
+
+def _compute_wilcoxon_p(means: MeanScores, has_too_few: bool) -> list[float]:
+    """Return the p-value of each pair, in the order of `list_pairs`; NaN if there are too few datasets."""
+    numbers = list_pairs(len(means.names))
+    if has_too_few:
+        return [math.nan] * len(numbers)
+    greater = means.metric.greater_is_better
+    tests = [compare_two_over_datasets(means.values[:, i], means.values[:, j], greater) for i, j in numbers]
+    return [test.p for test in tests]
+
+
 def _compare_pairs(
-    means: MeanScores,
+    names: Sequence[str],
     ranks: np.ndarray,
     outcomes: Outcomes,
-    nemenyi: NemenyiTest | None,
-    settings: Settings,
-    is_shown: bool,
-    has_too_few: bool,
+    tests: RankTests,
+    p_wilcoxon: Sequence[float],
+    alpha: float,
 ) -> tuple[OverallPair, ...]:
     """Return all pairs over datasets.
 
     With three configurations or more, a pair is told apart if Iman and Davenport's test shows any difference at all and
     Nemenyi's test that of the pair; with two, if Wilcoxon's test does.
     """
-    numbers = list_pairs(len(means.names))
-    p_wilcoxon = [math.nan] * len(numbers)
-    if not has_too_few:
-        greater = means.metric.greater_is_better
-        tests = [compare_two_over_datasets(means.values[:, i], means.values[:, j], greater) for i, j in numbers]
-        p_wilcoxon = [test.p for test in tests]
+    numbers = list_pairs(len(names))
     p_holm = adjust_p_values(p_wilcoxon)
     pairs = []
     for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True):
-        p_nemenyi = math.nan if nemenyi is None else float(nemenyi.p[i, j])
-        is_told_apart = is_shown and p_nemenyi <= settings.alpha if len(means.names) > 2 else p <= settings.alpha
+        if len(names) >= MIN_CONFIGURATIONS_OF_FRIEDMAN:
+            is_told_apart = tests.is_pair_told_apart(i, j, alpha)
+        else:
+            is_told_apart = p <= alpha
         pair = OverallPair(
-            first=means.names[i],
-            second=means.names[j],
+            first=names[i],
+            second=names[j],
             rank_difference=float(ranks[j] - ranks[i]),
-            p_nemenyi=p_nemenyi,
+            p_nemenyi=math.nan if tests.nemenyi is None else float(tests.nemenyi.p[i, j]),
             p_wilcoxon=p,
             p_wilcoxon_holm=float(p_adjusted),
             wins=int(outcomes.wins[i, j]),

@@ -1,4 +1,4 @@
-"""The verdict in plain words: who is best, who is not told apart from the best, and what it would take."""
+"""The verdict in plain words: what is best, what is not told apart from it, and what would tell them apart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Tests = Mapping[frozenset[str], tuple[bool, float]]
 
 @dataclass(frozen=True)
 class Standing:
-    """Who stands where, from the best to the worst.
+    """The order of the configurations, and which of them are told apart.
 
     Attributes
     ----------
@@ -107,17 +107,19 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
             f"Over {n_datasets}, no configuration is shown to be better than another (Iman and Davenport's test, {p}); "
             f"{order[0]} has the best {ranks}.",
         )
-    tests: Tests = {
-        frozenset((pair.first, pair.second)): (
-            pair.is_told_apart,
-            pair.p_nemenyi if len(order) > 2 else pair.p_wilcoxon,
-        )
-        for pair in result.pairs
-    }
+    standing = _rank_over_datasets(result, order)
+    # Nemenyi's test needs three configurations.
     name = "Nemenyi's test of mean ranks" if len(order) > 2 else "Wilcoxon's signed-rank test"
-    standing = Standing(order, tests)
     sentence = f"Over {n_datasets}, {write_standing(standing).removesuffix('.')} ({name})."
     return (sentence, *_add_dataset_requirement(standing, result, settings))
+
+
+def _rank_over_datasets(result: OverallResult, order: tuple[str, ...]) -> Standing:
+    tests: dict[frozenset[str], tuple[bool, float]] = {}
+    for pair in result.pairs:
+        p = pair.p_nemenyi if len(order) > 2 else pair.p_wilcoxon
+        tests[frozenset((pair.first, pair.second))] = (pair.is_told_apart, p)
+    return Standing(order, tests)
 
 
 def _add_dataset_requirement(standing: Standing, result: OverallResult, settings: Settings) -> list[str]:
@@ -136,7 +138,7 @@ def _add_dataset_requirement(standing: Standing, result: OverallResult, settings
 
 
 def write_standing(standing: Standing) -> str:
-    """Return who leads, and whom the leaders beat, in one sentence.
+    """Return which configurations lead, and which ones they beat, in one sentence.
 
     Examples
     --------
@@ -172,7 +174,7 @@ def write_standing(standing: Standing) -> str:
 
 
 def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
-    """Say whom all of the leaders beat, and whom the best one beats besides."""
+    """Say which configurations all of the leaders beat, and which only the best one does."""
     best = leaders[0]
     beaten_by_all = [name for name in others if all(standing.is_told_apart(leader, name) for leader in leaders)]
     partly = [name for name in others if name not in beaten_by_all]
@@ -217,18 +219,19 @@ def _add_requirement(standing: Standing, pairs: Sequence[PairResult], settings: 
             f"{names} are equivalent in practice: they differ by at most {format_number(pair.rope)} with probability "
             f"{pair.p_equivalent:.2f}."
         ]
-    seen = abs(pair.difference)
+    # Without a variance, as with a single split, nothing can be said about other folds.
     if math.isnan(pair.detectable):
         return []
-    told = f"These folds could show a difference of about {format_number(pair.detectable)}"
-    if not seen:
-        return [f"{told}; the means of {names} are equal."]
+    observed = abs(pair.difference)
+    power = f"These folds could show a difference of about {format_number(pair.detectable)}"
+    if not observed:
+        return [f"{power}; the means of {names} are equal."]
     rows = f"about {pair.rows_needed:,} rows" if pair.rows_needed is not None else "no number of rows"
     if pair.repeats_needed is None:
         cure = f"no number of repeats would show that, but {rows} would"
     else:
         cure = f"that would take {count_nouns(pair.repeats_needed, 'repeat')} of the folds or {rows}"
-    return [f"{told} (power {settings.power:g}); {names} differ by {format_number(seen)}: {cure}."]
+    return [f"{power} (power {settings.power:g}); {names} differ by {format_number(observed)}: {cure}."]
 
 
 def _rank_by_means(summaries: Sequence[Summary], pairs: Sequence[PairResult]) -> Standing:
@@ -250,13 +253,16 @@ def _enumerate(names: Sequence[str]) -> str:
 
 def _at_most(ps: Sequence[float]) -> str:
     """Return p-values that are all significant by the largest of them."""
-    told = format_p(max(ps))
-    is_one = len({format_p(p) for p in ps}) == 1
-    return told if is_one else told.replace("=", "≤")
+    return _bound_p(max(ps), ps, "≤")
 
 
 def _at_least(ps: Sequence[float]) -> str:
     """Return p-values none of which is significant by the smallest of them."""
-    told = format_p(min(ps))
-    is_one = len({format_p(p) for p in ps}) == 1
-    return told if is_one else told.replace("=", "≥")
+    return _bound_p(min(ps), ps, "≥")
+
+
+def _bound_p(bound: float, ps: Sequence[float], sign: str) -> str:
+    """Return a bound of p-values as an equation if they all read alike, else with a sign in place of ``=``."""
+    text = format_p(bound)
+    texts = {format_p(p) for p in ps}
+    return text if len(texts) == 1 else text.replace("=", sign)
