@@ -22,6 +22,8 @@ from bakeoff.pipeline.figures.drawing.panels import (
     TEXT_COLOUR,
     add_heading,
     add_title,
+    fill_panels,
+    hide_unused,
     make_panels,
 )
 from bakeoff.pipeline.figures.finished_run import FinishedRun
@@ -30,6 +32,7 @@ from bakeoff.pipeline.figures.run_figure import TabulatedFigure
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MAX_COLUMNS = 20
@@ -91,35 +94,38 @@ class Coefficients(TabulatedFigure):
         scores = list(dict.fromkeys(table["score"]))
         names = _choose_columns(table)
         n_columns = table["column"].nunique()
-        in_a_row = min(MAX_PANELS_IN_A_ROW, len(scores))
-        rows = -(-len(scores) // in_a_row)
-        width = 6.0 if len(scores) == 1 else 2.6 + 2.1 * in_a_row
+        columns, rows = fill_panels(len(scores), MAX_PANELS_IN_A_ROW)
+        width = 6.0 if len(scores) == 1 else 2.6 + 2.1 * columns
         height = 0.9 + rows * (0.8 + LINE_INCHES * len(names))
-        figure, panels = make_panels(in_a_row, rows, width=width, height=height, sharey=True)
-        for axes in panels.flat[len(scores) :]:
-            axes.set_axis_off()
-        positions = np.arange(len(names))
+        figure, panels = make_panels(columns, rows, width=width, height=height, sharey=True)
+        hide_unused(panels, len(scores))
         for axes, score in zip(panels.flat, scores, strict=False):
+            # All panels have the same columns in the same order, because they share an axis.
             lines = table[table["score"] == score].set_index("column").reindex(names)
-            deviation = lines["std"].to_numpy() if len(run.folds) > 1 else None
-            axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
-            axes.errorbar(
-                lines["mean"].to_numpy(),
-                positions,
-                xerr=deviation,
-                fmt="o",
-                markersize=4.5,
-                color=CLASS_COLOURS[0],
-                ecolor=CLASS_COLOURS[0],
-                elinewidth=1.4,
-            )
-            axes.grid(color=GRID_COLOUR)
-            axes.set_yticks(positions, [shorten_name(self.get_label(name)) for name in names])
+            self._draw_intervals(axes, lines, len(run.folds))
             if len(scores) > 1:
                 add_title(axes, shorten_label(score))
+        # Panels share the axis, so that it is turned once: the first column of the dataset is on top.
         panels[0, 0].set_ylim(len(names) - 0.5, -0.5)
         self._add_heading(figure, panels, run, scores, len(names), n_columns)
         return figure
+
+    def _draw_intervals(self, axes: Axes, lines: pd.DataFrame, n_folds: int) -> None:
+        """Draw the mean of each coefficient, and one standard deviation to each side if there are several folds."""
+        positions = np.arange(len(lines))
+        axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
+        axes.errorbar(
+            lines["mean"].to_numpy(),
+            positions,
+            xerr=lines["std"].to_numpy() if n_folds > 1 else None,
+            fmt="o",
+            markersize=4.5,
+            color=CLASS_COLOURS[0],
+            ecolor=CLASS_COLOURS[0],
+            elinewidth=1.4,
+        )
+        axes.grid(color=GRID_COLOUR)
+        axes.set_yticks(positions, [shorten_name(self.get_label(str(name))) for name in lines.index])
 
     def _add_heading(
         self, figure: Figure, panels: Any, run: FinishedRun, scores: Sequence[str], n_drawn: int, n_columns: int

@@ -18,6 +18,8 @@ from bakeoff.pipeline.figures.drawing.panels import (
     add_heading,
     add_legend,
     add_title,
+    fill_panels,
+    hide_unused,
     make_panels,
 )
 from bakeoff.pipeline.figures.finished_run import FinishedRun
@@ -70,12 +72,10 @@ class Candidates(RunFigure):
         candidates, scores = read_candidates(run)
         chosen = find_best_candidate(scores, run.experiment.headline_metric.greater_is_better)
         names = list(dict.fromkeys(name for candidate in candidates for name in candidate))
-        columns = min(MAX_PANELS_IN_A_ROW, len(names))
-        rows = -(-len(names) // columns)
+        columns, rows = fill_panels(len(names), MAX_PANELS_IN_A_ROW)
         width = max(5.2, PANEL_INCHES * columns)
         figure, panels = make_panels(columns, rows, width=width, height=1.3 + 2.7 * rows, sharey=True)
-        for axes in panels.flat[len(names) :]:
-            axes.set_axis_off()
+        hide_unused(panels, len(names))
         for axes, name in zip(panels.flat, names, strict=False):
             self._draw_parameter(axes, name, candidates, scores, chosen, run)
         for axes in panels[:, 0]:
@@ -141,15 +141,15 @@ class Choices(RunFigure):
         table = tabulate_choices(run.experiment, run.folds, run.model)
         of_folds = table[table["fold"] != ALL_ROWS]
         of_model = table[table["fold"] == ALL_ROWS]
+        # The table begins with the fold and ends with two scores; the parameters are between them.
         names = list(table.columns[1:-2])
         values = {name: _list_texts(run.experiment, name, list(table[name])) for name in names}
-        columns = min(MAX_PANELS_IN_A_ROW, len(names))
-        rows = -(-len(names) // columns)
+        columns, rows = fill_panels(len(names), MAX_PANELS_IN_A_ROW)
         n_bars = max(map(len, values.values()))
+        width = max(5.4, PANEL_INCHES * columns)
         height = 1.5 + rows * (0.75 + BAR_INCHES * n_bars)
-        figure, panels = make_panels(columns, rows, width=max(5.4, PANEL_INCHES * columns), height=height)
-        for axes in panels.flat[len(names) :]:
-            axes.set_axis_off()
+        figure, panels = make_panels(columns, rows, width=width, height=height)
+        hide_unused(panels, len(names))
         for axes, name in zip(panels.flat, names, strict=False):
             counts = [int((of_folds[name] == value).sum()) for value in values[name]]
             _draw_bars(axes, values[name], counts, chosen=set(of_model[name]))

@@ -24,6 +24,7 @@ LINE_INCHES = 0.155
 """The distance between two lines of a name."""
 ROW_GAP_INCHES = 0.08
 TICKS_INCHES = 0.3
+TITLE_GAP_INCHES = 0.12
 TITLE_LETTERS = 20
 TITLE_LINES = 2
 TEXT_SLACK = 1.06
@@ -63,31 +64,43 @@ def make_grid(titles: Sequence[str], rows: Sequence[str], *, footer_inches: floa
     texts = [wrap_name(row) for row in rows]
     headings = [wrap_name(title, TITLE_LETTERS, TITLE_LINES) for title in titles]
     names_inches = TEXT_SLACK * max(measure_inches(text, FONT_POINTS) for text in texts) + 2 * MARGIN_INCHES
-    room = WIDTH_INCHES - names_inches - MARGIN_INCHES
-    n_columns = max(min(len(titles), int(room / (MIN_PANEL_INCHES + PANEL_GAP_INCHES))), 1)
-    n_lines = -(-len(titles) // n_columns)
-    panel_inches = min(room / n_columns - PANEL_GAP_INCHES, MAX_SINGLE_PANEL_INCHES)
+    n_columns, panel_inches = _fit_panels(len(titles), WIDTH_INCHES - names_inches - MARGIN_INCHES)
     middles, rows_inches = _stack_rows(texts)
-    # The titles of a line of panels take as many lines of text as the longest of them.
-    title_inches = [
-        LINE_INCHES * (max(heading.count("\n") for heading in headings[first : first + n_columns]) + 1) + 0.12
-        for first in range(0, len(headings), n_columns)
-    ]
-    height = 2 * MARGIN_INCHES + sum(title_inches) + n_lines * (rows_inches + TICKS_INCHES) + footer_inches
+    title_inches = _measure_titles(headings, n_columns)
+    line_inches = rows_inches + TICKS_INCHES
+    height = 2 * MARGIN_INCHES + sum(title_inches) + len(title_inches) * line_inches + footer_inches
     figure = MatplotlibFigure(figsize=(WIDTH_INCHES, height))
     panels = []
     for number, heading in enumerate(headings):
-        line = number // n_columns
-        column = number % n_columns
+        line, column = divmod(number, n_columns)
         left = names_inches + column * (panel_inches + PANEL_GAP_INCHES)
-        top = MARGIN_INCHES + sum(title_inches[: line + 1]) + line * (rows_inches + TICKS_INCHES)
-        box = (left / WIDTH_INCHES, 1 - (top + rows_inches) / height)
-        axes = figure.add_axes((*box, panel_inches / WIDTH_INCHES, rows_inches / height))
+        top = MARGIN_INCHES + sum(title_inches[: line + 1]) + line * line_inches
+        # Matplotlib places axes by fractions of the figure, from its lower left corner.
+        bottom = height - top - rows_inches
+        box = (left / WIDTH_INCHES, bottom / height, panel_inches / WIDTH_INCHES, rows_inches / height)
+        axes = figure.add_axes(box)
         _style_panel(axes, heading, rows_inches)
         if column == 0:
             _write_names(axes, texts, middles)
         panels.append(axes)
     return Grid(figure, panels, middles)
+
+
+def _fit_panels(n_panels: int, room: float) -> tuple[int, float]:
+    """Return how many panels fit beside each other into a width, at least one, and the width of each, in inches."""
+    n_fitting = int(room / (MIN_PANEL_INCHES + PANEL_GAP_INCHES))
+    n_columns = max(min(n_panels, n_fitting), 1)
+    panel_inches = room / n_columns - PANEL_GAP_INCHES
+    return n_columns, min(panel_inches, MAX_SINGLE_PANEL_INCHES)
+
+
+def _measure_titles(headings: Sequence[str], n_columns: int) -> list[float]:
+    """Return the height of the titles of each line of panels, which is that of the longest of them."""
+    heights = []
+    for first in range(0, len(headings), n_columns):
+        n_breaks = max(heading.count("\n") for heading in headings[first : first + n_columns])
+        heights.append(LINE_INCHES * (n_breaks + 1) + TITLE_GAP_INCHES)
+    return heights
 
 
 def _stack_rows(texts: Sequence[str]) -> tuple[list[float], float]:

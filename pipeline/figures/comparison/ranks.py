@@ -71,15 +71,12 @@ def draw_critical_difference(
     J. Demšar (2006). Statistical comparisons of classifiers over multiple data sets. JMLR 7, figure 1.
     """
     ranks = np.asarray(mean_ranks, dtype=float)  # (k,)
-    order = np.argsort(ranks, kind="stable")
-    n_left = (len(order) + 1) // 2
     texts = [wrap_name(name) for name in names]
-    left = order[:n_left].tolist()
-    # The worst stands on top on the right, so that the lines of both sides do not cross.
-    right = order[n_left:][::-1].tolist()
+    left, right = _divide_names(ranks)
     scale, width = _scale_ranks(ranks, texts, left, right)
-    axis_y = MARGIN_INCHES + AXIS_TOP_INCHES + (BAR_TOP_INCHES if critical_difference is not None else 0.0)
-    levels = _stack_bars([(scale(ranks[list(group)].min()), scale(ranks[list(group)].max())) for group in groups])
+    axis_y = _place_axis(has_bar=critical_difference is not None)
+    levels = _stack_bars([_find_ends(ranks, group, scale) for group in groups])
+    # The height of the figure follows from the names, and these hang below the bars: so bars are placed first.
     names_y = axis_y + LEVEL_INCHES * (max(levels, default=-1) + 2) + LINE_INCHES
     left_y, left_end = _place_rows([texts[position] for position in left], names_y)
     right_y, right_end = _place_rows([texts[position] for position in right], names_y)
@@ -87,12 +84,33 @@ def draw_critical_difference(
     _draw_axis(axes, ranks, scale, axis_y)
     if critical_difference is not None:
         _draw_critical_bar(axes, scale, ranks.min(), critical_difference, note)
-    for side, rows, heights in (("left", left, left_y), ("right", right, right_y)):
-        for position, y in zip(rows, heights, strict=True):
-            _draw_name(axes, side, texts[position], float(ranks[position]), scale, axis_y, y)
+    heights = dict(zip([*left, *right], [*left_y, *right_y], strict=True))
+    for position, y in heights.items():
+        side = "left" if position in left else "right"
+        _draw_name(axes, side, texts[position], float(ranks[position]), scale, axis_y, y)
     for group, level in zip(groups, levels, strict=True):
         _draw_group(axes, ranks, group, scale, axis_y + LEVEL_INCHES * (level + 1))
     return figure
+
+
+def _place_axis(has_bar: bool) -> float:
+    """Return the height of the axis, below its ticks and the bar of the critical difference, if there is one."""
+    axis_y = MARGIN_INCHES + AXIS_TOP_INCHES
+    return axis_y + BAR_TOP_INCHES if has_bar else axis_y
+
+
+def _divide_names(ranks: np.ndarray) -> tuple[list[int], list[int]]:
+    """Return the positions of the better half, which is named on the left, and of the others, from the top down."""
+    order = np.argsort(ranks, kind="stable").tolist()
+    n_left = (len(order) + 1) // 2
+    # The worst is on top on the right, so that the lines of both sides do not cross.
+    return order[:n_left], order[n_left:][::-1]
+
+
+def _find_ends(ranks: np.ndarray, group: Sequence[int], scale: _Scale) -> tuple[float, float]:
+    """Return where the bar of a group begins and ends, in inches."""
+    own = ranks[list(group)]
+    return scale(own.min()), scale(own.max())
 
 
 class _Scale:
@@ -197,7 +215,8 @@ def _draw_axis(axes: Axes, ranks: np.ndarray, scale: _Scale, y: float) -> None:
 def _draw_group(axes: Axes, ranks: np.ndarray, group: Sequence[int], scale: _Scale, y: float) -> None:
     """Draw a bar over a group; dots show its members if others, which are told apart, stand between them."""
     x = [scale(float(ranks[position])) for position in group]
-    axes.plot([min(x), max(x)], [y, y], color=CLASS_COLOURS[0], linewidth=3.2, solid_capstyle="round", zorder=4)
+    start, end = _find_ends(ranks, group, scale)
+    axes.plot([start, end], [y, y], color=CLASS_COLOURS[0], linewidth=3.2, solid_capstyle="round", zorder=4)
     between = (ranks > ranks[list(group)].min()) & (ranks < ranks[list(group)].max())  # (k,)
     if not set(np.flatnonzero(between).tolist()) <= set(group):
         axes.plot(x, [y] * len(x), "o", color=CLASS_COLOURS[0], markersize=6, zorder=5)

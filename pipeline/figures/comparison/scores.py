@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,10 @@ BEST_COLOUR = CLASS_COLOURS[0]
 OTHER_COLOUR = MUTED_COLOUR
 BOX_ALPHA = 0.22
 MARGIN_SHARE = 0.06
+GAP = (np.nan, np.nan)
+"""A point that interrupts a line, so that many lines can be drawn as one."""
+
+Point = tuple[float, float]
 
 
 @in_style
@@ -58,9 +62,11 @@ def draw_fold_scores(
     with_points = sum(len(cell) for row in scores for cell in row) <= MAX_POINTS
     for axes, row, marked in zip(grid.panels, scores, best, strict=True):
         cells = [_keep_finite(cell) for cell in row]
-        rows = list(enumerate(zip(cells, grid.middles, strict=True)))
-        _draw_rows(axes, [drawn for position, drawn in rows if position in marked], BEST_COLOUR, with_points)
-        _draw_rows(axes, [drawn for position, drawn in rows if position not in marked], OTHER_COLOUR, with_points)
+        rows = list(zip(cells, grid.middles, strict=True))
+        best_rows = [drawn for position, drawn in enumerate(rows) if position in marked]
+        other_rows = [drawn for position, drawn in enumerate(rows) if position not in marked]
+        _draw_rows(axes, best_rows, BEST_COLOUR, with_points)
+        _draw_rows(axes, other_rows, OTHER_COLOUR, with_points)
         _scale_panel(axes, np.concatenate(cells))
     return grid.figure
 
@@ -109,23 +115,28 @@ def _jitter(y: float, n: int) -> np.ndarray:
 
 def _draw_boxes(axes: Axes, boxes: Sequence[tuple[dict[str, Any], float]], colour: str) -> None:
     """Draw boxes, whiskers and medians."""
-    gap = np.nan
-    lines: list[tuple[float, float]] = []
-    medians: list[tuple[float, float]] = []
-    for box, y in boxes:
-        low = y - BOX_HALF_INCHES
-        high = y + BOX_HALF_INCHES
-        corners = [(box["q1"], low), (box["q3"], low), (box["q3"], high), (box["q1"], high)]
-        lines += [(box["whislo"], y), (box["q1"], y), (gap, gap), (box["q3"], y), (box["whishi"], y), (gap, gap)]
-        lines += [*corners, corners[0], (gap, gap)]
-        medians += [(box["med"], low), (box["med"], high), (gap, gap)]
     if not boxes:
         return
+    lines: list[Point] = []
+    medians: list[Point] = []
+    for box, y in boxes:
+        lines += _outline_box(box, y)
+        medians += [(box["med"], y - BOX_HALF_INCHES), (box["med"], y + BOX_HALF_INCHES), GAP]
     left, right, middles = np.array([(box["q1"], box["q3"], y) for box, y in boxes]).T
     fill: Any = {"facecolor": colour, "alpha": BOX_ALPHA, "linewidth": 0, "zorder": 2}
     add_rectangles(axes, left, right, middles, BOX_HALF_INCHES, **fill)
     axes.plot(*zip(*lines, strict=True), color=colour, linewidth=0.9, zorder=4)
     axes.plot(*zip(*medians, strict=True), color=TEXT_COLOUR, linewidth=1.6, zorder=4, solid_capstyle="butt")
+
+
+def _outline_box(box: Mapping[str, Any], y: float) -> list[Point]:
+    """Return the lines of a box without its median: both whiskers, then the rectangle."""
+    low = y - BOX_HALF_INCHES
+    high = y + BOX_HALF_INCHES
+    lower_whisker = [(box["whislo"], y), (box["q1"], y)]
+    upper_whisker = [(box["q3"], y), (box["whishi"], y)]
+    corners = [(box["q1"], low), (box["q3"], low), (box["q3"], high), (box["q1"], high)]
+    return [*lower_whisker, GAP, *upper_whisker, GAP, *corners, corners[0], GAP]
 
 
 def _scale_panel(axes: Axes, scores: np.ndarray) -> None:

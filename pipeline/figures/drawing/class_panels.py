@@ -11,7 +11,7 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
-from bakeoff.pipeline.figures.drawing.panels import add_heading, add_title, make_panels
+from bakeoff.pipeline.figures.drawing.panels import add_heading, add_title, fill_panels, hide_unused, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.stages.dataset import Dataset
 
@@ -69,16 +69,14 @@ def list_shown_classes(dataset: Dataset) -> list[object]:
 
 def make_class_panels(run: FinishedRun, shown: Sequence[object]) -> tuple[Figure, list[Axes]]:
     """Return a figure with a heading and a panel for each class; panels that are not needed are hidden."""
-    columns = min(MAX_COLUMNS, len(shown))
-    rows = -(-len(shown) // columns)
     if len(shown) == 1:
         figure, panels = make_panels(1, width=SINGLE_PANEL_INCHES + 0.4, height=SINGLE_PANEL_INCHES + 0.4)
         return figure, [panels[0, 0]]
+    columns, rows = fill_panels(len(shown), MAX_COLUMNS)
     width = PANEL_INCHES * columns + 0.6
     height = (PANEL_INCHES + 0.35) * rows + FRAME_INCHES
     figure, panels = make_panels(columns, rows, width=width, height=height, sharex=True, sharey=True)
-    for axes in panels.flat[len(shown) :]:
-        axes.set_axis_off()
+    hide_unused(panels, len(shown))
     heading = f"{run.learner_name} on {run.experiment.dataset.name}"
     add_heading(figure, heading)
     return figure, list(panels.flat[: len(shown)])

@@ -75,6 +75,25 @@ def make_panels(
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
+def fill_panels(n: int, max_in_a_row: int) -> tuple[int, int]:
+    """Return the columns and rows of panels that n panels fill.
+
+    Examples
+    --------
+    >>> fill_panels(2, 3), fill_panels(7, 3)
+    ((2, 1), (3, 3))
+    """
+    columns = min(max_in_a_row, n)
+    rows = -(-n // columns)
+    return columns, rows
+
+
+def hide_unused(panels: np.ndarray, n_used: int) -> None:
+    """Hide the panels after the used ones, in the last row."""
+    for axes in panels.flat[n_used:]:
+        axes.set_axis_off()
+
+
 def add_heading(figure: Figure, text: str) -> None:
     """Write a heading above all panels, in as many lines as it needs."""
     letters = int(figure.get_figwidth() / HEADING_LETTER_INCHES)
