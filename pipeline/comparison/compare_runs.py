@@ -56,17 +56,19 @@ def compare_runs(
         The runs cannot be compared.
     """
     scored = _read_scores(arrange_runs(facts, missing, request.keeps_all), store, request)
+    datasets = scored.datasets
     headline = scored.metrics[0]
     base = _find_base(scored.configurations, request)
     chosen = choose_rows(scored.configurations, scored.cells, scored.validation, base, request.may_choose)
     _require_scores(chosen)
-    chosen = _order_chosen(drop_empty_rows(chosen), scored.datasets, headline)
-    analysis = Analysis(scored.datasets, scored.metrics, chosen, request)
+    # The order comes after the choice: the best row is the base by default, and only rows that remain may be it.
+    chosen = _order_chosen(_drop_empty_rows(chosen), datasets, headline)
+    analysis = Analysis(datasets, scored.metrics, chosen, request)
     settings = analysis.make_settings(base)
     results = analysis.analyze(settings)
-    notes = write_notes(chosen, scored.metrics, scored.datasets, settings)
+    notes = write_notes(chosen, scored.metrics, datasets, settings)
     return Comparison(
-        question=_write_question([row.name for row in chosen.rows], scored.datasets, headline),
+        question=_write_question(analysis.names, datasets, headline),
         selection=request.selection,
         command=request.command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -74,14 +76,14 @@ def compare_runs(
         notes=(*scored.grid.notes, *notes),
         settings=settings,
         metrics=scored.metrics,
-        datasets=scored.datasets,
+        datasets=datasets,
         configurations=chosen.rows,
-        cells=_list_cells(chosen, chosen.rows, scored.datasets),
+        cells=_list_cells(chosen, chosen.rows, datasets),
         results=results,
         choices=chosen.choices,
         other_configurations=chosen.others,
-        other_cells=_list_cells(chosen, chosen.others, scored.datasets),
-        run_ids=tuple(dict.fromkeys(each.run.run_id for each in scored.grid.finished)),
+        other_cells=_list_cells(chosen, chosen.others, datasets),
+        run_ids=scored.run_ids,
         store=store.uri,
         experiment=experiment,
         versions=_read_versions(),
@@ -110,6 +112,11 @@ class ScoredGrid:
     cells: dict[CellKey, Cell]
     datasets: tuple[ComparedDataset, ...]
     validation: ValidationScores
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The ids of all runs that were read, each once."""
+        return tuple(dict.fromkeys(each.run.run_id for each in self.grid.finished))
 
 
 def _read_scores(grid: RunGrid, store: Store, request: ComparisonRequest) -> ScoredGrid:
@@ -149,25 +156,30 @@ def _add_looks(dataset: ComparedDataset, store: Store) -> ComparedDataset:
     return replace(dataset, n_looks=max(looks, default=0))
 
 
-def drop_empty_rows(chosen: ChosenRows) -> ChosenRows:
-    """Return the rows without those that have no scores on any dataset: they would leave no dataset complete."""
+def _find_full_rows(chosen: ChosenRows) -> set[str]:
+    """Return the names of the rows that have scores on some dataset."""
+    rows = {row.name for row in chosen.rows}
     full = {name for (name, _), cell in chosen.cells.items() if not cell.reason}
+    return rows & full
+
+
+def _drop_empty_rows(chosen: ChosenRows) -> ChosenRows:
+    """Return the rows without those that have no scores on any dataset: they would leave no dataset complete."""
+    full = _find_full_rows(chosen)
     kept = tuple(row for row in chosen.rows if row.name in full)
     dropped = tuple(row for row in chosen.rows if row.name not in full)
     return replace(chosen, rows=kept, others=(*chosen.others, *dropped))
 
 
 def _require_scores(chosen: ChosenRows) -> None:
-    rows = [row.name for row in chosen.rows]
-    full = {name for (name, _), cell in chosen.cells.items() if name in rows and not cell.reason}
+    full = _find_full_rows(chosen)
     if len(full) >= 2:
         return
-    reasons = [
-        f"{cell.configuration} on {cell.dataset}: {cell.reason}" for cell in chosen.cells.values() if cell.reason
-    ]
-    told = "; ".join(reasons[:3])
+    empty = [cell for cell in chosen.cells.values() if cell.reason]
+    reasons = [f"{cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
     raise UserError(
-        f"compare: {count_nouns(len(full), 'configuration')} has scores in every fold of some dataset; {told}."
+        f"compare: {count_nouns(len(full), 'configuration')} has scores in every fold of some dataset; "
+        f"{'; '.join(reasons)}."
     )
 
 

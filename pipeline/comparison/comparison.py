@@ -55,10 +55,10 @@ class LearnerChoice:
     ----------
     learner : str
     rule : str
-        ``tuning`` (the nested-tuned configuration stands for the learner), ``validation`` (fold by fold the one with
+        ``tuning`` (the nested-tuned configuration represents the learner), ``validation`` (fold by fold the one with
         the best validation score), or ``none`` (the configurations stay rows).
     row : str
-        The configuration that stands for the learner; empty for ``none``.
+        The configuration that represents the learner; empty for ``none``.
     members : tuple of str
         All its configurations. Those that are not rows of the comparison stand in `Comparison.other_configurations`.
     sentence : str
@@ -127,7 +127,7 @@ class Comparison:
     choices : tuple of LearnerChoice
         Of the learners that stand in several configurations.
     other_configurations, other_cells : tuple
-        Configurations that a row stands for; they take part in no test.
+        Configurations that a row represents; they take part in no test.
     run_ids : tuple of str
         All runs that were read.
     store, experiment : str

@@ -52,9 +52,9 @@ def _find_shared_headline(runs: Sequence[RunFacts]) -> str:
             "metric, for example metrics=accuracy."
         )
     if len(headlines) > 1:
-        told = ", ".join(f"{name} ({count_nouns(len(own), 'run')})" for name, own in headlines.items())
+        counts = ", ".join(f"{name} ({count_nouns(len(own), 'run')})" for name, own in headlines.items())
         raise UserError(
-            f"compare: the runs have different headline scores: {told}. Name one that all have by metrics=NAME, or "
+            f"compare: the runs have different headline scores: {counts}. Name one that all have by metrics=NAME, or "
             "select runs of one task by filter=."
         )
     (headline,) = headlines

@@ -23,7 +23,7 @@ N_CLASSES = 2
 def add_predictions(comparison: Comparison, store: Store) -> Comparison:
     """Return a comparison whose cells hold their predictions, on datasets with two classes.
 
-    A row that stands for several configurations has none, and neither has a run whose file was deleted.
+    A row that represents several configurations has none, and neither has a run whose file was deleted.
     """
     skipped: set[str] = set()
     cells: list[Cell] = []
@@ -34,7 +34,7 @@ def add_predictions(comparison: Comparison, store: Store) -> Comparison:
         read = [read_predictions(store, run_id) for run_id in cell.run_ids]
         tables = [table for table in read if table is not None]
         predictions = _join_tables(tables) if len(tables) == len(read) else None
-        # One file tells that a dataset has more classes, and the others need not be read.
+        # One file shows that a dataset has more classes, so that the others need not be read.
         if tables and predictions is None and _count_classes(tables[0]) > N_CLASSES:
             skipped.add(cell.dataset)
         cells.append(replace(cell, predictions=predictions))

@@ -24,7 +24,7 @@ class ComparisonRequest:
     alpha, rope : float
     all_pairs : bool
     may_choose : bool
-        Whether one row may stand for a learner with several configurations.
+        Whether one row may represent a learner with several configurations.
     keeps_all : bool
         Whether runs of one job are rows of their own.
     repeat : tuple of str

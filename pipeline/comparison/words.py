@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 MIN_PRINTED_P = 0.001
 MIN_TWO_DIGIT_P = 0.0095
-"""From here on, two decimals tell a p-value."""
+"""From here on, p-values are written with two decimals."""
 
 
 def count_nouns(n: int, noun: str) -> str:

@@ -25,7 +25,7 @@ from bakeoff.pipeline.tracking.run_record import TABLES, Place
 TIME_PREFIXES = ("time/", "fold/time/")
 TIME_COLUMNS = ("fit_seconds",)
 MISSING = "nothing"
-"""Stands for a value that is not there."""
+"""Written in place of a value that is not there."""
 
 
 @dataclass(frozen=True)

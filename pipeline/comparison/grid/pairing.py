@@ -41,10 +41,10 @@ def require_all_versions(name: str, own: Sequence[RunFacts], versions: Sequence[
     if all(set(found) == set(versions) for found in by_configuration.values()):
         return
     examples = [next(each for each in own if each.digest == version) for version in versions[:2]]
-    told = " and ".join(f"{each.digest} in run {each.short_id}" for each in examples)
+    versions_seen = " and ".join(f"{each.digest} in run {each.short_id}" for each in examples)
     raise UserError(
-        f"compare: the runs on {name} saw {len(versions)} versions of its rows (dataset_digest {told}), so they cannot "
-        f"be paired; select one, for example by filter=\"tags.dataset_digest = '{versions[0]}'\"."
+        f"compare: the runs on {name} saw {len(versions)} versions of its rows (dataset_digest {versions_seen}), so "
+        f"they cannot be paired; select one, for example by filter=\"tags.dataset_digest = '{versions[0]}'\"."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 ABSENT = "–"
-"""Stands for a number that does not exist."""
+"""Written in place of a number that does not exist."""
 P_DECIMALS = 3
 MAX_WRITTEN_COUNT = 10**7
 
@@ -92,7 +92,7 @@ def format_seconds(seconds: float) -> str:
 
 
 def format_count(n: int) -> str:
-    """Return a number of rows, repeats or fits; one that nobody will collect is not written out.
+    """Return a number of rows, repeats or fits; one that is too large to be of use is not written out.
 
     Examples
     --------

@@ -215,7 +215,7 @@ def format_rows(mean: float) -> str:
 
 
 def tabulate_configurations(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """Return name, remark and parameters as YAML of each configuration, those that a row stands for included."""
+    """Return name, remark and parameters as YAML of each configuration, those that a row represents included."""
     described = []
     for configuration in (*comparison.configurations, *comparison.other_configurations):
         remarks = []
@@ -246,7 +246,7 @@ def tabulate_choices(comparison: Comparison) -> Table | None:
 
 
 def tabulate_others(comparison: Comparison, result: MetricResult) -> Table | None:
-    """Return the scores of the configurations that rows stand for, by the first metric; None if there are none."""
+    """Return the scores of the configurations that rows represent, by the first metric; None if there are none."""
     if not comparison.other_configurations:
         return None
     header = [name_row("configuration"), *[Entry(dataset.name) for dataset in comparison.datasets]]

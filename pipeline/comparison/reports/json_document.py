@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from bakeoff.pipeline.comparison.comparison import Comparison
@@ -26,8 +26,6 @@ def render_json(comparison: Comparison) -> str:
 
 def _drop_predictions(comparison: Comparison) -> Comparison:
     """Return the comparison without the predictions of single rows, which are in the artifacts of the runs."""
-    from dataclasses import replace
-
     cells = tuple(replace(cell, predictions=None) for cell in comparison.cells)
     others = tuple(replace(cell, predictions=None) for cell in comparison.other_cells)
     return replace(comparison, cells=cells, other_cells=others)

@@ -91,17 +91,16 @@ def _write_table(table: TextTable, caption: str) -> Iterator[str]:
     yield r"\toprule"
     yield _write_row([escape_latex(column) for column in table.columns])
     yield r"\midrule"
-    for number, row in enumerate(table.rows):
-        entries = [escape_latex(entry) for entry in row]
-        yield _write_row(
-            [
-                rf"\textbf{{{entry}}}" if (number, column) in table.emphasized else entry
-                for column, entry in enumerate(entries)
-            ]
-        )
+    for row in table.iterate_rows():
+        yield _write_row([_write_entry(text, is_emphasized) for text, is_emphasized in row])
     yield r"\bottomrule"
     yield r"\end{tabular}"
     yield r"\end{table}"
+
+
+def _write_entry(text: str, is_emphasized: bool) -> str:
+    escaped = escape_latex(text)
+    return rf"\textbf{{{escaped}}}" if is_emphasized else escaped
 
 
 def _write_row(entries: list[str]) -> str:

@@ -64,17 +64,17 @@ def _write_table(table: TextTable) -> Iterator[str]:
     yield ""
     yield _write_row([_escape(column) for column in table.columns])
     yield _write_row(["---", *(["---:"] * (len(table.columns) - 1))])
-    for number, row in enumerate(table.rows):
-        yield _write_row(
-            [
-                f"**{_escape(entry)}**" if (number, column) in table.emphasized else _escape(entry)
-                for column, entry in enumerate(row)
-            ]
-        )
+    for row in table.iterate_rows():
+        yield _write_row([_write_entry(text, is_emphasized) for text, is_emphasized in row])
     yield ""
     if table.footnote:
         yield _escape(table.footnote)
         yield ""
+
+
+def _write_entry(text: str, is_emphasized: bool) -> str:
+    escaped = _escape(text)
+    return f"**{escaped}**" if is_emphasized else escaped
 
 
 def _write_row(entries: list[str]) -> str:
@@ -83,6 +83,7 @@ def _write_row(entries: list[str]) -> str:
 
 def _escape(text: str) -> str:
     """Return text without the signs that Markdown interprets."""
+    # The backslash comes first, because the other signs are escaped by it.
     for sign in ("\\", "|", "*", "_", "<", "`", "~"):
         text = text.replace(sign, f"\\{sign}")
     return " ".join(text.split())

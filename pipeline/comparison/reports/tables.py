@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ BASE_MARK = "base"
 TOLD_APART = ">"
 NOT_TOLD_APART = "~"
 """Signs between two configurations of which the first has the better mean."""
+
+Pair = TypeVar("Pair", PairResult, OverallPair)
 
 
 @dataclass(frozen=True)
@@ -49,38 +52,50 @@ class TextTable:
     emphasized: frozenset[tuple[int, int]] = frozenset()
     footnote: str = ""
 
+    def iterate_rows(self) -> Iterator[list[tuple[str, bool]]]:
+        """Yield each row as pairs of an entry and whether it is emphasized."""
+        for number, row in enumerate(self.rows):
+            yield [(entry, (number, column) in self.emphasized) for column, entry in enumerate(row)]
+
 
 def tabulate_scores(comparison: Comparison, result: MetricResult) -> TextTable:
     """Return a row per configuration and a column per dataset: mean ± std with WEKA's marks, and the mean rank."""
     metric = comparison.find_metric(result.metric)
-    overall = result.overall
-    ranks = {} if overall is None else overall.mean_ranks
-    counts = {} if overall is None else {count.configuration: count for count in overall.counts}
+    columns = ["configuration"]
+    # The ranks come first, because the columns of many datasets fill several screens.
+    if result.overall is not None:
+        columns += ["rank", "(v/ /*)"]
+    first_dataset = len(columns)
+    columns += [dataset.dataset for dataset in result.datasets]
     rows = []
     emphasized = set()
     for row_number, configuration in enumerate(comparison.configurations):
         row = [configuration.name]
-        if overall is not None:
-            rank = ranks.get(configuration.name, math.nan)
-            row.append(DASH if math.isnan(rank) else f"{rank:.2f}")
-            count = counts.get(configuration.name)
-            base_or_dash = BASE_MARK if configuration.name == comparison.settings.base else DASH
-            row.append(base_or_dash if count is None else f"({count.better}/{count.same}/{count.worse})")
-        for dataset in result.datasets:
+        if result.overall is not None:
+            row += _write_rank_and_counts(configuration.name, result.overall, comparison.settings.base)
+        for column, dataset in enumerate(result.datasets, start=first_dataset):
             summary = dataset.find_summary(configuration.name)
-            if summary is not None and summary.is_best:
-                emphasized.add((row_number, len(row)))
             row.append(DASH if summary is None else format_mean_and_std(summary))
+            if summary is not None and summary.is_best:
+                emphasized.add((row_number, column))
         rows.append(tuple(row))
-    names = [dataset.dataset for dataset in result.datasets]
-    # The ranks come first, because the columns of many datasets fill several screens.
-    columns = ["configuration", *(["rank", "(v/ /*)"] if overall is not None else []), *names]
     better = "higher" if metric.greater_is_better else "lower"
     footnote = (
         f"{metric.label}, {better} is better; {BEST_SIGN} the best; v, * significantly better, worse than the base "
         f"{comparison.settings.base} (corrected t-test, α = {comparison.settings.alpha:g})"
     )
     return TextTable(metric.label, tuple(columns), tuple(rows), frozenset(emphasized), footnote)
+
+
+def _write_rank_and_counts(name: str, overall: OverallResult, base: str) -> list[str]:
+    """Return the mean rank of a configuration, and on how many datasets it is better, the same and worse."""
+    rank = overall.mean_ranks.get(name, math.nan)
+    rank_text = DASH if math.isnan(rank) else f"{rank:.2f}"
+    for count in overall.counts:
+        if count.configuration == name:
+            return [rank_text, f"({count.better}/{count.same}/{count.worse})"]
+    # The base is not counted against itself, and nothing is counted where the base has no scores.
+    return [rank_text, BASE_MARK if name == base else DASH]
 
 
 def format_mean_and_std(summary: Summary) -> str:
@@ -118,13 +133,33 @@ def tabulate_dataset(comparison: Comparison, result: DatasetResult) -> TextTable
 def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> TextTable:
     """Return all pairs of one dataset, or those of the best configuration with each other one, the best ones first."""
     order = [summary.configuration for summary in sorted(result.summaries, key=lambda summary: summary.rank)]
-    pairs = [_turn_pair(pair) if order.index(pair.first) > order.index(pair.second) else pair for pair in result.pairs]
-    ordered = sorted(pairs, key=lambda pair: (order.index(pair.first), order.index(pair.second)))
+    ordered = _order_pairs(result.pairs, order, _turn_pair)
     shown = ordered if comparison.settings.all_pairs else [pair for pair in ordered if pair.first == order[0]]
     rows = tuple(_write_pair(pair) for pair in shown)
     columns = ("pair", "difference", "p", "p (Holm)", "P(first)", "P(rope)", "P(second)")
     footnote = _count_hidden(len(ordered) - len(shown))
     return TextTable(f"pairs on {result.dataset}", columns, rows, footnote=footnote)
+
+
+def _order_pairs(pairs: Sequence[Pair], order: Sequence[str], turn: Callable[[Pair], Pair]) -> list[Pair]:
+    """Return pairs with the better configuration first, those of the best one before the others.
+
+    Parameters
+    ----------
+    pairs : sequence of PairResult or of OverallPair
+    order : sequence of str
+        Names of configurations, the best first.
+    turn : callable
+        Exchanges the configurations of a pair.
+    """
+    positions = {name: position for position, name in enumerate(order)}
+    turned = [turn(pair) if positions[pair.first] > positions[pair.second] else pair for pair in pairs]
+    return sorted(turned, key=lambda pair: (positions[pair.first], positions[pair.second]))
+
+
+def _join_names(pair: PairResult | OverallPair) -> str:
+    sign = TOLD_APART if pair.is_told_apart else NOT_TOLD_APART
+    return f"{pair.first} {sign} {pair.second}"
 
 
 def _turn_pair(pair: PairResult) -> PairResult:
@@ -143,9 +178,8 @@ def _turn_pair(pair: PairResult) -> PairResult:
 
 
 def _write_pair(pair: PairResult) -> tuple[str, ...]:
-    sign = TOLD_APART if pair.is_told_apart else NOT_TOLD_APART
     return (
-        f"{pair.first} {sign} {pair.second}",
+        _join_names(pair),
         f"{pair.difference:+.4f}" if abs(pair.difference) < 10 else f"{pair.difference:+.4g}",
         format_bare_p(pair.p_value),
         format_bare_p(pair.p_holm),
@@ -158,14 +192,11 @@ def _write_pair(pair: PairResult) -> tuple[str, ...]:
 def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> TextTable:
     """Return all pairs over datasets, or those of the best configuration with each other one."""
     order = list(overall.mean_ranks)
-    pairs = [
-        _turn_overall(pair) if order.index(pair.first) > order.index(pair.second) else pair for pair in overall.pairs
-    ]
-    ordered = sorted(pairs, key=lambda pair: (order.index(pair.first), order.index(pair.second)))
+    ordered = _order_pairs(overall.pairs, order, _turn_overall)
     shown = ordered if comparison.settings.all_pairs else [pair for pair in ordered if pair.first == order[0]]
     rows = tuple(
         (
-            f"{pair.first} {TOLD_APART if pair.is_told_apart else NOT_TOLD_APART} {pair.second}",
+            _join_names(pair),
             f"{pair.rank_difference:.2f}",
             format_bare_p(pair.p_nemenyi),
             format_bare_p(pair.p_wilcoxon),
@@ -219,7 +250,7 @@ def tabulate_costs(comparison: Comparison, result: MetricResult) -> TextTable:
 
 
 def tabulate_members(comparison: Comparison, result: MetricResult) -> TextTable | None:
-    """Return the scores of the configurations that a row stands for; None if there are none."""
+    """Return the scores of the configurations that rows represent; None if there are none."""
     rows = []
     for configuration in comparison.other_configurations:
         row = [configuration.name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rich.console import Console, RenderableType
@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from bakeoff.pipeline.comparison.comparison import BETTER, WORSE, Comparison, MetricResult
+from bakeoff.pipeline.comparison.comparison import BETTER, WORSE, Comparison, MetricResult, OverallResult
 from bakeoff.pipeline.comparison.reports import tables
 from bakeoff.pipeline.comparison.reports.tables import TextTable
 
@@ -19,7 +19,7 @@ PLAIN_WIDTH = 140
 """The width of the report in a file or a pipe, in characters."""
 MARKS = (f" {BETTER}", f" {WORSE}")
 BLANK_MARK = "\N{NO-BREAK SPACE}" * 2
-"""Stands for a missing mark; an ordinary blank at the end of an entry would be removed."""
+"""Written in place of a missing mark; an ordinary blank at the end of an entry would be removed."""
 MAX_DETAILED_DATASETS = 1
 """Up to this number of datasets, each has its table of intervals and pairs; pairs=all shows them for all."""
 
@@ -59,28 +59,40 @@ def _iterate_parts(comparison: Comparison, width: int) -> Iterator[RenderableTyp
 
 def _iterate_result(comparison: Comparison, result: MetricResult, width: int) -> Iterator[RenderableType]:
     """Yield the tables by one metric."""
-    has_datasets = result.overall is not None
     if len(comparison.results) > 1:
         yield f"[bold]By {escape(comparison.find_metric(result.metric).label)}[/]"
         yield ""
-    if has_datasets:
-        yield from _draw_split(tables.tabulate_scores(comparison, result), width, n_last=0)
     if result.overall is not None:
-        tests = tables.describe_tests(result.overall)
-        lines = [line for line in (tests, result.overall.too_few, *tables.list_left_out(result.overall)) if line]
-        yield escape("\n".join(lines))
-        yield ""
-        if not result.overall.too_few:
-            yield from _draw_split(tables.tabulate_overall_pairs(comparison, result.overall), width, n_last=0)
-        if result.pareto:
-            yield from _draw_split(tables.tabulate_costs(comparison, result), width, n_last=0)
+        yield from _iterate_overall(comparison, result, result.overall, width)
     is_detailed = len(result.datasets) <= MAX_DETAILED_DATASETS or comparison.settings.all_pairs
-    for dataset in result.datasets if is_detailed else ():
-        if has_datasets:
+    if is_detailed:
+        yield from _iterate_datasets(comparison, result, width)
+
+
+def _iterate_overall(
+    comparison: Comparison, result: MetricResult, overall: OverallResult, width: int
+) -> Iterator[RenderableType]:
+    """Yield the tables over datasets."""
+    yield from _draw_split(tables.tabulate_scores(comparison, result), width, n_last=0)
+    lines = [tables.describe_tests(overall), overall.too_few, *tables.list_left_out(overall)]
+    yield escape("\n".join(line for line in lines if line))
+    yield ""
+    if not overall.too_few:
+        yield from _draw_split(tables.tabulate_overall_pairs(comparison, overall), width, n_last=0)
+    if result.pareto:
+        yield from _draw_split(tables.tabulate_costs(comparison, result), width, n_last=0)
+
+
+def _iterate_datasets(comparison: Comparison, result: MetricResult, width: int) -> Iterator[RenderableType]:
+    """Yield the tables of each dataset."""
+    # The verdict on the only dataset is the verdict at the top of the report, which is not repeated.
+    is_only = result.overall is None
+    for dataset in result.datasets:
+        if not is_only:
             yield f"[bold]{escape(dataset.dataset)}[/]"
         yield from _draw_split(tables.tabulate_dataset(comparison, dataset), width, n_last=3)
         yield from _draw_split(tables.tabulate_pairs(comparison, dataset), width, n_last=3)
-        if has_datasets:
+        if not is_only:
             for sentence in dataset.verdict:
                 yield Padding(escape(sentence), (0, 0, 0, 2), expand=False)
             yield ""
@@ -89,7 +101,7 @@ def _iterate_result(comparison: Comparison, result: MetricResult, width: int) ->
 def _draw_split(table: TextTable, width: int, n_last: int) -> Iterator[RenderableType]:
     """Yield a table, in several parts below one another if its columns do not fit.
 
-    The first column stands in each part, and the last ones stay together.
+    The first column is repeated in each part, and the last ones stay together.
     """
     table = _align_marks(table)
     blocks = split_columns(table, width, n_last)
@@ -128,26 +140,23 @@ def _draw_table(table: TextTable) -> Table:
     for number, column in enumerate(table.columns):
         # Names are folded where a line is too short for them, so that nothing is cut.
         drawn.add_column(escape(column), justify="left" if number == 0 else "right", overflow="fold")
-    for row_number, row in enumerate(table.rows):
-        drawn.add_row(*_emphasize(row, row_number, table))
+    for row in table.iterate_rows():
+        drawn.add_row(*[_write_entry(text, is_emphasized) for text, is_emphasized in row])
     return drawn
 
 
 def _align_marks(table: TextTable) -> TextTable:
     """Return a table in which entries without a mark have a blank in its place, so that numbers stand in columns."""
     marked = {column for row in table.rows for column, entry in enumerate(row) if entry.endswith(MARKS)}
-    rows = tuple(
-        tuple(
-            f"{entry}{BLANK_MARK}" if column in marked and not entry.endswith(MARKS) else entry
-            for column, entry in enumerate(row)
-        )
-        for row in table.rows
-    )
-    return replace(table, rows=rows)
+    rows = []
+    for row in table.rows:
+        aligned = []
+        for column, entry in enumerate(row):
+            lacks_mark = column in marked and not entry.endswith(MARKS)
+            aligned.append(f"{entry}{BLANK_MARK}" if lacks_mark else entry)
+        rows.append(tuple(aligned))
+    return replace(table, rows=tuple(rows))
 
 
-def _emphasize(row: Sequence[str], row_number: int, table: TextTable) -> list[str]:
-    return [
-        f"[bold green]{escape(entry)}[/]" if (row_number, column) in table.emphasized else escape(entry)
-        for column, entry in enumerate(row)
-    ]
+def _write_entry(text: str, is_emphasized: bool) -> str:
+    return f"[bold green]{escape(text)}[/]" if is_emphasized else escape(text)
