@@ -9,14 +9,12 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import CLASSIFICATION, DEFAULTS, REGRESSION
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
 LATEST = "latest"
 BEST = "best"
 MIN_PREFIX_LETTERS = 8
 """An id may be cut to this length, as pages and tables do."""
-MAX_RUNS_PER_PAGE = 1000
-"""MLflow's limit."""
 
 
 def find_run_id(store: Store, word: str, verb: str, dataset: str = "") -> str:
@@ -151,16 +149,7 @@ def _find_best(store: Store, verb: str, dataset: str) -> Any:
 
 
 def _read_finished(store: Store, dataset: str) -> list[Any]:
-    runs: list[Any] = []
-    page_token = None
-    while True:
-        page = store.client.search_runs(
-            [store.experiment_id], _select_finished(dataset), max_results=MAX_RUNS_PER_PAGE, page_token=page_token
-        )
-        runs += page
-        page_token = page.token
-        if not page_token:
-            return runs
+    return list(iterate_runs(store, _select_finished(dataset)))
 
 
 def _select_finished(dataset: str) -> str:

@@ -8,10 +8,11 @@ import socket
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import MAX_RUNS_PER_PAGE, Store, iterate_runs
 
 HEARTBEAT_SECONDS = 60.0
 """The interval at which a run writes to the store, in its tag ``heartbeat``, that it is alive."""
@@ -23,8 +24,6 @@ STOPPED_TAGS = (STOPPED_TAG, "pruned")
 """All tags by which such a run is recognised: version 0.1.0 wrote ``pruned``."""
 MAX_SINGLE_QUERIES = 20
 """The number of jobs up to which the store is queried for each job separately."""
-MAX_RUNS_PER_PAGE = 1000
-"""MLflow's limit."""
 MAX_TIMED_RUNS = 500
 """The number of runs from which durations are estimated."""
 START_TOLERANCE_SECONDS = 1.0
@@ -171,17 +170,8 @@ def _duration_keys(learner: str, dataset: str) -> tuple[tuple[str, ...], ...]:
 
 def _search_runs(store: Store, query: str, max_runs: int | None = None) -> Iterator[Any]:
     """Yield the runs that a query selects, the newest first; None sets no limit to their number."""
-    page_token = None
-    n_left = max_runs
-    while n_left is None or n_left > 0:
-        page_size = MAX_RUNS_PER_PAGE if n_left is None else min(n_left, MAX_RUNS_PER_PAGE)
-        page = store.client.search_runs([store.experiment_id], query, max_results=page_size, page_token=page_token)
-        yield from page
-        page_token = page.token
-        if not page_token:
-            return
-        if n_left is not None:
-            n_left -= len(page)
+    page_size = min(max_runs or MAX_RUNS_PER_PAGE, MAX_RUNS_PER_PAGE)
+    return islice(iterate_runs(store, query, page_size=page_size), max_runs)
 
 
 def _has_lost_process(run: Any) -> bool:

@@ -11,14 +11,12 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.models import fetch_folder
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 """Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""
 TABLES = ("predictions.csv", "confusion_matrix.csv", "candidates.csv", "choices.csv", "pruning_path.csv", "audit.csv")
 """The artifacts that hold results as tables."""
-MAX_RUNS_PER_PAGE = 1000
-"""MLflow's limit."""
 
 Place = tuple[str, int]
 """Where a stored number is: the name of its metric, and its step."""
@@ -81,7 +79,7 @@ def read_run_record(store: Store, run_id: str) -> RunRecord:
         metrics=_read_metrics(store, run),
         tables=_read_tables(store, run),
         source=_find_source(run),
-        model_id=run.outputs.model_outputs[0].model_id if run.outputs and run.outputs.model_outputs else None,
+        model_id=_find_model_id(run),
     )
 
 
@@ -102,20 +100,8 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
     name = _find_latest_sweep(store) if sweep == "latest" else sweep
     if "'" in name:
         raise UserError(f"sweep={name!r}: a name with a quotation mark cannot be searched for; replay its runs by id.")
-    ids: list[str] = []
-    page_token = None
-    while True:
-        page = store.client.search_runs(
-            [store.experiment_id],
-            f"tags.sweep = '{name}'",
-            max_results=MAX_RUNS_PER_PAGE,
-            order_by=["start_time ASC"],
-            page_token=page_token,
-        )
-        ids += [str(run.info.run_id) for run in page]
-        page_token = page.token
-        if not page_token:
-            break
+    runs = iterate_runs(store, f"tags.sweep = '{name}'", order_by=["start_time ASC"])
+    ids = [str(run.info.run_id) for run in runs]
     if not ids:
         raise UserError(
             f"sweep={name}: no run in {store.uri} belongs to a sweep of this name; `bakeoff ui` lists them."
@@ -138,6 +124,7 @@ def _read_metrics(store: Store, run: Any) -> dict[Place, float]:
         if not name.startswith(SERIES_PREFIXES):
             values[name, 0] = latest
             continue
+        # A run holds the last value of each metric; the values of a series have to be asked for.
         for entry in store.client.get_metric_history(run.info.run_id, name):
             values[name, entry.step] = entry.value
     return values
@@ -153,6 +140,13 @@ def _read_tables(store: Store, run: Any) -> dict[str, str]:
         except (MlflowException, OSError):
             return {}
         return {name: (folder / name).read_text() for name in TABLES if (folder / name).is_file()}
+
+
+def _find_model_id(run: Any) -> str | None:
+    if not run.outputs or not run.outputs.model_outputs:
+        return None
+    # A run stores one model, so that the first one is the only one.
+    return str(run.outputs.model_outputs[0].model_id)
 
 
 def _find_source(run: Any) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 DEFAULT_URI = "outputs/mlflow.db"
 SQLITE_PREFIX = "sqlite:///"
+MAX_RUNS_PER_PAGE = 1000
+"""Of an answer to a search: MLflow's default."""
 MLFLOW_SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "ERROR",
@@ -218,6 +221,39 @@ def _require_active(experiment: Experiment) -> None:
         raise UserError(
             f"tracking.experiment={experiment.name!r} was deleted in this store; restore it, or choose another name."
         )
+
+
+def iterate_runs(
+    store: Store, query: str, *, page_size: int = MAX_RUNS_PER_PAGE, experiment_ids: Sequence[str] = (), **options: Any
+) -> Iterator[Any]:
+    """Yield the runs that a query selects, all pages of the answer one after another.
+
+    Parameters
+    ----------
+    store : Store
+    query : str
+        In MLflow's filter language; empty for all runs.
+    page_size : int
+        The next page is requested only when the runs of a page are used up, so that a caller who needs a few runs
+        asks for a few.
+    experiment_ids : sequence of str
+        Where to search; by default in the experiment of the store.
+    **options
+        ``order_by`` and ``run_view_type`` of MLflow's ``search_runs``. By default the newest runs come first, and
+        deleted ones are left out.
+
+    Yields
+    ------
+    mlflow.entities.Run
+    """
+    searched = list(experiment_ids) or [store.experiment_id]
+    page_token = None
+    while True:
+        page = store.client.search_runs(searched, query, max_results=page_size, page_token=page_token, **options)
+        yield from page
+        page_token = page.token
+        if not page_token:
+            return
 
 
 def sqlite_path(uri: str) -> Path:

@@ -13,15 +13,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store, sqlite_path
+from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store, iterate_runs, sqlite_path
 
 TestPart = tuple[str, str]
 """What identifies the test rows of an evaluation: the tags ``dataset_digest`` and ``splits_digest``."""
 ScoredJob = tuple[str, str, str]
 """The two tags of a test part, and the ``config_hash`` of a configuration that was scored on it."""
 JOB_TAGS = ("dataset_digest", "splits_digest", "config_hash")
-MAX_RUNS_PER_PAGE = 1000
-"""MLflow's limit."""
 READ_JOBS = """
 SELECT DISTINCT data.value, splits.value, job.value
 FROM tags AS splits
@@ -97,12 +95,6 @@ def _iter_tags(store: Store, query: str) -> Iterator[Mapping[str, Any]]:
 
     experiments = store.client.search_experiments(view_type=ViewType.ALL)
     ids = [experiment.experiment_id for experiment in experiments]
-    page_token = None
-    while True:
-        page = store.client.search_runs(
-            ids, query, run_view_type=ViewType.ALL, max_results=MAX_RUNS_PER_PAGE, page_token=page_token
-        )
-        yield from (run.data.tags for run in page)
-        page_token = page.token
-        if not page_token:
-            return
+    # Who deletes a run has seen its scores all the same, so it still counts as a look.
+    runs = iterate_runs(store, query, experiment_ids=ids, run_view_type=ViewType.ALL)
+    yield from (run.data.tags for run in runs)

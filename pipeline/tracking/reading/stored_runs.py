@@ -9,11 +9,9 @@ from itertools import islice
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import MAX_RUNS_PER_PAGE, Store, iterate_runs
 
 FINISHED = "FINISHED"
-MAX_RUNS_PER_PAGE = 1000
-"""MLflow's limit."""
 MAX_RUNS_PER_HISTORY_REQUEST = 100
 MAX_VALUES_PER_HISTORY_REQUEST = 25_000
 """Limits of MLflow's server for a request of the series of several runs."""
@@ -89,7 +87,8 @@ def find_runs_of_jobs(store: Store, hashes: Collection[str]) -> dict[str, Stored
     wanted = set(hashes)
     finished: dict[str, StoredRun] = {}
     others: dict[str, StoredRun] = {}
-    for run in islice(_iterate_runs(store, "", 2 * len(wanted)), 2 * len(wanted)):
+    n_newest = 2 * len(wanted)
+    for run in islice(_iterate_runs(store, "", n_newest), n_newest):
         job_hash = run.data.tags.get("config_hash")
         if job_hash in wanted:
             kept = finished if run.info.status == FINISHED else others
@@ -129,20 +128,14 @@ def read_series(
 
 
 def _iterate_runs(store: Store, query: str, max_runs: int | None = None) -> Iterator[Any]:
-    """Yield runs, the newest first; with a maximum, no page is longer than that."""
+    """Yield the runs that a query of a user selects, the newest first; with a maximum, no page is longer than that."""
     from mlflow.exceptions import MlflowException
 
     page_size = min(max_runs or MAX_RUNS_PER_PAGE, MAX_RUNS_PER_PAGE)
-    page_token = None
-    while True:
-        try:
-            page = store.client.search_runs([store.experiment_id], query, max_results=page_size, page_token=page_token)
-        except MlflowException as error:
-            raise _explain_filter(query, error) from error
-        yield from page
-        page_token = page.token
-        if not page_token:
-            return
+    try:
+        yield from iterate_runs(store, query, page_size=page_size)
+    except MlflowException as error:
+        raise _explain_filter(query, error) from error
 
 
 def _explain_filter(query: str, error: Exception) -> UserError:
