@@ -86,6 +86,7 @@ def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldRes
     n_jobs = run.spec.get("n_jobs", 1)
     results = evaluate_splits(run.experiment, run.splits.folds, n_jobs=n_jobs)
     folds = list(show_progress(results, len(run.splits.folds), run.stored.name))
+    # Scores are compared before the model is fitted, because a run that differs has no use for one.
     _require_same_scores(run, folds)
     return folds, fit_final_model(run.experiment, run.splits, folds[-1])
 
@@ -121,6 +122,7 @@ def _require_same_scores(run: LoadedRun, folds: Sequence[FoldResult]) -> None:
 def _is_same(stored: float, current: float | None) -> bool:
     if current is None:
         return False
+    # A score that is not defined is the same result if it was not defined then.
     if math.isnan(stored) or math.isnan(current):
         return math.isnan(stored) and math.isnan(current)
     return math.isclose(stored, current, rel_tol=SCORE_TOLERANCE, abs_tol=SCORE_TOLERANCE)

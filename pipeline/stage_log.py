@@ -21,7 +21,7 @@ TUNING = "tuning"
 LEARNER = "learner.fit"
 PRUNING = "pruning"
 SCORING = "scoring."
-"""Is followed by the name of the part that is scored."""
+"""The beginning of the name of a stage, before the name of the part that is scored."""
 SCORED_TEST = f"{SCORING}test"
 FITTING_STAGES = (PREPROCESSING, TUNING, LEARNER, PRUNING)
 """The stages that fit or choose something; none of them may see a test row."""
@@ -104,6 +104,7 @@ class RowLog:
         numbers = table.index if isinstance(table, pd.DataFrame) else index
         assert numbers is not None
         rows = RowSet.of(numbers.to_numpy(), self.n)
+        # A stage that is given several tables has seen the rows of all of them.
         self.seen[stage] = self.seen[stage] | rows if stage in self.seen else rows
         return table
 
@@ -116,6 +117,7 @@ def find_leaks(seen: Mapping[str, RowSet]) -> dict[str, int]:
     seen : mapping of str to RowSet
         The name of a stage -> the rows that it was given.
     """
+    # A fold that failed before it was scored has no rows to compare with.
     scored = seen.get(SCORED_TEST)
     if scored is None:
         return {}

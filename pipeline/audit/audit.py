@@ -47,10 +47,10 @@ class AuditVerdict:
         """A word or two: ``passed``, ``1 warning``, ``2 warnings``, or ``off``."""
         if not self.is_on:
             return OFF
-        n = len(self.warnings)
-        if n == 0:
+        n_warnings = len(self.warnings)
+        if n_warnings == 0:
             return PASSED
-        return "1 warning" if n == 1 else f"{n} warnings"
+        return "1 warning" if n_warnings == 1 else f"{n_warnings} warnings"
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ class Audit:
             A row would be both fitted on and tested, or something was found that is to be refused.
         """
         dataset = experiment.dataset
+        # This check has no key: a score on rows that were fitted on is wrong, while other findings may be harmless.
         shared = find_shared_rows(dataset, splits)
         if shared:
             raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")

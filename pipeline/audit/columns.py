@@ -17,7 +17,7 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 
 MAX_SAMPLE_ROWS = 10_000
-"""Rows that columns are examined on; a sample of more rows tells the same."""
+"""Rows that columns are examined on; more rows would not change the result."""
 SAMPLE_SEED = 0
 MIN_MINORITY_ROWS = 10
 """Rows outside the largest class, below which a column may separate the classes by chance: 10 of 20 rows are separated
@@ -78,6 +78,7 @@ def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
             continue
         codes, values = pd.factorize(column, use_na_sentinel=False)
         n_values = len(values)
+        # Few values are categories, and values that occur once cannot lie in two parts.
         if n_values < MIN_IDENTIFIERS or n_values * MIN_ROWS_PER_IDENTIFIER > len(codes):
             continue
         n_divided = int(find_divided_values(codes, splits).sum())
@@ -103,8 +104,10 @@ def _find_separating(X: pd.DataFrame, y: np.ndarray) -> list[str]:
         return []
     max_errors = MAX_ERROR_FRACTION * n_minority
     numeric = [name for name in X.columns if not isinstance(X[name].dtype, pd.CategoricalDtype)]
-    candidates = _filter_numeric(X[numeric].to_numpy(dtype=np.float64), y, max_errors)
-    suspects = {numeric[position] for position in candidates if _count_errors(X[numeric[position]], y) <= max_errors}
+    # Sorting all columns at once is fast, and leaves few of them to be examined one by one.
+    positions = _filter_numeric(X[numeric].to_numpy(dtype=np.float64), y, max_errors)
+    candidates = [numeric[position] for position in positions]
+    suspects = {name for name in candidates if _count_errors(X[name], y) <= max_errors}
     for name in X.columns.difference(numeric):
         if _separates_by_value(X[name].cat.codes.to_numpy(), y):
             suspects.add(name)

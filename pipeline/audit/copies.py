@@ -23,6 +23,7 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
     splits : Splits
     """
     codes = dataset.row_codes  # (n,)
+    # Most datasets have no equal rows, and then the splits need not be looked at.
     is_repeated = np.bincount(codes)[codes] > 1  # (n,)
     if not is_repeated.any():
         return
@@ -33,7 +34,8 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
         is_known[codes[list_fitted_rows(split)]] = True
         is_tested[split.test] = True
         candidates = split.test[is_repeated[split.test]]
-        is_copy[candidates[is_known[codes[candidates]]]] = True
+        has_known_copy = is_known[codes[candidates]]
+        is_copy[candidates[has_known_copy]] = True
     n_copies = int(is_copy.sum())
     if n_copies:
         verb = "is" if n_copies == 1 else "are"

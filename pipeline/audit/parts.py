@@ -62,6 +62,7 @@ def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
         n_parts = np.zeros(len(is_divided), dtype=np.int8)  # (v,)
         for rows in (split.train, split.validation, split.test):
             is_in_part = np.zeros(len(is_divided), dtype=bool)  # (v,)
+            # Assigning by code counts a value once per part, however many of its rows lie there.
             is_in_part[codes[rows]] = True
             n_parts += is_in_part
         is_divided |= n_parts > 1

@@ -128,16 +128,14 @@ def _write_scores(content: CardContent) -> str:
 
 def _write_evaluation(content: CardContent) -> str:
     """Return how the rows were split, the spread over folds, and the seed."""
-    given = {key.removeprefix("evaluation."): value for key, value in content.params.items() if key != "evaluation"}
-    keys = [key for key in given if f"evaluation.{key}" in content.params and given[key] != "null"]
-    words = [content.params.get("evaluation", ""), *(f"{key}={given[key]}" for key in keys)]
+    words = [content.params.get("evaluation", "")]
+    for key, value in content.params.items():
+        if key.startswith("evaluation.") and value != "null":
+            words.append(f"{key.removeprefix('evaluation.')}={value}")
     lines = [f"evaluation `{' '.join(words)}`, seed `{content.experiment.seed}`"]
     folds = content.folds
     if folds:
-        parts = {part: [len(getattr(fold.split, part)) for fold in folds] for part in PARTS}
-        rows = [f"{sum(sizes) / len(folds):g} {part}" for part, sizes in parts.items() if any(sizes)]
-        of_folds = f"mean rows of {len(folds)} folds" if len(folds) > 1 else "rows"
-        lines.append(f"{of_folds}: {', '.join(rows)}")
+        lines.append(_count_rows(folds))
     if len(folds) > 1:
         name = f"test_{content.experiment.headline}"
         scores = [fold.scores[name] for fold in folds]
@@ -148,6 +146,17 @@ def _write_evaluation(content: CardContent) -> str:
         lines.append(f"mean time: {', '.join(seconds)}")
     lines += _list_choices(content)
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _count_rows(folds: Sequence[FoldResult]) -> str:
+    """Return the mean number of rows of each part that has any."""
+    rows = []
+    for part in PARTS:
+        n_rows = sum(len(getattr(fold.split, part)) for fold in folds)
+        if n_rows:
+            rows.append(f"{n_rows / len(folds):g} {part}")
+    of_folds = f"mean rows of {len(folds)} folds" if len(folds) > 1 else "rows"
+    return f"{of_folds}: {', '.join(rows)}"
 
 
 def _list_choices(content: CardContent) -> list[str]:

@@ -57,20 +57,21 @@ def make_cells(grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric])
 
 def _count_folds(dataset: str, grid: RunGrid, series: Series, names: Sequence[str]) -> int:
     """Return the number of folds of a dataset over all seeds: a run may lack values that its store cannot hold."""
-    lengths = [
-        sum(len(series[each.run.run_id].get(name, ())) for each in runs)
-        for (_, own), runs in grid.runs.items()
-        if own == dataset
-        for name in names
-    ]
-    return max(lengths, default=0)
+    n_folds = 0
+    for (_, own), runs in grid.runs.items():
+        if own != dataset:
+            continue
+        for name in names:
+            n_folds = max(n_folds, len(_join_seeds(runs, series, name)))
+    return n_folds
 
 
 def _make_cell(
     name: str, dataset: str, runs: Sequence[RunFacts], series: Series, metrics: Sequence[str], n_folds: int
 ) -> Cell:
     scores = {metric: _join_seeds(runs, series, metric) for metric in metrics}
-    reasons = [reason for metric in metrics if (reason := _find_gap(metric, scores[metric], n_folds))]
+    gaps = [_find_gap(metric, scores[metric], n_folds) for metric in metrics]
+    reasons = [gap for gap in gaps if gap]
     rows = [each.rows_per_fold for each in runs]
     return Cell(
         configuration=name,
@@ -133,15 +134,15 @@ def describe_datasets(grid: RunGrid, cells: Mapping[CellKey, Cell]) -> tuple[Com
 def _describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell]) -> ComparedDataset:
     runs = next(runs for (_, dataset), runs in grid.runs.items() if dataset == name)
     own = [cell for (_, dataset), cell in cells.items() if dataset == name and not cell.reason]
-    scores = [values for cell in own for values in cell.scores.values()]
+    n_folds = max((len(values) for cell in own for values in cell.scores.values()), default=0)
     return ComparedDataset(
         name=name,
         digest=grid.datasets[name],
         evaluation=_describe_evaluation(runs[0]),
-        n_folds=max(map(len, scores), default=0),
+        n_folds=n_folds,
         n_train=max((cell.n_train for cell in own), default=math.nan),
         n_test=max((cell.n_test for cell in own), default=math.nan),
-        folds_per_repeat=_count_folds_per_repeat(runs, max(map(len, scores), default=0)),
+        folds_per_repeat=_count_folds_per_repeat(runs, n_folds),
         splits_digests=tuple(each.splits_digest for each in runs),
         description=_describe_rows(runs[0].run.tags.get("mlflow.note.content", "")),
     )
@@ -155,7 +156,7 @@ def _count_folds_per_repeat(runs: Sequence[RunFacts], n_folds: int) -> int:
 
 
 def _describe_rows(note: str) -> str:
-    """Return the line of a run's description that tells the dataset's rows and columns; empty if it has none."""
+    """Return the line of a run's description with the rows and columns of the dataset; empty if it has none."""
     return next((line.strip() for line in note.splitlines() if " rows, " in line), "")
 
 

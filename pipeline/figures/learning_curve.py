@@ -69,6 +69,7 @@ class LearningCurve(TabulatedFigure):
         ordered = order_rows(experiment, fold)
         for size in sorted(set(self.sizes)):
             n_rows = max(1, round(size * len(ordered)))
+            # All rows are what the fold was fitted on, so that its result is there.
             result: FoldResult | None = fold
             reason = ""
             if n_rows < len(ordered):

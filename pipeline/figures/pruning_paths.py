@@ -52,10 +52,12 @@ class PruningPaths(RunFigure):
         path = run.model.path
         assert path is not None
         axes.plot(path.leaves[-1], path.score[-1], "*", markersize=12, color=CLASS_COLOURS[1], label="pruned tree")
+        # From hundreds of leaves to a few, a linear axis would leave no room for the last steps.
         most_leaves = max(fold.model.path.leaves[0] for fold in run.folds if fold.model.path is not None)
         if most_leaves >= MIN_LOG_RATIO * path.leaves[-1]:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
+        # Pruning removes leaves, so that its path is read from left to right.
         axes.invert_xaxis()
         axes.set(xlabel="leaves (pruning goes to the right)", ylabel=_describe_score(run))
         axes.grid(color=GRID_COLOUR)

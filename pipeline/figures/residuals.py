@@ -46,6 +46,7 @@ class Residuals(RunFigure):
                 predicted,
                 kind=kind,
                 subsample=min(MAX_DRAWN_ROWS, len(truth)),
+                # Both panels show the same rows, and a figure drawn again shows them again.
                 random_state=0,
                 ax=axes,
                 scatter_kwargs={"color": CLASS_COLOURS[0], "alpha": 0.45, "s": 16, "edgecolors": "none"},

@@ -94,6 +94,7 @@ class ThresholdCurves(RunFigure):
         rankings = [ranking for fold in run.folds if (ranking := rank_rows(fold, label)) is not None]
         prevalence = float(np.mean(np.concatenate([fold.predictions.truth == label for fold in run.folds])))
         defined = [ranking for ranking in rankings if ranking.has_both]
+        # With leave-one-out no fold tests several rows, and only all folds together rank rows.
         is_pooled = not defined
         if is_pooled and rankings:
             is_class = np.concatenate([ranking.is_class for ranking in rankings])
@@ -124,6 +125,7 @@ class ThresholdCurves(RunFigure):
         axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
         axes.grid(color=GRID_COLOUR)
+        # Test rows of one class only have no curve; the empty panel says so in its title.
         if not len(curves.heights):
             return
         if 1 < len(curves.heights) <= MAX_SINGLE_FOLDS:
@@ -132,6 +134,7 @@ class ThresholdCurves(RunFigure):
         mean = curves.heights.mean(axis=0)  # (positions,)
         if len(curves.heights) > 1:
             deviation = curves.heights.std(axis=0, ddof=1)  # (positions,)
+            # Rates are between 0 and 1, and so is the band around their mean.
             low = np.clip(mean - deviation, 0, 1)
             high = np.clip(mean + deviation, 0, 1)
             axes.fill_between(POSITIONS, low, high, color=LINE_COLOUR, alpha=0.18, linewidth=0)

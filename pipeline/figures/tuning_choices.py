@@ -97,10 +97,12 @@ class Candidates(RunFigure):
     ) -> None:
         values = _list_values(candidates, name)
         axis = ValueAxis.from_values(values)
+        # Of a space of several grids, a candidate may lack the parameter.
         having = [i for i, candidate in enumerate(candidates) if name in candidate]
         place = np.array([axis.positions[_find_value(values, candidates[i][name])] for i in having])
         height = scores[having]
         axes.scatter(place, height, s=16, color=CANDIDATE_COLOUR, alpha=0.35, edgecolors="none")
+        # Unlike the maximum, fmax leaves out candidates whose score is NaN.
         find_best = np.fmax if run.experiment.headline_metric.greater_is_better else np.fmin
         best = [find_best.reduce(height[place == position]) for position in axis.positions]
         order = np.argsort(axis.positions, kind="stable")

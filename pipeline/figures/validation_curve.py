@@ -134,7 +134,9 @@ class ValidationCurve(TabulatedFigure):
         note = run.describe_folds()
         if not isinstance(experiment.pruning, NoPruning):
             note += ", trees not pruned"
-        if table.groupby("fold")[["train", "test"]].nunique().le(1).to_numpy().all():
+        n_scores = table.groupby("fold")[["train", "test"]].nunique()
+        # A flat line looks like a mistake; the note says that it is the result.
+        if n_scores.le(1).to_numpy().all():
             note += ", the same score for all values"
         add_title(axes, f"{self.get_label(run.learner_name)} on {experiment.dataset.name}", f"{note}\n{WARNING}")
         return figure

@@ -103,19 +103,27 @@ def compare_metrics(stored: Mapping[Place, float], now: Mapping[Place, float]) -
         (name, step) -> value.
     """
     left_out = find_unrecorded(stored, now)
-    places = [
-        place for place in {**stored, **now} if place[0] not in left_out and not place[0].startswith(TIME_PREFIXES)
-    ]
+    n_values = 0
     differences = []
-    for place in places:
+    # The places of both, because a value that only one of them has is a difference too.
+    for place in {**stored, **now}:
+        name, step = place
+        if name in left_out or name.startswith(TIME_PREFIXES):
+            continue
+        n_values += 1
         then = stored.get(place)
         value = now.get(place)
         if not _is_same_number(then, value):
-            name, step = place
-            where = f"step {step}" if name.startswith("pruning_path/") else f"fold {step}"
-            is_series = "/" in name and not name.startswith("pruning/")
-            differences.append(Difference(name, where if is_series else "", _show(then), _show(value)))
-    return Comparison("scores", len(places), tuple(differences))
+            differences.append(Difference(name, _describe_step(name, step), _show(then), _show(value)))
+    return Comparison("scores", n_values, tuple(differences))
+
+
+def _describe_step(name: str, step: int) -> str:
+    """Return which value of a metric is meant, in words; empty for a metric with one value."""
+    if name.startswith("pruning_path/"):
+        return f"step {step}"
+    is_series = "/" in name and not name.startswith("pruning/")
+    return f"fold {step}" if is_series else ""
 
 
 def find_unrecorded(stored: Mapping[Place, float], now: Mapping[Place, float]) -> list[str]:
@@ -171,8 +179,10 @@ def _compare_outputs(name: str, stored: np.ndarray, now: np.ndarray) -> Iterator
     if stored.shape != now.shape:
         yield Difference(name, "", f"shape {stored.shape}", f"shape {now.shape}")
         return
-    has_numbers = stored.dtype.kind == "f" and now.dtype.kind == "f"
-    is_equal = (stored == now) | (np.isnan(stored) & np.isnan(now)) if has_numbers else stored == now
+    is_equal = stored == now
+    # Only floats can be NaN, which does not equal itself; labels may be text.
+    if stored.dtype.kind == "f" and now.dtype.kind == "f":
+        is_equal |= np.isnan(stored) & np.isnan(now)
     rows_equal = is_equal.reshape(len(is_equal), -1).all(axis=1)  # (n,)
     for row in np.flatnonzero(~rows_equal):
         yield Difference(name, f"row {row}", str(stored[row].tolist()), str(now[row].tolist()))

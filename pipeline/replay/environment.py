@@ -70,10 +70,10 @@ def describe_circumstances(description_tags: Mapping[str, str]) -> dict[str, str
 def _find_version_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> Iterator[Change]:
     then = {"python": stored.get("python", UNKNOWN), **json.loads(stored.get("versions", "{}"))}
     now = json.loads(repeated.get("versions", "{}"))
-    for package in now:
-        versions = (str(then.get(package, UNKNOWN)), str(now.get(package, UNKNOWN)))
-        if versions[0] != versions[1]:
-            yield Change(package, *versions)
+    for package, version in now.items():
+        stored_version = str(then.get(package, UNKNOWN))
+        if stored_version != str(version):
+            yield Change(package, stored_version, str(version))
 
 
 def _find_tag_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> Iterator[Change]:

@@ -64,6 +64,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
     if dataset.digest() != record.tags.get("dataset_digest"):
         return _report_other_data(record, dataset)
     prepared = prepare_job(spec, Invocation({}), resources)
+    # The circumstances are read inside, because the numbers of threads are among them.
     with limit_threads(record.tags):
         circumstances = describe_circumstances(prepared.description.tags)
         repeat = repeat_job(prepared, record)
@@ -88,7 +89,7 @@ def _recorded_circumstances(store: Store, record: RunRecord) -> dict[str, str]:
 
 
 def _report_other_data(record: RunRecord, dataset: Dataset) -> ReplayReport:
-    """Return the report on a run whose data have changed: to run it would only tell that other data score otherwise."""
+    """Return the report on a run whose data have changed: other data have other scores, so it is not run again."""
     change = Change("data", record.tags.get("dataset_digest", UNKNOWN), dataset.digest())
     reason = f"the data have changed since ({dataset.source}), so it was not run again"
     return ReplayReport(record.run_id, record.name, DIFFERENT, reason, changes=(change,))

@@ -82,6 +82,7 @@ class Grid:
 def show_table(table: ResultTable, console: Console) -> None:
     """Print a table of results with its legend, and the reasons of the jobs without a score."""
     shown = replace(table, configurations=table.configurations[:MAX_ROWS])
+    # Marks and ranks are those of the whole table: a hidden configuration may be the best of a dataset.
     best = {name: table.is_best[position] for position, name in enumerate(table.configurations)}
     is_best = np.array([best[name] for name in shown.configurations])
     notes = _number_reasons(shown)
@@ -193,6 +194,7 @@ def _make_grid(
             line.append(_write_cell(table.results.get((configuration, dataset)), style, notes) + mark)
         if mean_ranks is not None:
             rank = "" if np.isnan(mean_ranks[row]) else f"{mean_ranks[row]:.2f}"
+            # Once the grid is transposed, ranks share their columns with marked scores, and need the same blank.
             line.append(rank + NO_MARK)
         cells.append(line)
     if mean_ranks is not None:
@@ -232,9 +234,10 @@ def _draw_panel(grid: Grid, positions: list[int]) -> Table:
     for position in positions:
         table.add_column(escape(grid.columns[position]), justify="right", no_wrap=True)
     for row, name in enumerate(grid.rows):
-        texts = [escape(grid.cells[row][position]) for position in positions]
-        best = [bool(grid.is_best[row, position]) for position in positions]
-        cells = [f"[bold]{text}[/]" if is_best else text for text, is_best in zip(texts, best, strict=True)]
+        cells = []
+        for position in positions:
+            text = escape(grid.cells[row][position])
+            cells.append(f"[bold]{text}[/]" if grid.is_best[row, position] else text)
         table.add_row(escape(name), *cells)
     return table
 
@@ -277,10 +280,10 @@ def _fill_lines(parts: list[str], width: int) -> list[str]:
 
 def _number_reasons(table: ResultTable) -> dict[str, int]:
     """Return a number for each reason why a score is missing, in the order of the table."""
-    reasons = [
-        result.reason
-        for configuration in table.configurations
-        for dataset in table.datasets
-        if (result := table.results.get((configuration, dataset))) is not None and result.failure
-    ]
-    return {reason: number for number, reason in enumerate(dict.fromkeys(reasons), start=1)}
+    numbers: dict[str, int] = {}
+    for configuration in table.configurations:
+        for dataset in table.datasets:
+            result = table.results.get((configuration, dataset))
+            if result is not None and result.failure:
+                numbers.setdefault(result.reason, len(numbers) + 1)
+    return numbers

@@ -62,13 +62,11 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     record : ComparisonRecord
     """
     own = open_store(store.uri, f"{experiment}{SUFFIX}")
-    ids = list(record.run_names)
     tags = {
         **provenance_tags(),
         **record.tags,
         KIND_TAG: KIND,
-        # An incomplete list would look like a complete one, so a long one is in the artifacts alone.
-        RUNS_TAG: json.dumps(ids) if len(json.dumps(ids)) <= MAX_TAG_LETTERS else f"{len(ids)} runs in {RUNS_FILE}",
+        RUNS_TAG: _list_ids(record),
         "mlflow.note.content": _write_note(store, record),
     }
     created = own.client.create_run(
@@ -92,6 +90,14 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
         raise
     own.client.set_terminated(run_id, "FINISHED")
     return run_id
+
+
+def _list_ids(record: ComparisonRecord) -> str:
+    """Return the ids of the runs as JSON, or their number if a tag is too short for them."""
+    ids = list(record.run_names)
+    text = json.dumps(ids)
+    # An incomplete list would look like a complete one, so a long one is in the artifacts alone.
+    return text if len(text) <= MAX_TAG_LETTERS else f"{len(ids)} runs in {RUNS_FILE}"
 
 
 def _write_note(store: Store, record: ComparisonRecord) -> str:

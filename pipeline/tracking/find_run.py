@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -96,6 +97,7 @@ def _find_by_id(store: Store, word: str, verb: str) -> str:
     try:
         found = store.client.get_run(word)
     except MlflowException:
+        # A whole id is the common case, so that beginnings are searched for only when there is no such run.
         ids = _find_by_prefix(store, word)
         if len(ids) == 1:
             return ids[0]
@@ -140,7 +142,7 @@ def _find_best(store: Store, verb: str, dataset: str) -> Any:
         raise UserError(
             f"{verb} {BEST}: the runs have different headline scores ({', '.join(names)}); give the id of a run."
         )
-    # NaN equals nothing, not even itself: an undefined score is never the best.
+    # The maximum of values with NaN depends on their order, so undefined scores are left out.
     scored = [run for run in runs if headlines[run.info.run_id] and _has_number(run.data.metrics, names[0])]
     if not scored:
         raise UserError(f"{verb} {BEST}: none of the {len(runs)} finished runs has a headline score; give an id.")
@@ -189,8 +191,7 @@ def _explain_nothing(store: Store, verb: str, dataset: str) -> UserError:
 
 
 def _has_number(metrics: Mapping[str, float], name: str) -> bool:
-    value = metrics.get(name, float("nan"))
-    return value == value
+    return not math.isnan(metrics.get(name, math.nan))
 
 
 def find_standard_run(store: Store, word: str) -> str | None:
@@ -232,6 +233,7 @@ def _find_model_run(store: Store, word: str) -> str | None:
             versions = list(registry.search_model_versions(f"name = '{_escape(name)}'"))
             if not versions:
                 return None
+            # The store holds versions as text, in which "10" comes before "9".
             found = max(versions, key=lambda each: int(each.version))
     except MlflowException as error:
         raise UserError(

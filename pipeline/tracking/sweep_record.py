@@ -93,7 +93,7 @@ def read_latest_sweep(store: Store) -> SweepRecord | None:
         return recorded
     started = newest.info.start_time / MILLISECONDS_PER_SECOND
     is_newer = recorded is None or (newest.data.tags["sweep"] != recorded.name and started > recorded.started)
-    # Of two sweeps at the same time, the runs of the earlier one may be newer: its list then tells that it is earlier.
+    # Of two sweeps at the same time, the runs of the earlier one may be newer: its list then shows that it is earlier.
     other = read_sweep_record(store, newest.data.tags["sweep"]) if is_newer else None
     if recorded is None or (other is not None and other.started > recorded.started):
         return other

@@ -95,6 +95,7 @@ def arrange_runs(facts: Sequence[RunFacts], missing: Sequence[MissingJob] = (), 
     if keeps_all:
         finished = _keep_apart(finished)
     newest, notes = _take_newest(finished)
+    # Names say what varies among the rows, so they are given after it is known which rows there are.
     names = name_configurations(list(dict.fromkeys(each.configuration for each in newest)))
     require_two(names, newest)
     unfinished = [each for each in facts if not each.run.is_finished]
@@ -191,6 +192,7 @@ def _explain_missing(
     by_learner = group_by(names, lambda configuration: dict(configuration)["learner"], lambda each: names[each])
     for job in missing:
         rows = by_learner.get(job.learner, [])
+        # Without params it is not known which configuration the job is, unless its learner has only one.
         if len(rows) == 1 and job.dataset in datasets:
             reasons.setdefault((rows[0], job.dataset), job.reason)
         else:

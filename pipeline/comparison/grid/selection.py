@@ -19,6 +19,9 @@ from bakeoff.pipeline.tracking.reading.stored_runs import (
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import SweepRecord, list_sweeps, read_latest_sweep, read_sweep_record
 
+MAX_SHOWN_IDS = 6
+"""Ids in the description of a selection; the report lists all runs."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -114,8 +117,8 @@ def select_by_ids(store: Store, words: Sequence[str], dataset: str) -> Selection
     run_ids = [find_run_id(store, word, "compare", dataset) for word in words]
     runs = read_stored_runs(store, list(dict.fromkeys(run_ids)))
     facts = tuple(describe_run(run) for run in runs)
-    shown = ", ".join(shorten_id(run.run_id) for run in runs[:6])
-    more = ", …" if len(runs) > 6 else ""
+    shown = ", ".join(shorten_id(run.run_id) for run in runs[:MAX_SHOWN_IDS])
+    more = ", …" if len(runs) > MAX_SHOWN_IDS else ""
     return Selection(facts, (), f"{count_nouns(len(runs), 'run')} named by id ({shown}{more})", is_by_id=True)
 
 
@@ -141,8 +144,8 @@ def _sort_runs(runs: Sequence[StoredRun]) -> tuple[tuple[RunFacts, ...], tuple[M
     facts = []
     missing = []
     for run in runs:
-        is_silent = not run.is_finished and any(key not in run.params for key in REQUIRED_PARAMS)
-        if is_silent:
+        has_no_params = any(key not in run.params for key in REQUIRED_PARAMS)
+        if has_no_params and not run.is_finished:
             missing.append(MissingJob(run.name, run.params.get("dataset", "?"), _explain_absence("", run)))
         else:
             facts.append(describe_run(run))

@@ -160,6 +160,7 @@ def list_empty_cells(comparison: Comparison) -> list[tuple[str, str]]:
     """Return each reason why cells are empty, with the cells that have it, in words."""
     places: dict[str, list[str]] = {}
     for cell in comparison.cells:
+        # One failure often empties many cells, so that each reason is written once.
         if not cell.scores:
             places.setdefault(cell.reason or "no scores", []).append(f"{cell.configuration} on {cell.dataset}")
     return [(reason, ", ".join(cells)) for reason, cells in places.items()]

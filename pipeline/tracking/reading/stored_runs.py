@@ -121,6 +121,7 @@ def read_series(
         with_series = [run.run_id for run in runs if key in run.metrics]
         for run_id, values in _read_histories(store, with_series, key).items():
             series[run_id][metric] = values
+        # A single split has no series, since its one value is the mean.
         for run in runs:
             if metric in run.metrics and key not in run.metrics:
                 series[run.run_id][metric] = (run.metrics[metric],)
