@@ -74,6 +74,11 @@ class SweepDisplay:
                 soft_wrap=True,
             )
 
+    def show_problems(self, problems: Sequence[str]) -> None:
+        """Print what went wrong without stopping the sweep."""
+        for problem in problems:
+            self._err.print(f"[yellow]warning:[/] {escape(problem)}", soft_wrap=True)
+
     def show_outcome(self, outcome: JobOutcome) -> None:
         """Print the outcome of a job and advance the bar."""
         self._n_failed += outcome.has_failed

@@ -69,8 +69,9 @@ def run_sweep(
         for job in plan.jobs:
             runner.resources.get_tracker(job.spec).open_store()
         folder.mkdir(parents=True, exist_ok=True)
-        record_sweep(folder.name, plan, runner)
+        problems = record_sweep(folder.name, plan, runner)
         display.show_start(plan)
+        display.show_problems(problems)
         skipped = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
         loop = SweepLoop(options, display, [*refused, *skipped])
         loop.run_all(plan.jobs, run_jobs)

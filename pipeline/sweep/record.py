@@ -8,8 +8,10 @@ from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import RecordedJob, SweepRecord, write_sweep_record
 
 
-def record_sweep(name: str, plan: Plan, runner: JobRunner) -> None:
+def record_sweep(name: str, plan: Plan, runner: JobRunner) -> list[str]:
     """Write the jobs of a plan, those that are done or refused included, so that `compare` finds them all.
+
+    A list that cannot be written does not stop the sweep, because its jobs may still be worth running.
 
     Parameters
     ----------
@@ -18,6 +20,11 @@ def record_sweep(name: str, plan: Plan, runner: JobRunner) -> None:
     plan : Plan
     runner : JobRunner
         Has opened the stores.
+
+    Returns
+    -------
+    list of str
+        Why a list could not be written.
     """
     stores: dict[tuple[str, str], Store] = {}
     jobs: dict[tuple[str, str], list[RecordedJob]] = {}
@@ -32,9 +39,17 @@ def record_sweep(name: str, plan: Plan, runner: JobRunner) -> None:
         key = store.uri, store.experiment_id
         stores[key] = store
         jobs.setdefault(key, []).append(_describe_job(entry, runner))
+    problems = []
     for key, store in stores.items():
         # A job that could not be composed names no store, and belongs to the sweep all the same.
-        write_sweep_record(store, SweepRecord(name, (*jobs[key], *unplaced)))
+        try:
+            write_sweep_record(store, SweepRecord(name, (*jobs[key], *unplaced)))
+        except OSError as error:
+            problems.append(
+                f"the list of the jobs of this sweep cannot be written ({error}): "
+                f"bakeoff compare sweep={name} will find only those that run now"
+            )
+    return problems
 
 
 def _find_store(entry: PlanEntry, runner: JobRunner) -> Store | None:

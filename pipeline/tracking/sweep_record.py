@@ -64,13 +64,23 @@ class SweepRecord:
 
 
 def write_sweep_record(store: Store, record: SweepRecord) -> None:
-    """Write the list of the jobs of a sweep, and name it as the last one."""
-    artifacts = _open_artifacts(store)
-    with TemporaryDirectory(prefix="bakeoff-") as folder:
-        file = Path(folder) / f"{record.name}.json"
-        file.write_text(json.dumps(asdict(record)))
-        artifacts.log_artifact(str(file), FOLDER)
-    store.client.set_experiment_tag(store.experiment_id, LAST_SWEEP_TAG, record.name)
+    """Write the list of the jobs of a sweep, and name it as the last one.
+
+    Raises
+    ------
+    OSError
+        The artifacts of the experiment cannot be written, for example because the disk is full.
+    """
+    from mlflow.exceptions import MlflowException
+
+    try:
+        with TemporaryDirectory(prefix="bakeoff-") as folder:
+            file = Path(folder) / f"{record.name}.json"
+            file.write_text(json.dumps(asdict(record)))
+            _open_artifacts(store).log_artifact(str(file), FOLDER)
+        store.client.set_experiment_tag(store.experiment_id, LAST_SWEEP_TAG, record.name)
+    except MlflowException as error:  # a server reports its own failures in this way
+        raise OSError(str(error).splitlines()[0]) from error
 
 
 def read_sweep_record(store: Store, name: str) -> SweepRecord | None:

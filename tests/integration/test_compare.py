@@ -125,7 +125,10 @@ def test_runs_are_named_by_ids_their_beginnings_and_words(compared: Bakeoff) -> 
 # Reports
 
 
-def test_each_format_is_written_into_a_file_or_to_standard_output(compared: Bakeoff, tmp_path: Path) -> None:
+def test_each_format_is_written_into_a_file_or_to_standard_output(
+    compared: Bakeoff, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # it would set the width of what is printed, and not of a file
     for to in ("terminal", "csv", "json", "markdown", "latex"):
         file = tmp_path / f"report.{to}"
         words = ("compare", "filter=params.dataset = 'iris'", f"to={to}", "keep=false")
