@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -47,3 +49,28 @@ def parse_arguments(
         usage = " ".join([*positions, *optional, *(f"[{key}=...]" for key in keys)])
         raise UserError(f"{verb}: {len(arguments)} arguments were given; usage: bakeoff {verb} {usage}")
     return arguments, values
+
+
+def require_writable_output(verb: str, values: Mapping[str, str]) -> None:
+    """Reject an ``output`` that cannot be written, before work is done for it.
+
+    Parameters
+    ----------
+    verb : str
+        Begins the error message.
+    values : mapping of str to str
+        By key; ``output`` is the path of a file.
+
+    Raises
+    ------
+    UserError
+        The path is that of a folder, or its folder does not exist or is read-only.
+    """
+    if "output" not in values:
+        return
+    target = Path(values["output"]).expanduser()
+    folder = target.parent
+    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(
+            f"{verb}: output={str(target)!r} cannot be written; name a file in a folder that you can write."
+        )

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import bakeoff
+from bakeoff.pipeline.cli.lasting_output import keep_writable
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 from bakeoff.pipeline.errors import UserError
 
@@ -37,6 +38,9 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _raise_terminated)
     # An installed command does not search the current folder, where the user's own learners may be.
     sys.path.append(os.getcwd())
+    standard = sys.__stdout__
+    if standard is not None and sys.stdout is standard:
+        sys.stdout = keep_writable(standard)
     status = run_words(sys.argv[1:])
     gc.freeze()  # there is no garbage worth collecting at exit either
     sys.exit(status)

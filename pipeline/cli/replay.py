@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.cli.arguments import parse_arguments, require_writable_output
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -38,11 +38,12 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     Raises
     ------
     UserError
-        There is no such run or sweep, or a key is not valid.
+        There is no such run or sweep, a key is not valid, or the output cannot be written.
     """
     has_sweep = any(word.startswith("sweep=") for word in words)
     arguments, values = parse_arguments("replay", words, [] if has_sweep else ["RUN"], KEYS)
     workers = _read_workers(values)
+    require_writable_output("replay", values)
     # Before pandas: skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -24,7 +22,7 @@ def check_values(values: Mapping[str, str]) -> None:
     Raises
     ------
     UserError
-        A value is not allowed, or the output cannot be written.
+        A value is not allowed.
     """
     read_choice(values, "to", FORMATS)
     read_choice(values, "pairs", ("best", "all"))
@@ -36,8 +34,11 @@ def check_values(values: Mapping[str, str]) -> None:
     read_list(values, "metrics")
     if values.get("fail_if") == "worse" and "base" not in values:
         raise UserError("compare: fail_if=worse needs base=, the run, model or configuration that is the standard.")
-    if "output" in values:
-        _require_writable(Path(values["output"]).expanduser())
+    if not values.get("filter", "any").strip():
+        raise UserError(
+            "compare: filter= is empty; write it as in MLflow, for example filter=\"params.dataset = 'wine'\", or "
+            "filter=\"attributes.status = 'FINISHED'\" for all runs."
+        )
 
 
 def read_fraction(values: Mapping[str, str], key: str, default: float, allows_zero: bool = False) -> float:
@@ -90,11 +91,3 @@ def read_list(values: Mapping[str, str], key: str) -> tuple[str, ...]:
     if not words:
         raise UserError(f"compare: {key}={values[key]} names nothing; give a list, such as {key}=accuracy,f1.")
     return words
-
-
-def _require_writable(target: Path) -> None:
-    folder = target.parent
-    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(
-            f"compare: output={str(target)!r} cannot be written; name a file in a folder that you can write."
-        )

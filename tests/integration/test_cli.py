@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from command import Bakeoff
 
 import bakeoff as package
+from bakeoff.pipeline.cli.lasting_output import keep_writable
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 
 
@@ -211,6 +214,23 @@ def test_list_gives_every_option_of_a_group_with_a_sentence(bakeoff: Bakeoff) ->
     )
     for name in (*bundled, *tables, "csv"):
         assert any(line.split()[0] == name and len(line.split()) > 3 for line in out.splitlines()[1:])
+
+
+def test_a_command_outlasts_the_reader_of_its_output(tmp_path: Path) -> None:
+    command = f"set -o pipefail; {shlex.quote(sys.executable)} -m bakeoff list | head -1"
+    ended = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "dataset=\n", "")
+
+
+def test_a_run_is_stored_although_nobody_reads_its_scores(bakeoff: Bakeoff) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as unread:
+        lasting = keep_writable(unread)
+        bakeoff.patch.setattr(sys, "stdout", lasting)
+        answer = bakeoff("learner=majority", "dataset=iris")
+        lasting.close()
+    assert (answer.status, [run.info.status for run in bakeoff.runs()]) == (0, ["FINISHED"])
 
 
 def test_configurations_of_the_user_are_found_beside_those_of_the_package(bakeoff: Bakeoff) -> None:

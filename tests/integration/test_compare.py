@@ -232,6 +232,7 @@ REFUSALS = {
     ("sweep=yesterday",): "sweep=yesterday: there is no such sweep",
     ("filter=params.learner = 'svm'",): "selects no run",
     ("filter=learner knn",): "cannot be read",
+    ("filter=",): "filter= is empty",
     ("lates",): "there is no run 'lates'",
     ("best",): "best: the runs are on 2 datasets, whose scores cannot be compared; add dataset=NAME",
     ("latest",): "one run only",

@@ -235,6 +235,9 @@ def test_a_configuration_that_was_deleted_cannot_be_replayed(changed: Bakeoff) -
 def test_what_cannot_be_replayed_is_refused_in_a_sentence(changed: Bakeoff) -> None:
     assert "there is no run 'deadbeef'" in changed("replay", "deadbeef").err
     assert "no run in" in changed("replay", "sweep=never").err
+    unwritable = changed("replay", "latest", "output=nowhere/replay.json")
+    assert (unwritable.status, unwritable.out) == (2, "")
+    assert "output='nowhere/replay.json' cannot be written" in unwritable.err
     execute(changed, "UPDATE runs SET status = 'RUNNING'")
     run_id = changed.runs()[0].info.run_id
     assert "is still running" in changed("replay", run_id).err

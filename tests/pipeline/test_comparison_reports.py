@@ -58,6 +58,16 @@ def test_marks_and_the_best_are_signs_that_need_no_colour(comparison: Comparison
     assert row.count("•") + row.count("v") + row.count("*") > 0
 
 
+def test_of_one_dataset_the_report_says_what_is_better_and_what_a_sign_means() -> None:
+    comparison = make_comparison(("iris",), ("svm", "knn"), metrics=(ACCURACY, LOG_LOSS))
+    for render in (render_terminal, render_markdown):
+        text = render(comparison).replace("\\", "")
+        assert "accuracy, higher is better" in text
+        assert "log loss, lower is better" in text
+        assert "v, * significantly better, worse than the base svm" in text
+        assert text.count("A positive difference: the first is better.") == 2
+
+
 def test_json_is_the_comparison_without_nan(comparison: Comparison) -> None:
     document = json.loads(render_json(comparison), parse_constant=pytest.fail)
     assert (document["format"], document["format_version"]) == ("bakeoff.comparison", 1)

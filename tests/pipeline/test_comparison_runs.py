@@ -175,6 +175,13 @@ def test_one_run_and_one_configuration_are_refused() -> None:
     refuse([], "no run was selected")
 
 
+def test_one_finished_run_is_refused_with_those_that_did_not_finish() -> None:
+    running = make_run("svm", status="RUNNING")
+    refuse(
+        [make_run(), running], f"one run only .* besides those that did not finish .*{running.short_id} still running"
+    )
+
+
 def test_nothing_finished_is_refused_with_the_reasons() -> None:
     refuse([make_run(status="FAILED", tags={"error": "ValueError: no"})], "none of the 1 runs finished.*ValueError: no")
 

@@ -10,6 +10,7 @@ from bakeoff.pipeline.errors import UserError
 
 UNPAIRED_KEYS = ("evaluation.validation", "evaluation.metrics")
 """Keys of the evaluation that do not change which rows are test rows."""
+MAX_SHOWN_RUNS = 3
 
 CellKey = tuple[str, str]
 """Names of a configuration and of a dataset."""
@@ -62,15 +63,17 @@ def require_one_evaluation(runs: Sequence[RunFacts]) -> None:
     )
 
 
-def require_two(names: Mapping[Params, str], newest: Sequence[RunFacts]) -> None:
-    """Reject a single configuration."""
+def require_two(names: Mapping[Params, str], newest: Sequence[RunFacts], unfinished: Sequence[RunFacts]) -> None:
+    """Reject a single configuration, and name the runs that do not count because they have not finished."""
     if len(names) >= 2:
         return
     (name,) = names.values()
     what = "one run" if len(newest) == 1 else f"{len(newest)} runs of one configuration"
+    passed_over = ", ".join(f"run {each.short_id} {each.reason}" for each in unfinished[:MAX_SHOWN_RUNS])
+    besides = f" besides those that did not finish ({passed_over})" if unfinished else ""
     raise UserError(
-        f"compare: {what} only ({name}, run {newest[0].short_id}); a comparison needs two configurations. Widen the "
-        "selection, or give another run as base=RUN."
+        f"compare: {what} only ({name}, run {newest[0].short_id}){besides}; a comparison needs two "
+        "configurations. Widen the selection, or give another run as base=RUN."
     )
 
 

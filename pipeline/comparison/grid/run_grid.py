@@ -97,8 +97,8 @@ def arrange_runs(facts: Sequence[RunFacts], missing: Sequence[MissingJob] = (), 
     newest, notes = _take_newest(finished)
     # Names say what varies among the rows, so they are given after it is known which rows there are.
     names = name_configurations(list(dict.fromkeys(each.configuration for each in newest)))
-    require_two(names, newest)
     unfinished = [each for each in facts if not each.run.is_finished]
+    require_two(names, newest, unfinished)
     reasons, further_notes = _explain_missing(unfinished, missing, newest, names)
     cells = _group_cells(newest, names)
     complete = _require_seeds(cells, reasons)

@@ -77,7 +77,7 @@ def _iterate_result(comparison: Comparison, result: MetricResult) -> Iterator[st
             costs = tables.tabulate_costs(comparison, result)
             yield from _write_table(costs, costs.footnote)
     for dataset in result.datasets:
-        yield from _write_table(tables.tabulate_dataset(comparison, dataset), " ".join(dataset.verdict))
+        yield from _write_table(tables.tabulate_dataset(comparison, dataset, result.metric), " ".join(dataset.verdict))
         pairs = tables.tabulate_pairs(comparison, dataset)
         yield from _write_table(pairs, f"{pairs.title}. {pairs.footnote}")
 

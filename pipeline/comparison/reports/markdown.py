@@ -52,7 +52,7 @@ def _iterate_result(comparison: Comparison, result: MetricResult) -> Iterator[st
         if result.pareto:
             yield from _write_table(tables.tabulate_costs(comparison, result))
     for dataset in result.datasets:
-        yield from _write_table(tables.tabulate_dataset(comparison, dataset))
+        yield from _write_table(tables.tabulate_dataset(comparison, dataset, result.metric))
         yield from _write_table(tables.tabulate_pairs(comparison, dataset))
         for sentence in dataset.verdict:
             yield _escape(sentence)

@@ -27,6 +27,8 @@ BASE_MARK = "base"
 TOLD_APART = ">"
 NOT_TOLD_APART = "~"
 """Signs between two configurations of which the first has the better mean."""
+POSITIVE_DIFFERENCE = "A positive difference: the first is better."
+"""Errors are lower where they are better, so the sign of their difference has to be said."""
 
 Pair = TypeVar("Pair", PairResult, OverallPair)
 
@@ -79,11 +81,7 @@ def tabulate_scores(comparison: Comparison, result: MetricResult) -> TextTable:
             if summary is not None and summary.is_best:
                 emphasized.add((row_number, column))
         rows.append(tuple(row))
-    better = "higher" if metric.greater_is_better else "lower"
-    footnote = (
-        f"{metric.label}, {better} is better; {BEST_SIGN} the best; v, * significantly better, worse than the base "
-        f"{comparison.settings.base} (corrected t-test, α = {comparison.settings.alpha:g})"
-    )
+    footnote = _explain_signs(comparison, result.metric, comparison.settings.base)
     return TextTable(metric.label, tuple(columns), tuple(rows), frozenset(emphasized), footnote)
 
 
@@ -98,6 +96,16 @@ def _write_rank_and_counts(name: str, overall: OverallResult, base: str) -> list
     return [rank_text, BASE_MARK if name == base else DASH]
 
 
+def _explain_signs(comparison: Comparison, metric: str, base: str) -> str:
+    """Return which scores are better, and what the signs beside them mean."""
+    shown = comparison.find_metric(metric)
+    better = "higher" if shown.greater_is_better else "lower"
+    return (
+        f"{shown.label}, {better} is better; {BEST_SIGN} the best; v, * significantly better, worse than the base "
+        f"{base} (corrected t-test, α = {comparison.settings.alpha:g})"
+    )
+
+
 def format_mean_and_std(summary: Summary) -> str:
     """Return mean ± std with its mark, and a sign before the best one."""
     deviation = "" if math.isnan(summary.std) else f" ± {format_number(summary.std)}"
@@ -106,8 +114,8 @@ def format_mean_and_std(summary: Summary) -> str:
     return f"{best}{format_number(summary.mean)}{deviation}{mark}"
 
 
-def tabulate_dataset(comparison: Comparison, result: DatasetResult) -> TextTable:
-    """Return a row per configuration of one dataset: interval, mark, p-value, cost."""
+def tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str) -> TextTable:
+    """Return a row per configuration of one dataset: interval, mark, p-value by a metric, cost."""
     confidence = f"{100 * (1 - comparison.settings.alpha):g} % interval"
     rows = []
     ordered = sorted(result.summaries, key=lambda summary: summary.rank)
@@ -127,7 +135,10 @@ def tabulate_dataset(comparison: Comparison, result: DatasetResult) -> TextTable
         )
     emphasized = frozenset((number, 1) for number, summary in enumerate(ordered) if summary.is_best)
     columns = ("configuration", "mean ± std", confidence, "p vs base", "fit s", "predict s", "fits")
-    return TextTable(result.dataset, columns, tuple(rows), emphasized)
+    # Of several datasets, the table of scores explains the signs.
+    is_only = len(comparison.datasets) == 1
+    footnote = _explain_signs(comparison, metric, result.base) if is_only else ""
+    return TextTable(result.dataset, columns, tuple(rows), emphasized, footnote)
 
 
 def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> TextTable:
@@ -137,7 +148,8 @@ def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> TextTable:
     shown = ordered if comparison.settings.all_pairs else [pair for pair in ordered if pair.first == order[0]]
     rows = tuple(_write_pair(pair) for pair in shown)
     columns = ("pair", "difference", "p", "p (Holm)", "P(first)", "P(rope)", "P(second)")
-    footnote = _count_hidden(len(ordered) - len(shown))
+    hidden = _count_hidden(len(ordered) - len(shown))
+    footnote = f"{POSITIVE_DIFFERENCE} {hidden}".strip()
     return TextTable(f"pairs on {result.dataset}", columns, rows, footnote=footnote)
 
 

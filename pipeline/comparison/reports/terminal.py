@@ -90,7 +90,7 @@ def _iterate_datasets(comparison: Comparison, result: MetricResult, width: int) 
     for dataset in result.datasets:
         if not is_only:
             yield f"[bold]{escape(dataset.dataset)}[/]"
-        yield from _draw_split(tables.tabulate_dataset(comparison, dataset), width, n_last=3)
+        yield from _draw_split(tables.tabulate_dataset(comparison, dataset, result.metric), width, n_last=3)
         yield from _draw_split(tables.tabulate_pairs(comparison, dataset), width, n_last=3)
         if not is_only:
             for sentence in dataset.verdict:
