@@ -73,6 +73,7 @@ def _find_metric(name: str, runs: Sequence[RunFacts]) -> str:
 
 def _is_comparable(metric: str) -> bool:
     """Whether it is known of a stored metric which values are better."""
+    # Runs are compared by a mean, whose series over folds is read along with it.
     if metric.startswith(("fold/", "pruning_path/")):
         return False
     try:
@@ -126,6 +127,7 @@ def get_validation_metric(metric: str, headline: str) -> str:
     >>> get_validation_metric("test_f1", "test_accuracy"), get_validation_metric("time/fit", "test_accuracy")
     ('validation_f1', 'validation_accuracy')
     """
+    # Times have no validation rows; a configuration is then chosen by what the runs are judged by.
     score = metric if metric.startswith(TEST_PREFIX) else headline
     return f"validation_{score.removeprefix(TEST_PREFIX)}"
 

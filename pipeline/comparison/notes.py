@@ -46,6 +46,7 @@ def write_notes(
 
 def _write_look_notes(chosen: ChosenRows, datasets: Sequence[ComparedDataset]) -> list[str]:
     """Say where more configurations have been scored on the same test rows than are compared."""
+    # The configurations of this comparison are looks as well, but the reader sees them here.
     n_compared = len(chosen.rows) + len(chosen.others)
     seen = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
     if not seen:

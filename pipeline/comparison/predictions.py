@@ -47,6 +47,7 @@ def _join_tables(tables: Sequence[pd.DataFrame]) -> RowPredictions | None:
     if len(columns) != N_CLASSES or any(set(columns) - set(table.columns) for table in tables):
         return None
     n_folds = [int(table["fold"].max()) + 1 for table in tables]
+    # Each seed numbers its folds from 0; over all seeds, each fold needs a number of its own.
     firsts = np.cumsum([0, *n_folds[:-1]])
     folds = [table["fold"].to_numpy() + first for table, first in zip(tables, firsts, strict=True)]
     return RowPredictions(

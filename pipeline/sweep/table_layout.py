@@ -161,6 +161,7 @@ def _choose_grid(
     for grid, max_panels in _arrange(table, is_best, mean_ranks, notes):
         if len(grid.split_columns(width)) <= max_panels:
             return grid
+    # The last arrangement is the narrowest.
     return grid
 
 

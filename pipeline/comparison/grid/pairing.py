@@ -97,6 +97,7 @@ def explain_seeds(
 
 def require_same_splits(dataset: str, runs: Sequence[RunFacts]) -> None:
     """Reject runs on a dataset that were not scored on the same test rows, seed by seed."""
+    # Different seeds are different splits on purpose, so runs are compared with those of their own seed.
     firsts: dict[str, RunFacts] = {}
     for each in runs:
         first = firsts.setdefault(each.seed, each)

@@ -17,7 +17,7 @@ OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
 What tuning chose is a result, and the name of an experiment says nothing that the other params do not say."""
 SEED_KEY = "random_state"
 SEED_WORD = "seed"
-"""Stands for the ``random_state`` of a learner that is the seed of its run."""
+"""Replaces the ``random_state`` of a learner that is the seed of its run."""
 TARGET_KEY = "_target_"
 BASE_WORD = "base"
 RUN_KEY = "run"
@@ -134,6 +134,7 @@ def describe_run(run: StoredRun) -> RunFacts:
     seed = run.params["seed"]
     targets = _list_target_words(run.tags.get("overrides", "[]"))
     own = {key: value for key, value in run.params.items() if _part_of(key) not in OTHER_PARTS}
+    # Otherwise each seed would make a configuration of its own, and none would have several seeds.
     for key, value in own.items():
         if key.endswith(SEED_KEY) and value == seed:
             own[key] = SEED_WORD
@@ -194,7 +195,7 @@ def _part_of(key: str) -> str:
 
 
 def _list_target_words(overrides: str) -> dict[str, str]:
-    """Return the overrides that replaced a class: params do not hold it, because the chosen option stands for it."""
+    """Return the overrides that replaced a class: params hold the name of the chosen option instead."""
     try:
         words: Any = json.loads(overrides)
     except ValueError:

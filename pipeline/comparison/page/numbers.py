@@ -7,6 +7,8 @@ import math
 ABSENT = "–"
 """Written in place of a number that does not exist."""
 P_DECIMALS = 3
+MIN_TWO_DECIMAL_P = 0.0995
+"""Smaller p-values are written with `P_DECIMALS`; this one is rounded to .10."""
 MAX_WRITTEN_COUNT = 10**7
 
 
@@ -21,6 +23,7 @@ def format_score(value: float) -> str:
     if not math.isfinite(value):
         return ABSENT
     text = f"{value:.4f}" if abs(value) < 10 else f"{value:.5g}"
+    # A small negative number is rounded to zero, and zero has no sign.
     return "0.0000" if text == "-0.0000" else text.replace("-", "−")
 
 
@@ -50,7 +53,7 @@ def format_p(value: float) -> str:
         return ABSENT
     if value < 10**-P_DECIMALS:
         return "< .001"
-    decimals = 2 if value >= 0.0995 else P_DECIMALS
+    decimals = 2 if value >= MIN_TWO_DECIMAL_P else P_DECIMALS
     text = f"{value:.{decimals}f}"
     return "1.0" if text.startswith("1") else text.removeprefix("0")
 

@@ -236,8 +236,8 @@ def draw_probabilities(comparison: Comparison) -> list[tuple[str, Picture]]:
     pictures = []
     for number, dataset in enumerate(comparison.results[0].datasets):
         ordered = sorted(dataset.summaries, key=lambda summary: summary.rank)
-        cells = [comparison.find_cell(summary.configuration, dataset.dataset) for summary in ordered]
-        cells = [cell for cell in cells if _has_two_classes(cell)]
+        all_cells = [comparison.find_cell(summary.configuration, dataset.dataset) for summary in ordered]
+        cells = [cell for cell in all_cells if _has_two_classes(cell)]
         if not cells:
             continue
         drawn = {cell.configuration: _get_probabilities(cell) for cell in cells[:MAX_CURVES]}
@@ -247,15 +247,11 @@ def draw_probabilities(comparison: Comparison) -> list[tuple[str, Picture]]:
         caption += " Bins of probabilities have equal width: points of few rows scatter."
         if len(cells) > MAX_CURVES:
             caption += f" The best {MAX_CURVES} of {len(cells)} configurations with probabilities are drawn."
-        missing = [summary.configuration for summary in ordered if summary.configuration not in _names(cells)]
+        missing = [cell.configuration for cell in all_cells if not _has_two_classes(cell)]
         if missing:
             caption += f" Without probabilities: {', '.join(missing)}."
         pictures.append((dataset.dataset, _render(figure, f"probabilities-{number}", caption)))
     return pictures
-
-
-def _names(cells: list[Cell]) -> set[str]:
-    return {cell.configuration for cell in cells}
 
 
 def _has_two_classes(cell: Cell) -> bool:

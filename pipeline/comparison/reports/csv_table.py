@@ -55,4 +55,5 @@ def _list_numbers(summary: Summary | None) -> list[object]:
 
 
 def _write(value: float) -> str:
+    # The shortest text that reads back as the same float.
     return "" if math.isnan(value) else repr(value)

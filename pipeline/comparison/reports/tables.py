@@ -118,6 +118,7 @@ def tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str)
     """Return a row per configuration of one dataset: interval, mark, p-value by a metric, cost."""
     confidence = f"{100 * (1 - comparison.settings.alpha):g} % interval"
     rows = []
+    # The rows of one dataset are in the order of its own ranks, not of the mean ranks over all.
     ordered = sorted(result.summaries, key=lambda summary: summary.rank)
     for summary in ordered:
         cell = comparison.find_cell(summary.configuration, result.dataset)

@@ -118,6 +118,7 @@ def _draw_points(axes: Axes, score: np.ndarray, time: np.ndarray, front: np.ndar
     others = [position for position in order if not front[position]]
     axes.plot(time[others], score[others], "o", color=MUTED_COLOUR, markersize=5.5, alpha=0.8, zorder=3)
     efficient = np.array([position for position in order if front[position]], dtype=int)
+    # Steps join the points in their order, which has to be that of the axis.
     efficient = efficient[np.argsort(time[efficient], kind="stable")]
     style: Any = {"color": CLASS_COLOURS[0], "zorder": 4}
     axes.step(time[efficient], score[efficient], where="post", linewidth=1.4, **style)
@@ -131,6 +132,7 @@ def _set_limits(axes: Axes, score: np.ndarray, time: np.ndarray, greater_is_bett
     logarithm = np.log10(time)
     margin = 0.25 + 0.05 * float(np.ptp(logarithm))
     axes.set_xlim(10 ** (logarithm.min() - margin), 10 ** (logarithm.max() + margin))
+    # Equal scores span nothing, and an axis without a length cannot be drawn.
     span = float(np.ptp(score)) or max(abs(float(score[0])), 1.0)
     limits = (float(score.min()) - 0.07 * span, float(score.max()) + 0.07 * span)
     axes.set_ylim(limits if greater_is_better else limits[::-1])

@@ -86,12 +86,15 @@ def _shade_rows(means: np.ndarray, greater_is_better: bool) -> np.ndarray:
     """
     good = means if greater_is_better else -means
     shades = np.full(means.shape, np.nan)
+    # Each dataset has a scale of its own, because scores of different datasets cannot be compared.
     for row, values in enumerate(good):
         known = np.isfinite(values)
         if known.any():
             gap = values[known].max() - values
             span = gap[known].max()
-            shades[row] = 1 - (gap / span if span > 0 else gap)
+            # Equal scores have no span; all of them are the best, and their gaps are 0.
+            share = gap / span if span > 0 else gap
+            shades[row] = 1 - share
     return shades
 
 

@@ -78,8 +78,8 @@ def draw_critical_difference(
     levels = _stack_bars([_find_ends(ranks, group, scale) for group in groups])
     # The height of the figure follows from the names, and these hang below the bars: so bars are placed first.
     names_y = axis_y + LEVEL_INCHES * (max(levels, default=-1) + 2) + LINE_INCHES
-    left_y, left_end = _place_rows([texts[position] for position in left], names_y)
-    right_y, right_end = _place_rows([texts[position] for position in right], names_y)
+    left_y, left_end = _place_rows(texts, left, names_y)
+    right_y, right_end = _place_rows(texts, right, names_y)
     figure, axes = _make_canvas(width, max(left_end, right_end) + MARGIN_INCHES)
     _draw_axis(axes, ranks, scale, axis_y)
     if critical_difference is not None:
@@ -174,11 +174,12 @@ def _stack_bars(bars: Sequence[tuple[float, float]]) -> list[int]:
     return levels
 
 
-def _place_rows(texts: Sequence[str], top: float) -> tuple[list[float], float]:
-    """Return the middle of each row of text, from the top down, and where the last row ends."""
+def _place_rows(texts: Sequence[str], positions: Sequence[int], top: float) -> tuple[list[float], float]:
+    """Return the middle of each text of some positions, from the top down, and where the last one ends."""
     middles = []
-    for text in texts:
-        height = LINE_INCHES * (text.count("\n") + 1) + ROW_GAP_INCHES
+    for position in positions:
+        n_lines = texts[position].count("\n") + 1
+        height = LINE_INCHES * n_lines + ROW_GAP_INCHES
         middles.append(top + height / 2)
         top += height
     return middles, top

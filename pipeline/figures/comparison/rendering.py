@@ -71,6 +71,7 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     with _styled():
         figure.savefig(file, format="svg", metadata=NO_METADATA)
     element = file.getvalue().decode()
+    # An XML declaration and a document type may stand in a file, but not inside a page.
     element = element[element.index("<svg") :]
     element = re.sub(r"<!--.*?-->\s*", "", element, flags=re.DOTALL)
     element = re.sub(r"<metadata>.*?</metadata>\s*", "", element, flags=re.DOTALL)

@@ -100,6 +100,7 @@ def _draw_rows(axes: Axes, rows: Sequence[tuple[np.ndarray, float]], colour: str
     if not means:
         return
     _draw_boxes(axes, boxes, colour)
+    # Many points of full size would hide each other and the box below them.
     size = SMALL_POINT if max(len(kept) for kept in points) > MANY_POINTS else LARGE_POINT
     style: Any = {"color": colour, "alpha": 0.55, "markersize": size, "markeredgewidth": 0, "zorder": 3}
     axes.plot(np.concatenate(points), np.concatenate(heights), "o", **style)
@@ -149,6 +150,7 @@ def _scale_panel(axes: Axes, scores: np.ndarray) -> None:
         axes.set_xticks([])
         return
     span = float(np.ptp(scores))
+    # Equal scores would make an axis without a length.
     if span == 0:
         span = max(abs(float(scores[0])), 1.0)
     axes.set_xlim(scores.min() - MARGIN_SHARE * span, scores.max() + MARGIN_SHARE * span)

@@ -69,8 +69,10 @@ def read_shown_runs(store: Store, sweep: str | None = None) -> ShownRuns | None:
         There is no such sweep.
     """
     record, notes = _find_sweep(store, sweep)
-    query, omissions = (IS_JOB, []) if record is None else _select_sweep(store, record)
-    notes += omissions
+    query = IS_JOB
+    if record is not None:
+        query, omissions = _select_sweep(store, record)
+        notes += omissions
     runs, is_cut = _read_runs(store, query)
     if is_cut:
         notes.append(

@@ -68,6 +68,7 @@ def count_looks_by_test_part(store: Store) -> dict[TestPart, int]:
     dict of (str, str) to int
         (``dataset_digest``, ``splits_digest``) -> the number of distinct ``config_hash``.
     """
+    # Only a SQLite file is read directly; any other store is asked by MLflow's search.
     is_file = store.uri.startswith(SQLITE_PREFIX)
     jobs = _query_sqlite(store, READ_JOBS) if is_file else _search_jobs(store, "status = 'FINISHED'")
     return dict(Counter((data, splits) for data, splits, _ in jobs))

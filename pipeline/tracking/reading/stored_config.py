@@ -58,5 +58,6 @@ def _parse_config(text: str, run_id: str) -> dict[str, Any]:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not YAML; restore the file, or run again.") from error
     if not isinstance(spec, dict) or "learner" not in spec:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
+    # A run of an earlier version names classes that have moved since.
     renamed: dict[str, Any] = rename_targets(spec, spec.get("trust") or [])
     return renamed
