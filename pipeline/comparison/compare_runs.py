@@ -21,7 +21,7 @@ from bakeoff.pipeline.comparison.metrics import choose_compared_metrics, get_val
 from bakeoff.pipeline.comparison.notes import write_notes
 from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.results import MetricResult
-from bakeoff.pipeline.comparison.words import count_nouns, join_words
+from bakeoff.pipeline.comparison.words import join_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.find_run import find_headline
 from bakeoff.pipeline.tracking.reading.looks import count_looks
@@ -177,9 +177,9 @@ def _require_scores(chosen: ChosenRows) -> None:
         return
     empty = [cell for cell in chosen.cells.values() if cell.reason]
     reasons = [f"{cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
+    found = "only one configuration has" if full else "no configuration has"
     raise UserError(
-        f"compare: {count_nouns(len(full), 'configuration')} has scores in every fold of some dataset; "
-        f"{'; '.join(reasons)}."
+        f"compare: {found} scores in all folds of a dataset, and a comparison needs two; {'; '.join(reasons)}."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -143,11 +144,21 @@ def test_a_score_that_is_not_defined_in_some_fold_empties_the_cell_with_the_reas
     assert any("knn on a: test_accuracy is not defined" in note for note in comparison.notes)
 
 
+def test_a_metric_that_is_defined_in_no_fold_is_refused_with_its_cells(store: Store) -> None:
+    for learner in ("knn", "svm"):
+        write_run(store, learner, "iris", [math.nan] * 10)
+    with pytest.raises(UserError, match=r"no configuration has scores in all folds of a dataset.*knn on iris"):
+        compare(store)
+    write_run(store, "mlp", "iris", [0.9] * 10)
+    with pytest.raises(UserError, match="only one configuration has scores in all folds of a dataset"):
+        compare(store)
+
+
 def test_scores_that_are_all_equal_are_not_a_verdict(store: Store) -> None:
     for learner in ("knn", "svm"):
         write_run(store, learner, "iris", [0.9] * 10)
     comparison = compare(store)
-    assert comparison.verdict == ("All 2 configurations have equal scores in every fold, so none is better.",)
+    assert comparison.verdict == ("Both configurations have equal scores in every fold, so none is better.",)
     assert [summary.is_best for summary in comparison.results[0].datasets[0].summaries] == [True, True]
 
 

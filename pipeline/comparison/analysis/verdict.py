@@ -65,7 +65,8 @@ def write_dataset_verdict(
     if len(summaries) < 2:
         return ("Fewer than two configurations have scores, so there is nothing to compare.",)
     if len({summary.mean for summary in summaries}) == 1 and not any(pair.std for pair in pairs):
-        return (f"All {len(summaries)} configurations have equal scores in every fold, so none is better.",)
+        all_of_them = "Both" if len(summaries) == 2 else f"All {len(summaries)}"
+        return (f"{all_of_them} configurations have equal scores in every fold, so none is better.",)
     if all(math.isnan(pair.p_value) for pair in pairs):
         best = min(summaries, key=lambda summary: summary.rank)
         return (
