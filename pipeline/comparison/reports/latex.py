@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.reports import tables
-from bakeoff.pipeline.comparison.reports.tables import TextTable
+from bakeoff.pipeline.comparison.reports.text_table import TextTable
 
 ESCAPED = {
     "\\": r"\textbackslash{}",

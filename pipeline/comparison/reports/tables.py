@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from bakeoff.pipeline.comparison.comparison import (
     PairResult,
     Summary,
 )
+from bakeoff.pipeline.comparison.reports.text_table import TextTable
 from bakeoff.pipeline.comparison.words import format_number, format_p
 
 DASH = "–"
@@ -31,33 +32,6 @@ POSITIVE_DIFFERENCE = "A positive difference: the first is better."
 """Errors are lower where they are better, so the sign of their difference has to be said."""
 
 Pair = TypeVar("Pair", PairResult, OverallPair)
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table of text.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple of str
-    emphasized : frozenset of (int, int)
-        Row and column of the entries that are best.
-    footnote : str
-        What is left out or what the signs mean.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    emphasized: frozenset[tuple[int, int]] = frozenset()
-    footnote: str = ""
-
-    def iterate_rows(self) -> Iterator[list[tuple[str, bool]]]:
-        """Yield each row as pairs of an entry and whether it is emphasized."""
-        for number, row in enumerate(self.rows):
-            yield [(entry, (number, column) in self.emphasized) for column, entry in enumerate(row)]
 
 
 def tabulate_scores(comparison: Comparison, result: MetricResult) -> TextTable:
@@ -321,11 +295,3 @@ def format_bare_p(p: float) -> str:
 def format_probability(p: float) -> str:
     """Return a probability with two decimals."""
     return DASH if math.isnan(p) else f"{p:.2f}"
-
-
-def choose_columns(table: TextTable, keep: Sequence[int]) -> TextTable:
-    """Return some columns of a table, in their order."""
-    columns = tuple(table.columns[column] for column in keep)
-    rows = tuple(tuple(row[column] for column in keep) for row in table.rows)
-    emphasized = frozenset((row, keep.index(column)) for row, column in table.emphasized if column in keep)
-    return TextTable(table.title, columns, rows, emphasized, table.footnote)

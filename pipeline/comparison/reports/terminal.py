@@ -13,7 +13,7 @@ from rich.table import Table
 
 from bakeoff.pipeline.comparison.comparison import BETTER, WORSE, Comparison, MetricResult, OverallResult
 from bakeoff.pipeline.comparison.reports import tables
-from bakeoff.pipeline.comparison.reports.tables import TextTable
+from bakeoff.pipeline.comparison.reports.text_table import TextTable, choose_columns
 
 PLAIN_WIDTH = 140
 """The width of the report in a file or a pipe, in characters."""
@@ -108,7 +108,7 @@ def _draw_split(table: TextTable, width: int, n_last: int) -> Iterator[Renderabl
     for number, columns in enumerate(blocks):
         if number:
             yield ""
-        yield _draw_table(tables.choose_columns(table, columns))
+        yield _draw_table(choose_columns(table, columns))
     if table.footnote:
         yield f"[dim]{escape(table.footnote)}[/]"
     yield ""
