@@ -24,8 +24,6 @@ quiet_mlflow()  # MLflow asks when it is imported, which a test may do before an
 register_profiles()
 
 
-# xdist reads the groups in the same hook.
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let parallel processes start with the long tests, and keep together the tests that share fixtures or ports."""
     if not hasattr(config, "workerinput"):
