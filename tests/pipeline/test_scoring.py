@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,40 @@ def test_confusion_counts_truth_in_rows_for_all_classes() -> None:
         [0, 2, 0],
         [0, 0, 0],
     ]
+
+
+# Weights
+
+
+WEIGHTED = examples(30)(given(st.integers(2, 4), st.integers(2, 20), st.integers(0, 1000)))
+
+
+@WEIGHTED
+def test_a_row_of_weight_k_scores_as_k_rows_and_one_of_weight_zero_as_none(c: int, m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(np.arange(max(m, c)) % c)
+    probabilities = rng.dirichlet(np.ones(c), size=len(truth))
+    weights = rng.integers(0, 4, size=len(truth))
+    weighted = Predictions(truth, probabilities.argmax(axis=1), probabilities, classes=np.arange(c), positive=1)
+    rows = np.repeat(np.arange(len(truth)), weights)
+    repeated = replace(
+        weighted, truth=truth[rows], predicted=weighted.predicted[rows], probabilities=probabilities[rows]
+    )
+    scores = compute_scores(CLASSIFICATION, replace(weighted, weights=weights.astype(float)))
+    assert scores == pytest.approx(compute_scores(CLASSIFICATION, repeated), rel=1e-12, nan_ok=True)
+    numbers = Predictions(truth.astype(float), probabilities[:, 0], weights=weights.astype(float))
+    repeated_numbers = Predictions(numbers.truth[rows], numbers.predicted[rows])
+    scores = compute_scores(REGRESSION, numbers)
+    assert scores == pytest.approx(compute_scores(REGRESSION, repeated_numbers), rel=1e-12, nan_ok=True)
+
+
+def test_weights_reach_the_scores_of_a_model() -> None:
+    model = DummyClassifier().fit([[0]] * 3, list("aab"))
+    weights = np.array([3.0, 1.0])
+    predictions = predict_rows(
+        model, np.zeros((2, 1)), np.array(["a", "b"]), np.array(["a", "b"]), None, weights=weights
+    )
+    assert value("accuracy", predictions) == 3 / 4
 
 
 # Undefined scores

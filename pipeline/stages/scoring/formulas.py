@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn import metrics
@@ -13,7 +15,7 @@ from bakeoff.pipeline.stages.scoring.predictions import Predictions
 def compute_accuracy(predictions: Predictions) -> float:
     """Return the fraction of rows whose class is predicted."""
     # scikit-learn's function spends more time on its checks than a small prediction takes.
-    return float(np.mean(predictions.truth == predictions.predicted))
+    return float(np.average(predictions.truth == predictions.predicted, weights=predictions.weights))
 
 
 def compute_error(predictions: Predictions) -> float:
@@ -23,7 +25,7 @@ def compute_error(predictions: Predictions) -> float:
 
 def compute_balanced_accuracy(predictions: Predictions) -> float:
     """Return the mean recall of the classes that occur."""
-    return float(metrics.balanced_accuracy_score(predictions.truth, predictions.predicted))
+    return _compare_values(metrics.balanced_accuracy_score, predictions)
 
 
 def compute_precision(predictions: Predictions) -> float:
@@ -50,7 +52,11 @@ def compute_log_loss(predictions: Predictions) -> float:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The y_prob values do not sum to one", UserWarning)
         probabilities = np.clip(predictions.probabilities, 0, 1)  # (m, c), where a sum may be rounded to above 1
-        return float(metrics.log_loss(predictions.truth, probabilities, labels=predictions.classes))
+        return float(
+            metrics.log_loss(
+                predictions.truth, probabilities, labels=predictions.classes, sample_weight=predictions.weights
+            )
+        )
 
 
 def compute_roc_auc(predictions: Predictions) -> float:
@@ -62,33 +68,38 @@ def compute_roc_auc(predictions: Predictions) -> float:
     probabilities = predictions.probabilities
     if len(classes) == 2:
         ranking = predictions.decision if probabilities is None else probabilities[:, 1]  # (m,)
-        return float(metrics.roc_auc_score(predictions.truth == classes[1], ranking))
+        return float(metrics.roc_auc_score(predictions.truth == classes[1], ranking, sample_weight=predictions.weights))
     if probabilities is None:
         return float("nan")
     is_class = predictions.truth[:, np.newaxis] == classes  # (m, c): one against the rest
-    return float(metrics.roc_auc_score(is_class, probabilities))
+    return float(metrics.roc_auc_score(is_class, probabilities, sample_weight=predictions.weights))
 
 
 def compute_r2(predictions: Predictions) -> float:
     """Return the fraction of the variance explained; NaN if the targets do not vary."""
     if len(np.unique(predictions.truth)) < 2:
         return float("nan")
-    return float(metrics.r2_score(predictions.truth, predictions.predicted))
+    return _compare_values(metrics.r2_score, predictions)
 
 
 def compute_rmse(predictions: Predictions) -> float:
     """Return the root of the mean squared error."""
-    return float(metrics.root_mean_squared_error(predictions.truth, predictions.predicted))
+    return _compare_values(metrics.root_mean_squared_error, predictions)
 
 
 def compute_mse(predictions: Predictions) -> float:
     """Return the mean squared error."""
-    return float(metrics.mean_squared_error(predictions.truth, predictions.predicted))
+    return _compare_values(metrics.mean_squared_error, predictions)
 
 
 def compute_mae(predictions: Predictions) -> float:
     """Return the mean absolute error."""
-    return float(metrics.mean_absolute_error(predictions.truth, predictions.predicted))
+    return _compare_values(metrics.mean_absolute_error, predictions)
+
+
+def _compare_values(formula: Callable[..., Any], predictions: Predictions) -> float:
+    """Return the score of predicted values by one of scikit-learn's functions, each row with its weight."""
+    return float(formula(predictions.truth, predictions.predicted, sample_weight=predictions.weights))
 
 
 def _select_positive(predictions: Predictions, scores: np.ndarray) -> float:

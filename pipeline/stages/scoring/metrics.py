@@ -23,7 +23,7 @@ from bakeoff.pipeline.stages.scoring.formulas import (
     compute_rmse,
     compute_roc_auc,
 )
-from bakeoff.pipeline.stages.scoring.predictions import Predictions, encode_labels
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, encode_labels, select_counted_rows
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,13 @@ def choose_metrics(names: Sequence[str] | None, task: str, learner: object) -> d
 
 
 def compute_scores(chosen: Mapping[str, Metric], predictions: Predictions) -> dict[str, float]:
-    """Compute each metric: name -> value, NaN if it is not defined."""
-    encoded = encode_labels(predictions)
+    """Compute each metric: name -> value, NaN if it is not defined.
+
+    Each row counts by its weight, so that one of weight 2 counts like two rows, and one of weight 0 like none.
+    """
+    encoded = encode_labels(select_counted_rows(predictions))
+    if not len(encoded.truth):
+        return dict.fromkeys(chosen, float("nan"))
     with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
         warnings.filterwarnings("ignore", module="sklearn.metrics")
         return {name: float(metric.formula(encoded)) for name, metric in chosen.items()}

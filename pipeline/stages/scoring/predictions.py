@@ -28,6 +28,8 @@ class Predictions:
         The positive class, if there is one.
     seconds : float
         Wall time of ``predict``.
+    weights : ndarray of shape (m,) or None
+        How much each row counts in every score, at least 0; None if all count alike.
     """
 
     truth: np.ndarray
@@ -37,12 +39,13 @@ class Predictions:
     classes: np.ndarray | None = None
     positive: object | None = None
     seconds: float = 0.0
+    weights: np.ndarray | None = None
 
     @cached_property
     def class_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Precision, recall and F1 of each class, each of shape (c,), computed once for the three metrics."""
         precision, recall, f1, _ = metrics.precision_recall_fscore_support(
-            self.truth, self.predicted, labels=self.classes, zero_division=np.nan
+            self.truth, self.predicted, labels=self.classes, sample_weight=self.weights, zero_division=np.nan
         )
         return precision, recall, f1
 
@@ -54,6 +57,7 @@ def predict_rows(
     classes: np.ndarray | None,
     positive: object | None,
     *,
+    weights: np.ndarray | None = None,
     labels_only: bool = False,
 ) -> Predictions:
     """Return the predictions of a fitted model, with the time they took.
@@ -67,6 +71,8 @@ def predict_rows(
     classes : ndarray of shape (c,) or None
         All classes of the dataset; the training rows may have had fewer.
     positive : object or None
+    weights : ndarray of shape (m,), optional
+        How much each row counts in the scores.
     labels_only : bool
         Whether to leave out probabilities and decision values, because no metric needs them.
     """
@@ -80,7 +86,25 @@ def predict_rows(
             probabilities = _predict_probabilities(model, X, classes)
         elif hasattr(model, "decision_function"):
             decision = np.asarray(model.decision_function(X))  # (m,) or (m, c)
-    return Predictions(truth, predicted, probabilities, decision, classes, positive, seconds)
+    return Predictions(truth, predicted, probabilities, decision, classes, positive, seconds, weights)
+
+
+def select_counted_rows(predictions: Predictions) -> Predictions:
+    """Return the predictions of the rows that count: those whose weight is not 0."""
+    weights = predictions.weights
+    if weights is None or weights.all():
+        return predictions
+    counts = weights > 0  # (m,)
+    probabilities = predictions.probabilities
+    decision = predictions.decision
+    return replace(
+        predictions,
+        truth=predictions.truth[counts],
+        predicted=predictions.predicted[counts],
+        probabilities=None if probabilities is None else probabilities[counts],
+        decision=None if decision is None else decision[counts],
+        weights=weights[counts],
+    )
 
 
 def encode_labels(predictions: Predictions) -> Predictions:
