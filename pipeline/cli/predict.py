@@ -14,7 +14,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bakeoff.pipeline.stages.dataset import TextLayout
+    from bakeoff.pipeline.stages.dataset import FileLayout
 
 POSITIONS = ("RUN", "FILE")
 KEYS = ("output", "dataset", "tracking.uri", "tracking.experiment", "separator", "header", "names", "strip")
@@ -44,10 +44,8 @@ def predict_file(words: Sequence[str]) -> int:
     require_file(file)
     experiment = values.get("tracking.experiment", "bakeoff")
     model, column_types = load_model(run, values.get("tracking.uri"), experiment, values.get("dataset", ""))
-    # Nominal columns are read as text: a code such as 007 must not become a number.
-    nominal = [name for name, column_type in column_types.items() if column_type == "string"]
     try:
-        rows = read_file(file, _read_layout(values, file, list(column_types)), nominal)
+        rows = read_file(file, _read_layout(values, file, list(column_types))).frame
     except UserError as error:
         # The keys of a dataset have the same names here, without the group.
         raise UserError(f"predict: {str(error).replace('dataset.', '')}") from None
@@ -86,7 +84,7 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
     """
     import pandas as pd
 
-    from bakeoff.pipeline.stages.dataset import set_column_types
+    from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
 
     given = [str(column) for column in rows.columns]
     for name in column_types:
@@ -96,7 +94,7 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
             )
     numeric = [name for name, column_type in column_types.items() if column_type == "double"]
     nominal = [name for name in column_types if name not in numeric]
-    X = set_column_types(rows[list(column_types)], numeric=numeric, nominal=nominal)  # (m, d)
+    X = convert_columns(rows[list(column_types)], ColumnRules(numeric=numeric, nominal=nominal)).frame  # (m, d)
     try:
         table = pd.DataFrame({"prediction": model.predict(X)})
         if hasattr(model, "predict_proba"):
@@ -108,18 +106,18 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
     return table
 
 
-def _read_layout(values: Mapping[str, str], file: Path, features: Sequence[str]) -> TextLayout:
+def _read_layout(values: Mapping[str, str], file: Path, features: Sequence[str]) -> FileLayout:
     """Return how the file holds its table.
 
     Without names, a file of as many columns as the model requires has them in the model's order; any other file has
     the columns of the training file, named in the same way.
     """
-    from bakeoff.pipeline.stages.dataset import TextLayout, count_columns
+    from bakeoff.pipeline.stages.dataset import FileLayout, count_columns
 
     names = [name.strip() for name in values.get("names", "").strip("[]").split(",") if name.strip()]
     header = _read_boolean("header", values["header"]) if "header" in values else None
     strip = _read_boolean("strip", values.get("strip", "false"))
-    layout = TextLayout(values.get("separator", ","), header, names, strip)
+    layout = FileLayout(values.get("separator"), header, names, strip)
     if layout.has_names or names or count_columns(file, layout) != len(features):
         return layout
     return replace(layout, names=features)

@@ -13,12 +13,14 @@ from sklearn import datasets
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import (
+    ColumnRules,
     Dataset,
+    FileLayout,
+    convert_columns,
     load_bundled,
     load_lecture_table,
     read_file,
     read_table,
-    set_column_types,
 )
 
 PEOPLE = """\
@@ -152,7 +154,7 @@ def test_kinds_are_overridden_by_name_and_columns_dropped(people: str) -> None:
 
 
 def test_a_numeric_override_makes_numbers_of_what_does_not_look_it(tmp_path: Path) -> None:
-    table = set_column_types(pd.DataFrame({"x": pd.Series(["1", "2.5", None], dtype=object)}), numeric=["x"])
+    table = convert_columns(pd.DataFrame({"x": ["1", "2.5", None]}), ColumnRules(numeric=["x"])).frame
     assert table["x"].tolist()[:2] == [1.0, 2.5]
     assert np.isnan(table["x"][2])
     truths = read_table(written(tmp_path, "flag,y\ntrue,a\nfalse,b\n"), "y")
@@ -216,7 +218,7 @@ def test_groups_are_no_feature_and_separators_are_free(tmp_path: Path) -> None:
 def test_parquet_is_read_like_text(people: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     text = read_table(people, "bought", nominal=["code"])
-    frame = read_file(Path(people), nominal=["code"])
+    frame = read_file(Path(people), FileLayout()).frame
     frame.to_parquet(tmp_path / "people.parquet")
     columns = read_table(str(tmp_path / "people.parquet"), "bought", nominal=["code"])
     assert columns.digest() == text.digest()
@@ -266,7 +268,7 @@ def test_spaces_around_cells_are_left_out_on_request(tmp_path: Path) -> None:
     "text",
     [
         "5.1,3.5,setosa\n4.9,3.0,setosa\n",
-        "2, 1, 1, 2\n1, 1, 3, 1\n",
+        "2, 1, 3, 5\n1, 1, 3, 1\n",
         "x,o,positive\no,o,negative\nx,x,positive\n",
         "true,1.5\nfalse,2.5\ntrue,0.5\n",
         "1.5,,a\n2.5,3,a\n",
@@ -350,7 +352,7 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         ("x,y\n", {}, "has column names but no rows"),
         ("x,y\n1,2\n", {"target": "z"}, r"dataset.target='z' is not a column of the file. Allowed: x, y"),
         ("x,label\n1,a\n", {"target": "lable"}, r"Did you mean 'label'\?"),
-        ("x,y\n1,a\n2,\n3,\n", {}, "dataset.target='y' has 2 missing cells in table.csv; remove those rows"),
+        ("x,y\n1,a\n2,\n3,\n", {}, "dataset.target='y' has 2 missing cells in table; remove those rows"),
         ("x,y\n1,a\ntwo,b\n", {"numeric": ["x"]}, "dataset.numeric names 'x'.*two"),
         ("x,y\n1,a\n", {"numeric": ["xx"]}, "dataset.numeric='xx' is not a column"),
         ("x,y\n1,a\n", {"nominal": ["q"]}, "dataset.nominal='q' is not a column"),
@@ -375,10 +377,10 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         ("1,a\n", {"header": False, "names": ["y", "y"]}, "dataset.names gives 'y' to more than one column"),
         ("1,a\n", {"header": False, "names": "y"}, r"must be a list of columns: dataset.names=\[y\]"),
         ("x,y\n1,a\n", {"names": ["x", "y"]}, "for files without a row of names; add dataset.header=false"),
-        ("1,a\n1,a,b\n", {"header": False, "target": "last"}, "cannot be read as a table: .*Expected 2 fields"),
+        ("1,a\n1,a,b\n", {"header": False, "target": "last"}, "cannot be read as a table: .*Expected 2 columns"),
         ("", {"header": False}, "is empty; it needs rows of data"),
         ("x,y\n1,a\n", {"header": "no"}, "dataset.header='no' must be true or false"),
-        ("x,x ,y\n1,2,a\n", {"strip": True}, "dataset.strip=true gives two columns of table.csv the name 'x'"),
+        ("x,x ,y\n1,2,a\n", {"strip": True}, "table.csv has two columns of the name 'x'; rename one in the file"),
     ],
 )
 def test_bad_files_and_options_are_refused(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:

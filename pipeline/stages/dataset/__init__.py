@@ -1,20 +1,31 @@
-"""Datasets: ``table`` defines a dataset, and ``sources``, ``files`` and ``text_file`` load one."""
+"""Datasets: ``table`` defines a dataset; ``loaders`` and ``bundled`` return one.
 
-from bakeoff.pipeline.stages.dataset.column_types import set_column_types
-from bakeoff.pipeline.stages.dataset.files import read_file, read_table, require_file
-from bakeoff.pipeline.stages.dataset.sources import load_bundled, load_lecture_table, make_points
+``reading`` gets the cells of a source, ``columns`` decides what each column is, and ``make_dataset`` joins both.
+"""
+
+from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
+from bakeoff.pipeline.stages.dataset.column import Column
+from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns
+from bakeoff.pipeline.stages.dataset.loaders import read_table
+from bakeoff.pipeline.stages.dataset.make_dataset import make_dataset
+from bakeoff.pipeline.stages.dataset.reading import FileLayout, RawTable, count_columns, read_file, require_file
+from bakeoff.pipeline.stages.dataset.roles import Roles
 from bakeoff.pipeline.stages.dataset.table import Dataset
-from bakeoff.pipeline.stages.dataset.text_file import TextLayout, count_columns
 
 __all__ = [
+    "Column",
+    "ColumnRules",
     "Dataset",
-    "TextLayout",
+    "FileLayout",
+    "RawTable",
+    "Roles",
+    "convert_columns",
     "count_columns",
     "load_bundled",
     "load_lecture_table",
+    "make_dataset",
     "make_points",
     "read_file",
     "read_table",
     "require_file",
-    "set_column_types",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.dataset.column import Column
 
 DIGEST_BYTES = 8
 BYTES_KINDS = "fiubU"
@@ -38,6 +39,19 @@ class Dataset:
         The rows of a group must all be training rows or all be test rows.
     source : str
         The origin of the rows.
+    columns : tuple of Column
+        What each column of the source is taken for, and why, those that are not features included; empty if the
+        columns were not inferred.
+    notes : tuple of str
+        A sentence each that a run shows, about how the source was read and what was left out.
+    weights : ndarray of shape (n,) or None
+        Of the rows, in fits and in scores.
+    parts : ndarray of shape (n,) or None
+        "train", "validation" or "test", if the source divides the rows.
+    folds : ndarray of shape (n,) or None, int
+        The fold in which a row is tested, from 0, if the source gives it.
+    times : ndarray of shape (n,) or None
+        Numbers or datetime64[ns] that the rows are ordered by, if a column has them.
     """
 
     name: str
@@ -48,6 +62,12 @@ class Dataset:
     positive: object | None = None
     groups: np.ndarray | None = None
     source: str = ""
+    columns: tuple[Column, ...] = ()
+    notes: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
+    parts: np.ndarray | None = None
+    folds: np.ndarray | None = None
+    times: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         # The index of a part of the table then holds the numbers of its rows, by which it is known what a stage sees.
@@ -89,8 +109,11 @@ class Dataset:
     def _digest(self) -> str:
         fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=DIGEST_BYTES)
         columns: list[tuple[Any, Any]] = [*self.X.items(), (self.target, self.y)]
-        if self.groups is not None:  # they decide the splits
-            columns.append(("groups", self.groups))
+        # What decides the splits, or the weight of a row, decides the result; most datasets have none of it.
+        for key in ("groups", "weights", "parts", "folds", "times"):
+            values = getattr(self, key)
+            if values is not None:
+                columns.append((key, values))
         # The zero bytes keep the names "ab" and "c" apart from "a" and "bc".
         for name, column in columns:
             kind = column.dtype.kind if hasattr(column.dtype, "kind") else ""

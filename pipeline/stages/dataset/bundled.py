@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.files import read_table
+from bakeoff.pipeline.stages.dataset.loaders import read_table
 from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
 
 TABLES = Path(__file__).parent / "tables"
