@@ -13,11 +13,10 @@ from broken_splitters import DividingGroups, Overlapping
 from command import Bakeoff
 from doubles import experiment, numbered
 
-from bakeoff.pipeline import experiment as loop
 from bakeoff.pipeline.audit import Audit, LeakError, NoAudit
 from bakeoff.pipeline.audit.columns import find_suspect_columns
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_split
+from bakeoff.pipeline.experiment import Experiment, evaluate_split, loop
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
 
@@ -274,12 +273,12 @@ def test_a_broken_splitter_of_the_user_is_refused_and_can_be_accepted(bakeoff: B
 
 
 def test_a_leak_in_the_loop_fails_the_run_and_marks_it(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
-    prune = loop._prune
+    prune = fitting.prune_learner
 
     def prune_on_test(built: Experiment, pipeline: Any, split: Any, log: Any) -> Any:
         return prune(built, pipeline, replace(split, validation=split.test), log)
 
-    monkeypatch.setattr(loop, "_prune", prune_on_test)
+    monkeypatch.setattr(loop, "prune_learner", prune_on_test)
     answer = bakeoff("dataset=wine", "learner=decision_tree", "pruning=best_first")
     assert answer.status == 1
     assert "LeakError: fold 0: pruning has seen 36 of the 36 rows" in answer.err

@@ -12,9 +12,8 @@ import pytest
 from broken_splitters import Overlapping
 from doubles import Log, Recorder, RecordingStep, check_and_split, experiment, numbered
 
-from bakeoff.pipeline import experiment as loop
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model
+from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model, loop
 from bakeoff.pipeline.stage_log import RowLog, RowSet, Stopwatch, find_leaks
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
@@ -115,12 +114,12 @@ def test_test_rows_among_training_rows_are_found() -> None:
 
 def test_preprocessing_that_is_fitted_on_all_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     data = numbered()
-    fit_pipeline = loop._fit_pipeline
+    fit_pipeline = fitting.fit_pipeline
 
     def fit_on_all(pipeline: Any, X: pd.DataFrame, y: np.ndarray, log: RowLog) -> None:
         fit_pipeline(pipeline, data.X, data.y, log)
 
-    monkeypatch.setattr(loop, "_fit_pipeline", fit_on_all)
+    monkeypatch.setattr(loop, "fit_pipeline", fit_on_all)
     assert leaks_of(experiment(data)) == {"preprocessing.fit": 8, "learner.fit": 8}
 
 
@@ -132,29 +131,29 @@ def test_a_learner_that_is_fitted_on_other_rows_than_preprocessing_is_found() ->
 
     data = numbered()
     log = RowLog(40)
-    pipeline = loop._make_pipeline(experiment(data, Recorder(Log()), preprocessing=Appending(Log())))
-    loop._fit_pipeline(pipeline, data.X.iloc[:10], data.y[:10], log)
+    pipeline = fitting.make_pipeline(experiment(data, Recorder(Log()), preprocessing=Appending(Log())))
+    fitting.fit_pipeline(pipeline, data.X.iloc[:10], data.y[:10], log)
     assert {stage: len(rows) for stage, rows in log.seen.items()} == {"preprocessing.fit": 10, "learner.fit": 40}
 
 
 def test_tuning_that_sees_test_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     data = numbered()
-    make_tuning_data = loop._make_tuning_data
+    make_tuning_data = fitting.make_tuning_data
 
     def make_from_all(built: Experiment, split: Any) -> Any:
         return replace(make_tuning_data(built, split), X=data.X, y=data.y, n_train=30)
 
-    monkeypatch.setattr(loop, "_make_tuning_data", make_from_all)
+    monkeypatch.setattr(loop, "make_tuning_data", make_from_all)
     assert leaks_of(experiment(data, tuning=GridTuning({"mark": [1, 2]}))) == {"tuning": 8}
 
 
 def test_pruning_on_test_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    prune = loop._prune
+    prune = fitting.prune_learner
 
     def prune_on_test(built: Experiment, pipeline: Any, split: Any, log: RowLog) -> Any:
         return prune(built, pipeline, replace(split, validation=split.test), log)
 
-    monkeypatch.setattr(loop, "_prune", prune_on_test)
+    monkeypatch.setattr(loop, "prune_learner", prune_on_test)
     assert leaks_of(experiment(pruning=Pruning("best_first"))) == {"pruning": 8}
 
 

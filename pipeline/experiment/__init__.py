@@ -1,0 +1,21 @@
+"""The loop over splits: preprocess, tune, fit, prune and score; each part of the data is read by one stage.
+
+Holdout, k-fold and all other evaluations use the same code. A stage that is switched off is a null object, so that the
+loop has no modes. It yields the result of each fold to its caller: a tracker, a progress display or a test.
+"""
+
+from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.loop import evaluate_split, evaluate_splits, fit_final_model, fit_model
+from bakeoff.pipeline.experiment.prediction import score_headline
+from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
+
+__all__ = [
+    "Experiment",
+    "FittedModel",
+    "FoldResult",
+    "evaluate_split",
+    "evaluate_splits",
+    "fit_final_model",
+    "fit_model",
+    "score_headline",
+]

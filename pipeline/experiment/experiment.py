@@ -1,0 +1,64 @@
+"""What decides the result of a run: the dataset, the stages and the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sklearn.base import BaseEstimator
+
+from bakeoff.pipeline.seeds import derive_seed
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
+from bakeoff.pipeline.stages.scoring import Metric
+from bakeoff.pipeline.stages.splitting import SplitInput, Splits, Splitter
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that decides the result.
+
+    Attributes
+    ----------
+    dataset : Dataset
+    preprocessing : transformer or None
+    learner : estimator
+    tuning : NoTuning or GridTuning
+    pruning : NoPruning or Pruning
+    splitter : Splitter
+    metrics : mapping of str to Metric
+        The headline first.
+    seed : int
+    """
+
+    dataset: Dataset
+    preprocessing: BaseEstimator | None
+    learner: BaseEstimator
+    tuning: NoTuning | GridTuning
+    pruning: NoPruning | Pruning
+    splitter: Splitter
+    metrics: Mapping[str, Metric]
+    seed: int
+
+    @property
+    def headline(self) -> str:
+        """The name of the first metric."""
+        return next(iter(self.metrics))
+
+    @property
+    def headline_metric(self) -> Metric:
+        """The first metric."""
+        return self.metrics[self.headline]
+
+    def make_splits(self) -> Splits:
+        """Return all splits; their seed is derived from the experiment's, and is not the learner's.
+
+        Raises
+        ------
+        UserError
+            The dataset has too few rows for the parts, or the parts would separate rows of a group.
+        """
+        dataset = self.dataset
+        split_input = SplitInput(dataset.y, dataset.is_classification, dataset.groups)
+        return self.splitter.make_splits(split_input, derive_seed(self.seed, "split"))

@@ -1,0 +1,128 @@
+"""The loop over splits: fit, prune and score; preprocessing, tuning and the learner see training rows alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from joblib import parallel_config
+from sklearn.pipeline import Pipeline
+from sklearn.utils.parallel import Parallel, delayed
+
+from bakeoff.pipeline import stage_log
+from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.fitting import fit_pipeline, make_pipeline, make_tuning_data, prune_learner
+from bakeoff.pipeline.experiment.prediction import predict_part
+from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
+from bakeoff.pipeline.stage_log import RowLog, Stopwatch, unique_messages
+from bakeoff.pipeline.stages.pruning import NoPruning
+from bakeoff.pipeline.stages.scoring import Predictions, compute_scores
+from bakeoff.pipeline.stages.splitting import Split, Splits
+from bakeoff.pipeline.stages.tuning import NoTuning
+
+
+def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
+    """Evaluate each split.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    splits : sequence of Split
+    n_jobs : int
+        The number of processes that share the splits, with one BLAS thread each; -1 for as many as there are cores.
+
+    Yields
+    ------
+    FoldResult
+        In order.
+    """
+    if n_jobs == 1 or len(splits) == 1:
+        for number, split in enumerate(splits):
+            yield evaluate_split(experiment, number, split)
+        return
+    # If there were more BLAS threads than cores, they would slow each other down.
+    with parallel_config("loky", inner_max_num_threads=1):
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        calls = (delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
+        yield from parallel(calls)
+
+
+def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldResult:
+    """Fit on one split and score every part of it that has rows."""
+    model = fit_model(experiment, split)
+    parts = {"train": split.train, "validation": split.validation, "test": split.test}
+    predictions: dict[str, Predictions] = {}
+    log = RowLog(len(experiment.dataset.y), dict(model.seen))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for part, rows in parts.items():
+            if len(rows):
+                predictions[part] = predict_part(experiment, model.pipeline, part, rows, log)
+    # The scores of the test part come first wherever they are listed, and the headline first among them.
+    scores: dict[str, float] = {}
+    for part in ("test", "validation", "train"):
+        if part in predictions:
+            by_name = compute_scores(experiment.metrics, predictions[part])
+            scores |= {f"{part}_{name}": value for name, value in by_name.items()}
+    model = replace(model, warnings=unique_messages(caught, model.warnings))
+    return FoldResult(number, split, model, scores, predictions["test"], log.seen)
+
+
+def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) -> FittedModel:
+    """Return the run's model: under holdout the scored one, otherwise one fitted on all rows in the same way."""
+    if splits.refit is None:
+        return last.model
+    return fit_model(experiment, splits.refit)
+
+
+def fit_model(experiment: Experiment, split: Split) -> FittedModel:
+    """Tune, fit and prune on the parts of one split; the test part is only scored, before pruning."""
+    X = experiment.dataset.X  # (n, d)
+    y = experiment.dataset.y  # (n,)
+    log = RowLog(len(y))
+    stopwatch = Stopwatch()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = make_tuning_data(experiment, split)
+        if not isinstance(experiment.tuning, NoTuning):
+            log.note(stage_log.TUNING, data.X)
+        pipeline, candidates = experiment.tuning.tune(make_pipeline(experiment), data)
+        stopwatch.lap("tune")
+        # Tuning returns an unfitted pipeline: the best candidate is fitted on all training rows.
+        fit_pipeline(pipeline, X.iloc[split.train], y[split.train], log)
+        stopwatch.lap("fit")
+        # Pruning changes the learner in place, so the scores of the whole tree must be computed before.
+        scores_before_pruning = _score_before_pruning(experiment, pipeline, split, log)
+        stopwatch.lap("score")
+        path = prune_learner(experiment, pipeline, split, log)
+        stopwatch.lap("prune")
+    seconds = {"fit": stopwatch.seconds["fit"]}
+    if candidates is not None:
+        seconds["tune"] = stopwatch.seconds["tune"]
+    if path is not None:
+        seconds["prune"] = stopwatch.seconds["prune"]
+    return FittedModel(
+        pipeline,
+        split,
+        path=path,
+        candidates=candidates,
+        scores_before_pruning=scores_before_pruning,
+        n_fits=experiment.tuning.count_fits(),
+        seconds=seconds,
+        warnings=unique_messages(caught),
+        seen=log.seen,
+    )
+
+
+def _score_before_pruning(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> dict[str, float]:
+    """Return the headline score on validation and test rows; nothing if the run does not prune."""
+    if isinstance(experiment.pruning, NoPruning):
+        return {}
+    headline = experiment.headline
+    scores = {}
+    for part, rows in {"validation": split.validation, "test": split.test}.items():
+        if len(rows):
+            predictions = predict_part(experiment, pipeline, part, rows, log)
+            scores[part] = compute_scores({headline: experiment.headline_metric}, predictions)[headline]
+    return scores
