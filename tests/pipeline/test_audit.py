@@ -16,7 +16,7 @@ from doubles import experiment, numbered
 from bakeoff.pipeline.audit import Audit, LeakError, NoAudit
 from bakeoff.pipeline.audit.columns import find_suspect_columns
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, evaluate_split, loop
+from bakeoff.pipeline.experiment import Experiment, evaluate_split, fitting, loop
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
 
