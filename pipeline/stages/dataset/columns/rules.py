@@ -24,10 +24,6 @@ class ColumnRules:
         Columns to leave out.
     na_values : sequence of str
         Spellings of a missing cell in any column, besides the default ones.
-    decimal : str
-        The decimal sign of numbers in text.
-    thousands : str, optional
-        The sign between groups of three digits of numbers in text.
     """
 
     numeric: Sequence[str] = ()
@@ -38,8 +34,6 @@ class ColumnRules:
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()
     na_values: Sequence[str] = ()
-    decimal: str = "."
-    thousands: str | None = None
 
     def __post_init__(self) -> None:
         for key, names in self.lists.items():

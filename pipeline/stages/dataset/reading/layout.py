@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, did_you_mean
+
+REFUSE = "refuse"
+LEAVE_OUT = "leave_out"
+RAGGED = (REFUSE, LEAVE_OUT)
+"""What happens to rows with more or fewer cells than the others."""
+DECIMAL_SIGNS = (".", ",")
+THOUSANDS_SIGNS = (",", ".", "'", "’", "_", " ", "\u00a0", "\u202f")
+"""The comma, the point, apostrophes, the underscore, and the spaces of which two do not break a line."""
+SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
+"""Separators by name, because a shell and YAML read some of the characters in a way of their own."""
 
 
 @dataclass(frozen=True)
@@ -15,37 +25,88 @@ class FileLayout:
     Parameters
     ----------
     separator : str, optional
-        The character between the cells of a row of text; by default it is guessed.
+        Between the cells of a row of text: a text, one of `SEPARATOR_WORDS`, or ``whitespace`` for one or more spaces
+        and tabs; by default it is guessed.
     header : bool, optional
         Whether the first row holds the names of the columns. By default it does, and a first row that looks like data
         is an error.
     names : sequence of str
-        The names of the columns of a file without them; by default ``column_1``, ``column_2``, ….
+        The names of the columns, of a file without them or instead of its own; by default ``column_1``,
+        ``column_2``, ….
     strip : bool
         Whether to leave out spaces around cells.
-    encoding : str
-        Of a text file.
+    encoding : str, optional
+        Of a text file; by default UTF-8, or UTF-16 if the file begins with its byte order mark.
+    decimal : {".", ","}, optional
+        The decimal sign of numbers in text; by default a comma is recognised where it cannot mean anything else.
+    thousands : str, optional
+        The sign between groups of three digits of numbers in text, one of `THOUSANDS_SIGNS`.
+    quote : str, optional
+        The character around cells that hold separators or line breaks; None if there is none.
+    comment : str, optional
+        How lines begin that are left out.
+    skip_rows : int
+        Lines above the table that are left out.
+    ragged : {"refuse", "leave_out"}
+        What happens to rows with more or fewer cells than the others.
     """
 
     separator: str | None = None
     header: bool | None = None
     names: Sequence[str] = ()
     strip: bool = False
-    encoding: str = "utf-8"
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    quote: str | None = '"'
+    comment: str | None = None
+    skip_rows: int = 0
+    ragged: str = REFUSE
 
     def __post_init__(self) -> None:
-        for key, value in {"header": self.header, "strip": self.strip}.items():
-            if value is not None and not isinstance(value, bool):
-                raise UserError(f"dataset.{key}={value!r} must be true or false.")
-        if isinstance(self.names, str):
-            raise UserError(f"dataset.names={self.names!r} must be a list of columns: dataset.names=[{self.names}].")
-        if self.names and self.header is not False:
-            raise UserError("dataset.names is for files without a row of names; add dataset.header=false.")
-        repeated = sorted({str(name) for name in self.names if list(self.names).count(name) > 1})
-        if repeated:
-            raise UserError(f"dataset.names gives {', '.join(map(repr, repeated))} to more than one column.")
+        self._check_values()
+        self._check_characters()
+        self._check_names()
 
     @property
     def has_names(self) -> bool:
         """Whether the first row holds the names of the columns."""
         return self.header is not False
+
+    def _check_values(self) -> None:
+        for key, value in {"header": self.header, "strip": self.strip}.items():
+            if value is not None and not isinstance(value, bool):
+                raise UserError(f"dataset.{key}={value!r} must be true or false.")
+        is_count = isinstance(self.skip_rows, int) and not isinstance(self.skip_rows, bool) and self.skip_rows >= 0
+        if not is_count:
+            raise UserError(f"dataset.skip_rows={self.skip_rows!r} must be a number of lines, from 0.")
+        if self.ragged not in RAGGED:
+            raise UserError(f"dataset.ragged={self.ragged!r} is not allowed. {did_you_mean(str(self.ragged), RAGGED)}")
+
+    def _check_characters(self) -> None:
+        for key in ("separator", "quote", "comment"):
+            value = getattr(self, key)
+            if value is not None and (not isinstance(value, str) or not value):
+                raise UserError(f"dataset.{key}={value!r} must be a text in quotation marks, or null.")
+        if self.quote is not None and (len(self.quote) > 1 or not self.quote.isascii()):
+            raise UserError(f"dataset.quote={self.quote!r} must be one character, such as '\"', or null for none.")
+        if self.decimal not in (None, *DECIMAL_SIGNS):
+            raise UserError(f"dataset.decimal={self.decimal!r} must be '.' or ',', or null for a guess.")
+        if self.thousands not in (None, *THOUSANDS_SIGNS):
+            signs = " ".join(map(repr, THOUSANDS_SIGNS))
+            raise UserError(f"dataset.thousands={self.thousands!r} must be one of {signs}, or null for none.")
+        if self.thousands is not None and self.thousands == self.decimal:
+            raise UserError(f"dataset.thousands={self.thousands!r} is the decimal sign as well; give two signs.")
+
+    def _check_names(self) -> None:
+        if isinstance(self.names, str):
+            raise UserError(f"dataset.names={self.names!r} must be a list of columns: dataset.names=[{self.names}].")
+        if self.names and self.header is None:
+            raise UserError(
+                "dataset.names is for files without a row of names; add dataset.header=false, or dataset.header=true "
+                "if the names replace those of the file."
+            )
+        names = [str(name) for name in self.names]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise UserError(f"dataset.names gives {', '.join(map(repr, repeated))} to more than one column.")

@@ -61,7 +61,7 @@ def _read_rows(file: Path, layout: FileLayout) -> pd.DataFrame:
     if file.read_bytes().count(QUOTE) % 2:
         raise UserError(f"dataset.path={str(file)!r} cannot be read as a table: a quotation mark is not closed.")
     separator = layout.separator or DEFAULT_SEPARATOR
-    read_options = csv.ReadOptions(autogenerate_column_names=True, encoding=layout.encoding)
+    read_options = csv.ReadOptions(autogenerate_column_names=True, encoding=layout.encoding or "utf-8")
     parse_options = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     names = csv.open_csv(file, read_options, parse_options).schema.names
     convert_options = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
