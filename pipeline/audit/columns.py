@@ -1,35 +1,29 @@
-"""Columns that give the target away alone, and columns that look like identifiers of groups.
+"""Columns that give the target away alone, number the rows or say the same as others, and identifiers of groups.
 
-Both are signs, not proofs: a good measurement may separate classes without error. So few rows that a column may do so
-by chance are not examined, and of many rows a sample is.
+All of these are signs, not proofs: a good measurement may separate classes without error. So few rows that a column may
+do so by chance are not examined, and of many rows a sample is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from bakeoff.pipeline.audit.giveaways import find_explaining, find_near_copies, find_separating
 from bakeoff.pipeline.audit.parts import find_divided_values
+from bakeoff.pipeline.audit.presence import find_telling_presence
+from bakeoff.pipeline.audit.row_numbers import find_row_numbers
+from bakeoff.pipeline.audit.same_columns import find_same_columns
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 
 MAX_SAMPLE_ROWS = 10_000
 """Rows that columns are examined on; more rows would not change the result."""
 SAMPLE_SEED = 0
-MIN_MINORITY_ROWS = 10
-"""Rows outside the largest class, below which a column may separate the classes by chance: 10 of 20 rows are separated
-by one of 50 columns of noise with a probability of 5e-4."""
-MAX_ERROR_FRACTION = 0.01
-"""A column is suspect if a rule on it alone makes at most this fraction of the errors of the majority class."""
-MIN_REGRESSION_ROWS = 20
-MIN_RANK_CORRELATION = 0.999
-FILTER_ROWS = 500
-MIN_ROUGH_CORRELATION = 0.9
-"""Below this correlation of ranks on `FILTER_ROWS` rows, a column is far from `MIN_RANK_CORRELATION` on all rows."""
-MIN_EXPLAINED_FRACTION = 0.999
 IDENTIFIER_NAME = re.compile(
     r"(^|[^a-z])(id|ids|patient|subject|person|participant|customer|client|user|household|session|device)($|[^a-z])"
 )
@@ -38,30 +32,74 @@ MIN_IDENTIFIERS = 10
 MIN_ROWS_PER_IDENTIFIER = 2
 
 
-def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
-    """Yield a sentence for each column that gives the target away.
+@dataclass(frozen=True)
+class Finding:
+    """What is suspect about a column, or about several columns that say the same.
 
-    For classes: a rule that predicts one class for each value, or for each of c ranges of a number, makes almost no
-    errors. For numbers: the ranks of the column are those of the target, or its values explain the target.
+    Attributes
+    ----------
+    columns : tuple of str
+    clause : str
+        What the columns do; it continues a sentence that begins with their names.
+    remedy : str
+        A clause with the key that acts on it.
+    """
+
+    columns: tuple[str, ...]
+    clause: str
+    remedy: str
+
+
+def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
+    """Yield a sentence for each column that gives the target away, numbers the rows, or says the same as another.
 
     Parameters
     ----------
     dataset : Dataset
     """
+    for finding in find_columns(dataset):
+        names = ", ".join(map(repr, finding.columns))
+        noun = "column" if len(finding.columns) == 1 else "columns"
+        yield f"dataset={dataset.name}: {noun} {names} {finding.clause}; {finding.remedy}."
+
+
+def find_columns(dataset: Dataset) -> Iterator[Finding]:
+    """Yield what is suspect about the features; a column that gives the target away is named for this only.
+
+    For classes: a rule that predicts one class for each value, or for each of c ranges of a number, makes almost no
+    errors, or the presence of a cell tells the class. For numbers: the ranks of the column are those of the target, or
+    its values explain the target.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    """
+    table = _encode_cells(dataset.X)  # (n, d)
     rows = _draw_sample(len(dataset.y))
-    X = dataset.X.iloc[rows]  # (m, d)
+    X = table.iloc[rows]  # (m, d)
     y = dataset.y[rows]  # (m,)
+    reasons: dict[str, str] = {}
     if dataset.is_classification:
-        names = _find_separating(X, np.unique(y, return_inverse=True)[1])
-        reason = "it separates the classes almost without error"
+        classes = np.unique(y, return_inverse=True)[1]  # (m,)
+        reasons |= find_near_copies(X, classes)
+        reasons |= dict.fromkeys(find_separating(X, classes), "it separates the classes almost without error")
     else:
-        names = _find_explaining(X, y)
         reason = "its values are in the order of the target, or explain it"
-    for name in names:
-        yield (
-            f"dataset={dataset.name}: column {name!r} alone gives the target away ({reason}); if it is known only "
-            f"after the target, leave it out with dataset.drop=[{name}]."
-        )
+        reasons |= dict.fromkeys(find_explaining(X, y), reason)
+    for name, reason in reasons.items():
+        remedy = f"if it is known only after the target, leave it out with dataset.drop=[{name}]"
+        yield Finding((name,), f"alone gives the target away ({reason})", remedy)
+    named = set(reasons)
+    for name, clause in find_telling_presence(table.drop(columns=list(reasons)), dataset.y, dataset.target):
+        named.add(name)
+        remedy = f"if cells are filled in after the target is known, leave the column out with dataset.drop=[{name}]"
+        yield Finding((name,), f"tells the target by where it has cells: {clause}", remedy)
+    for name, clause in find_row_numbers(table):
+        if name not in named:
+            yield Finding((name,), clause, f"if they are, leave the column out with dataset.drop=[{name}]")
+    for names_of_group, clause in find_same_columns(X):
+        others = ",".join(names_of_group[1:])
+        yield Finding(names_of_group, clause, f"dataset.drop=[{others}] leaves one of them")
 
 
 def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
@@ -90,122 +128,20 @@ def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
             )
 
 
+def _encode_cells(X: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of float64 and categorical columns: dates as numbers, and text as the values of a category."""
+    columns = {}
+    for name, column in X.items():
+        if column.dtype.kind == "M":
+            column = column.astype(np.int64).where(column.notna()).astype(np.float64)
+        elif isinstance(column.dtype, pd.StringDtype):
+            column = column.astype("category")
+        columns[name] = column
+    return pd.DataFrame(columns, index=X.index)
+
+
 def _draw_sample(n: int) -> np.ndarray:
     """Return at most `MAX_SAMPLE_ROWS` of n row numbers, the same each time."""
     if n <= MAX_SAMPLE_ROWS:
         return np.arange(n)
     return np.random.default_rng(SAMPLE_SEED).choice(n, MAX_SAMPLE_ROWS, replace=False)
-
-
-def _find_separating(X: pd.DataFrame, y: np.ndarray) -> list[str]:
-    """Return the names of the columns of X (m, d) that separate the classes y (m,), which are codes from 0."""
-    n_minority = len(y) - int(np.bincount(y).max())
-    if n_minority < MIN_MINORITY_ROWS:
-        return []
-    max_errors = MAX_ERROR_FRACTION * n_minority
-    numeric = [name for name in X.columns if not isinstance(X[name].dtype, pd.CategoricalDtype)]
-    # Sorting all columns at once is fast, and leaves few of them to be examined one by one.
-    positions = _filter_numeric(X[numeric].to_numpy(dtype=np.float64), y, max_errors)
-    candidates = [numeric[position] for position in positions]
-    suspects = {name for name in candidates if _count_errors(X[name], y) <= max_errors}
-    for name in X.columns.difference(numeric):
-        if _separates_by_value(X[name].cat.codes.to_numpy(), y):
-            suspects.add(name)
-    return [str(name) for name in X.columns if name in suspects]
-
-
-def _filter_numeric(X: np.ndarray, y: np.ndarray, max_errors: float) -> np.ndarray:
-    """Return the columns of X (m, d) along which the class y (m,) changes so rarely that they may separate classes.
-
-    A rule with e errors has at most c - 1 + 4 e changes, if rows with equal values are in the order of their classes.
-    """
-    by_class = np.argsort(y, kind="stable")  # (m,)
-    order = np.argsort(X[by_class], axis=0, kind="stable")  # (m, d)
-    classes = y[by_class][order]  # (m, d)
-    n_changes = (classes[1:] != classes[:-1]).sum(axis=0)  # (d,)
-    return np.flatnonzero(n_changes <= y.max() + 4 * max_errors)
-
-
-def _count_errors(column: pd.Series, y: np.ndarray) -> float:
-    """Return the errors of a rule that predicts one class for each of c ranges of a numeric column.
-
-    Each value takes the class of most of its rows; two changes of this class beyond the c - 1 that are needed count as
-    one error. Missing cells are a value of their own.
-    """
-    codes = np.unique(column.to_numpy(), return_inverse=True, equal_nan=True)[1]
-    counts = _cross_tabulate(codes, y)  # (v, c)
-    majority = counts.argmax(axis=1)  # (v,)
-    n_excess_changes = max(0, int((majority[1:] != majority[:-1]).sum()) - int(y.max()))
-    return float(len(y) - counts.max(axis=1).sum() + n_excess_changes / 2)
-
-
-def _separates_by_value(codes: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether the values of a nominal column tell the class of the rows that share their value with others."""
-    counts = _cross_tabulate(codes - codes.min(), y)  # (v, c); a missing cell has the code -1
-    counts = counts[counts.sum(axis=1) > 1]
-    n_rows = int(counts.sum())
-    # Values that occur once, such as names, tell the class of every row, but of no other.
-    if n_rows < len(y) / 2:
-        return False
-    n_minority = n_rows - int(counts.sum(axis=0).max())
-    n_errors = n_rows - int(counts.max(axis=1).sum())
-    return n_minority >= MIN_MINORITY_ROWS and n_errors <= MAX_ERROR_FRACTION * n_minority
-
-
-def _cross_tabulate(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Count the rows of each value (v) and class (c): shape (v, c)."""
-    n_values = int(codes.max()) + 1
-    n_classes = int(y.max()) + 1
-    cells = codes.astype(np.int64) * n_classes + y
-    return np.bincount(cells, minlength=n_values * n_classes).reshape(n_values, n_classes)
-
-
-def _find_explaining(X: pd.DataFrame, y: np.ndarray) -> list[str]:
-    """Return the names of the columns of X (m, d) that explain the numbers y (m,)."""
-    if len(y) < MIN_REGRESSION_ROWS:
-        return []
-    numeric = [name for name in X.columns if not isinstance(X[name].dtype, pd.CategoricalDtype)]
-    skipped = {numeric[position] for position in _filter_unordered(X[numeric].to_numpy(dtype=np.float64), y)}
-    return [str(name) for name, column in X.items() if name not in skipped and _explains(column, y)]
-
-
-def _filter_unordered(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the columns of X (m, d) whose order is so different from that of y (m,) that they need no exact test."""
-    rows = np.linspace(0, len(y) - 1, min(len(y), FILTER_ROWS)).astype(int)
-    ranks = _rank_roughly(X[rows])  # (r, d)
-    target = _rank_roughly(y[rows, None])  # (r, 1)
-    correlations = (ranks * target).sum(axis=0) / (target**2).sum()  # (d,)
-    is_full = ~np.isnan(X).any(axis=0)  # (d,)
-    return np.flatnonzero(is_full & (np.abs(correlations) < MIN_ROUGH_CORRELATION))
-
-
-def _rank_roughly(values: np.ndarray) -> np.ndarray:
-    """Return the centered ranks of each column of values (r, d); equal values have different ranks."""
-    ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0)
-    return ranks - (len(values) - 1) / 2
-
-
-def _explains(column: pd.Series, y: np.ndarray) -> bool:
-    is_there = column.notna().to_numpy()
-    if is_there.sum() < max(MIN_REGRESSION_ROWS, len(y) / 2):
-        return False
-    target = pd.Series(y[is_there])
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return _explained_fraction(column[is_there].cat.codes.to_numpy(), target) >= MIN_EXPLAINED_FRACTION
-    values = pd.Series(column.to_numpy()[is_there])
-    if values.nunique() < MIN_REGRESSION_ROWS or target.nunique() < MIN_REGRESSION_ROWS:
-        return False
-    correlation = values.rank().corr(target.rank())
-    return bool(abs(correlation) >= MIN_RANK_CORRELATION)
-
-
-def _explained_fraction(codes: np.ndarray, y: pd.Series) -> float:
-    """Return the fraction of the variance of y that is between the values of a nominal column (η²)."""
-    groups = y.groupby(codes)
-    is_repeated = groups.transform("size").to_numpy() > 1
-    repeated = y[is_repeated]
-    # Values that occur once explain their rows, and no other.
-    if len(repeated) < len(y) / 2 or repeated.nunique() < 2:
-        return 0.0
-    residuals = repeated - groups.transform("mean")[is_repeated]
-    return 1.0 - float((residuals**2).sum() / ((repeated - repeated.mean()) ** 2).sum())

@@ -1,0 +1,209 @@
+"""Columns that tell the target by where they have cells, number the rows, or say the same as others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import hypergeom
+
+from bakeoff.pipeline.audit.columns import find_columns, find_suspect_columns
+from bakeoff.pipeline.audit.presence import MAX_CHANCE, _bound_chance, find_telling_presence
+from bakeoff.pipeline.audit.row_numbers import find_row_numbers
+from bakeoff.pipeline.audit.same_columns import find_same_columns
+from bakeoff.pipeline.stages.dataset import Dataset
+
+N = 400
+DRAW = np.random.default_rng(0)
+DIED = DRAW.random(N) < 0.6
+LABELS = np.where(DIED, "died", "lived")
+
+
+def tell(column: Any, y: np.ndarray = LABELS) -> list[str]:
+    """Return the clauses about one column."""
+    return [clause for _, clause in find_telling_presence(pd.DataFrame({"x": column}), y, "fate")]
+
+
+def with_cells(where: np.ndarray) -> np.ndarray:
+    return np.where(where, DRAW.normal(size=N), np.nan)
+
+
+def numbers_and(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({"noise": DRAW.normal(size=N), **columns})
+
+
+# Presence
+
+
+def test_cells_that_only_one_class_has_tell_it() -> None:
+    some_dead = DIED & (np.arange(N) % 5 == 0)
+    (clause,) = tell(with_cells(some_dead))
+    share = 100 * DIED.mean()
+    assert (
+        clause == f"all {some_dead.sum()} rows that have a cell here have fate=died, as {share:.3g} % of all rows have"
+    )
+    (clause,) = tell(with_cells(~some_dead))
+    assert "that have no cell here have fate=died" in clause
+
+
+def test_a_few_errors_do_not_hide_that_cells_tell_the_class() -> None:
+    filled = ~DIED
+    filled[np.flatnonzero(DIED)[:3]] = True
+    filled[np.flatnonzero(~DIED)[:40]] = False
+    (clause,) = tell(pd.Series("boat", index=range(N)).where(filled))
+    assert clause.startswith(
+        f"{(~DIED).sum() - 40} of the {(~DIED).sum() - 37} rows that have a cell here have fate=lived"
+    )
+    filled[np.flatnonzero(DIED)[3:60]] = True
+    assert tell(with_cells(filled)) == []
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.2, 0.5, 0.9])
+def test_cells_missing_at_random_tell_nothing(fraction: float) -> None:
+    for seed in range(50):
+        where = np.random.default_rng(1000 + seed).random(N) < fraction
+        assert tell(np.where(where, 1.0, np.nan)) == []
+
+
+def test_cells_of_a_common_class_tell_nothing_new() -> None:
+    rare = np.where(np.arange(N) == 7, "rare", "common")
+    assert tell(with_cells(np.arange(N) % 2 == 0), rare) == []
+    assert tell(with_cells(np.arange(N) % 2 == 0), np.full(N, "one")) == []
+
+
+def test_the_bound_is_above_the_probability_of_rows_drawn_without_replacement() -> None:
+    for n_errors, n_rows, n_others in ((0, 20, 150), (2, 60, 150), (5, 121, 90)):
+        exact = hypergeom.cdf(n_errors, N, n_others, n_rows)
+        assert exact <= _bound_chance(n_errors, n_rows, n_others / N) <= 1.0
+    assert exact < MAX_CHANCE
+
+
+def test_numbers_are_told_by_a_shared_value_or_by_their_order() -> None:
+    paid = np.where(DIED, 0.0, DRAW.lognormal(size=N))
+    (clause,) = tell(with_cells(DIED), paid)
+    assert "have fate=0.0" in clause
+    (clause,) = tell(with_cells(DIED), np.where(DIED, 10.0, 0.0) + DRAW.normal(size=N))
+    assert "ordered by fate" in clause
+    assert tell(with_cells(DIED), DRAW.normal(size=N)) == []
+
+
+# Row numbers
+
+
+def test_different_integers_in_a_small_range_number_the_rows_in_any_order() -> None:
+    shuffled = DRAW.permutation(N) + 1.0
+    part = np.sort(DRAW.choice(5 * N, N, replace=False)) + 1000.0
+    names = [name for name, _ in find_row_numbers(numbers_and(shuffled=shuffled, part=part))]
+    assert names == ["shuffled", "part"]
+    ((_, clause),) = find_row_numbers(numbers_and(shuffled=shuffled))
+    assert clause == f"holds {N} different integers between 1 and {N}, which look like numbers of the rows"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        DRAW.normal(size=N).round(3),
+        DRAW.integers(0, 10**6, N).astype(float),
+        DRAW.integers(0, N, N).astype(float),
+        np.r_[np.nan, np.arange(1.0, N)],
+        np.r_[0.5, np.arange(1.0, N)],
+        np.r_[np.inf, np.arange(1.0, N)],
+    ],
+    ids=["decimals", "a wide range", "repeated", "a missing cell", "a decimal", "infinity"],
+)
+def test_measured_numbers_do_not_number_the_rows(column: np.ndarray) -> None:
+    assert list(find_row_numbers(numbers_and(x=column))) == []
+
+
+def test_integers_drawn_at_random_are_hardly_ever_taken_for_row_numbers() -> None:
+    X = pd.DataFrame({name: np.random.default_rng(name).integers(0, 3000, 100) * 1.0 for name in range(500)})
+    assert list(find_row_numbers(X)) == []
+
+
+def test_the_only_column_is_a_grid_and_not_a_number_of_rows() -> None:
+    assert list(find_row_numbers(pd.DataFrame({"x": np.arange(100.0)}))) == []
+
+
+# Columns that say the same
+
+
+def test_equal_recoded_and_proportional_columns_are_found_together() -> None:
+    size = DRAW.normal(size=N)
+    size[:5] = np.nan
+    town = pd.Categorical(DRAW.choice(["Oslo", "Rome", "Bern"], N))
+    X = numbers_and(
+        cm=size,
+        again=size,
+        inch=size / 2.54 + 7.0,
+        town=town,
+        code=town.rename_categories({"Oslo": "1", "Rome": "2", "Bern": "3"}),
+        town_copy=town,
+        flag=DIED.astype(float),
+        fate=pd.Categorical(LABELS),
+    )
+    found = dict(find_same_columns(X))
+    assert found == {
+        ("cm", "again", "inch"): "are in proportion: one is a multiple plus a constant",
+        ("town", "code", "town_copy"): "tell each other: each value goes with one value",
+        ("flag", "fate"): "tell each other: each value goes with one value",
+    }
+    assert dict(find_same_columns(X[["town", "town_copy"]])) == {("town", "town_copy"): "hold the same cells"}
+    assert dict(find_same_columns(X[["cm", "again"]])) == {("cm", "again"): "hold the same cells"}
+
+
+def test_columns_that_differ_in_a_cell_do_not_say_the_same() -> None:
+    size = DRAW.normal(size=N)
+    other = size.copy()
+    other[3] += 0.001
+    gap = size.copy()
+    gap[3] = np.nan
+    constant = np.ones(N)
+    X = numbers_and(size=size, other=other, gap=gap, first=constant, second=constant)
+    assert list(find_same_columns(X)) == []
+    huge = numbers_and(size=size * 1e300, same=size * 2e300)
+    assert [names for names, _ in find_same_columns(huge)] == [("size", "same")]
+
+
+# Together
+
+
+def dataset(y: np.ndarray = LABELS, **columns: Any) -> Dataset:
+    task = "regression" if y.dtype.kind == "f" else "classification"
+    return Dataset("made", numbers_and(**columns), y, task, "fate")
+
+
+def test_a_column_is_named_for_the_strongest_sign_alone() -> None:
+    (finding,) = find_columns(dataset(np.sort(LABELS), number=np.arange(float(N))))
+    assert (finding.columns, "gives the target away" in finding.clause) == (("number",), True)
+
+
+def test_a_copy_of_the_classes_with_a_few_errors_is_named() -> None:
+    copied = LABELS.copy()
+    copied[:6] = np.where(LABELS[:6] == "died", "lived", "died")
+    (sentence,) = find_suspect_columns(dataset(copy=pd.Categorical(copied)))
+    assert f"each of its values goes with one class, except in 6 of {N} rows" in sentence
+    copied[:30] = np.where(LABELS[:30] == "died", "lived", "died")
+    assert list(find_suspect_columns(dataset(copy=pd.Categorical(copied)))) == []
+
+
+def test_each_sentence_names_the_dataset_the_columns_and_the_key() -> None:
+    cells = with_cells(DIED & (np.arange(N) % 5 == 0))
+    copy = pd.Categorical(DRAW.choice(["x", "y", "z"], N))
+    data = dataset(body=cells, row=DRAW.permutation(N) * 1.0, a=copy, b=copy)
+    presence, numbers, same = find_suspect_columns(data)
+    assert presence.startswith("dataset=made: column 'body' tells the target by where it has cells: all ")
+    assert presence.endswith("leave the column out with dataset.drop=[body].")
+    assert numbers.endswith("if they are, leave the column out with dataset.drop=[row].")
+    assert same == "dataset=made: columns 'a', 'b' hold the same cells; dataset.drop=[b] leaves one of them."
+
+
+def test_dates_and_text_that_the_user_took_in_are_examined_too() -> None:
+    days = pd.Series(pd.date_range("2020-01-01", periods=N))
+    days = days.where(days.index >= 3)
+    comments = pd.Series(LABELS, dtype="string")
+    (sentence,) = find_suspect_columns(dataset(day=days, comment=comments))
+    assert "'comment'" in sentence
+    (sentence,) = find_suspect_columns(dataset(np.sort(LABELS), day=days))
+    assert "'day' alone gives the target away" in sentence
