@@ -1,0 +1,79 @@
+"""Every bad input of ``tests/bad_inputs`` is answered by a refusal or a line that names the cause and the cure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+from bad_inputs import BadInput, read_bad_inputs, write_file
+from command import Answer, Bakeoff
+
+MAX_LINES = 2
+"""Of a refusal: the sentence, and at most one more."""
+ROWS = read_bad_inputs()
+
+
+def parameters() -> list[ParameterSet]:
+    """Return the rows as parameters of a test, with their marks."""
+    made: list[ParameterSet] = []
+    for row in ROWS:
+        marks = [getattr(pytest.mark, mark) for mark in row.marks]
+        made.append(pytest.param(row, marks=marks, id=f"{row.area}: {row.cause}"))
+    return made
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks, which a narrow terminal adds."""
+    return " ".join(text.split())
+
+
+def left_files(folder: Path) -> set[Path]:
+    """Return the files in a folder and below."""
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("row", parameters())
+def test_bad_input_is_refused_or_said_with_its_cure(bakeoff: Bakeoff, row: BadInput) -> None:
+    for name, content in row.files.items():
+        write_file(bakeoff.folder / name, content)
+    for command in row.before:
+        answer = bakeoff(*command)
+        assert answer.status == 0, answer.err
+    files = left_files(bakeoff.folder)
+    if row.message is not None:
+        require_refusal(bakeoff(*row.words), row)
+        assert left_files(bakeoff.folder) == files
+    else:
+        require_line(bakeoff(*row.silent_words), row)
+    if row.cure:
+        cured = bakeoff(*row.silent_words, *row.cure)
+        assert cured.status == 0, cured.err
+        assert row.said not in one_line(cured.out + cured.err)
+
+
+def require_refusal(answer: Answer, row: BadInput) -> None:
+    """Require a sentence with the cause and the key that cures it, and no more than that."""
+    assert answer.status == 2, answer.out + answer.err
+    assert row.said in one_line(answer.err)
+    assert row.key is None or row.key in answer.err
+    assert "Traceback" not in answer.err
+    assert len(answer.err.strip().splitlines()) <= MAX_LINES
+
+
+def require_line(answer: Answer, row: BadInput) -> None:
+    """Require a line with the cause and the key that cures it, from a command that succeeds."""
+    assert answer.status == 0, answer.err
+    lines = [one_line(line) for line in (answer.out + answer.err).splitlines()]
+    # A line that is said twice is read once.
+    said = [line for line in lines if row.said in line]
+    assert len(said) == 1, lines
+    assert row.key is None or row.key in said[0]
+
+
+def test_each_row_has_a_cause_of_its_own() -> None:
+    causes = Counter((row.area, row.cause) for row in ROWS)
+    answers = Counter((row.said, tuple(row.words)) for row in ROWS)
+    assert [cause for cause, count in causes.items() if count > 1] == []
+    assert [answer for answer, count in answers.items() if count > 1] == []
