@@ -22,6 +22,8 @@ TARGET_KEY = "_target_"
 BASE_WORD = "base"
 RUN_KEY = "run"
 """A key that tells apart runs of one configuration that were named one by one."""
+NEUTRAL_VALUES = {"evaluation.repeats": "1", "evaluation.gap": "0"}
+"""Values with which a key of the evaluation has no effect; that of all other keys is null."""
 REQUIRED_PARAMS = ("dataset", "learner", "evaluation", "seed")
 SHORT_ID_LETTERS = 8
 
@@ -138,7 +140,7 @@ def describe_run(run: StoredRun) -> RunFacts:
     for key, value in own.items():
         if key.endswith(SEED_KEY) and value == seed:
             own[key] = SEED_WORD
-    evaluation = {key: value for key, value in run.params.items() if _part_of(key) == "evaluation"}
+    evaluation = {key: value for key, value in run.params.items() if _is_chosen_evaluation(key, value)}
     return RunFacts(
         run=run,
         configuration=sort_params({**own, **targets}),
@@ -192,6 +194,14 @@ def list_ids(facts: Sequence[RunFacts], limit: int = 3) -> str:
 
 def _part_of(key: str) -> str:
     return key.split(".")[0]
+
+
+def _is_chosen_evaluation(key: str, value: str) -> bool:
+    """Return whether a param says how a run was evaluated, and not only that a key has its neutral value.
+
+    Otherwise a run of a version that did not have the key could not be compared with one of a version that has it.
+    """
+    return _part_of(key) == "evaluation" and NEUTRAL_VALUES.get(key, "null") != value
 
 
 def _list_target_words(overrides: str) -> dict[str, str]:

@@ -3,8 +3,26 @@
 scikit-learn's splitters choose the test rows; `Splitter` sets a validation part aside from the other rows.
 """
 
+from bakeoff.pipeline.stages.splitting.chronological import TimeHoldout, TimeSeries
+from bakeoff.pipeline.stages.splitting.given import FixedFolds, FixedSplit
+from bakeoff.pipeline.stages.splitting.grouped import GroupKFold, LeaveOneGroupOut
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
 from bakeoff.pipeline.stages.splitting.splitter import Splitter
-from bakeoff.pipeline.stages.splitting.splitters import GroupKFold, Holdout, KFold, LeaveOneOut, TimeSeries
+from bakeoff.pipeline.stages.splitting.splitters import Bootstrap, Holdout, KFold, LeaveOneOut
 
-__all__ = ["GroupKFold", "Holdout", "KFold", "LeaveOneOut", "Split", "SplitInput", "Splits", "Splitter", "TimeSeries"]
+__all__ = [
+    "Bootstrap",
+    "FixedFolds",
+    "FixedSplit",
+    "GroupKFold",
+    "Holdout",
+    "KFold",
+    "LeaveOneGroupOut",
+    "LeaveOneOut",
+    "Split",
+    "SplitInput",
+    "Splits",
+    "Splitter",
+    "TimeHoldout",
+    "TimeSeries",
+]

@@ -6,6 +6,7 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting.splits import SplitInput
+from bakeoff.pipeline.stages.splitting.strata import count_rarest
 
 
 def require_fraction(key: str, value: float, *, allow_zero: bool) -> None:
@@ -17,22 +18,51 @@ def require_fraction(key: str, value: float, *, allow_zero: bool) -> None:
     raise UserError(f"evaluation.{key}={value!r} must be a fraction {lower_bound} and below 1.")
 
 
-def require_count(key: str, value: int, *, at_least: int) -> None:
+def require_count(key: str, value: int | None, *, at_least: int) -> None:
     """Reject a value that is not an integer, or is too small."""
     if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
         raise UserError(f"evaluation.{key}={value!r} must be an integer of at least {at_least}.")
 
 
-def require_rows_per_fold(data: SplitInput, folds: int, *, stratified: bool) -> None:
-    """Reject more folds than rows and, if every fold is to hold every class, more folds than rows of a class."""
+def require_rows_per_fold(data: SplitInput, folds: int, strata: np.ndarray | None) -> None:
+    """Reject more folds than rows and, if every fold is to hold every stratum, more folds than rows of a stratum."""
     if len(data.y) < folds:
         raise UserError(f"evaluation.folds={folds}, but there are {len(data.y)} rows; use fewer folds.")
-    if not stratified:
+    if strata is None:
         return
-    classes, counts = np.unique(data.y, return_counts=True)
-    fewest = counts.min()
+    rarest, fewest = count_rarest(strata)
     if fewest >= folds:
         return
-    rarest = str(classes[counts.argmin()])
+    if not data.is_classification:
+        raise UserError(
+            f"evaluation.folds={folds}, but an interval of the target holds {fewest} rows; use a smaller "
+            "evaluation.target_bins, or fewer folds."
+        )
     remedy = f"has {fewest} rows; use at most {fewest} folds, or" if fewest > 1 else "has 1 row; drop it, or set"
     raise UserError(f"evaluation.folds={folds}, but class {rarest!r} {remedy} evaluation.stratify=false.")
+
+
+def require_whole_groups(groups: np.ndarray | None, parts: np.ndarray, key: str) -> None:
+    """Reject parts that the user gives if they separate rows of a group.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n,) or None
+        None if rows have no groups.
+    parts : ndarray of shape (n,)
+        Rows with different values are separated.
+    key : str
+        The key that gives the parts.
+    """
+    if groups is None:
+        return
+    codes = np.unique(groups, return_inverse=True)[1]  # (n,)
+    part_codes = np.unique(parts, return_inverse=True)[1]  # (n,)
+    pairs = np.unique(np.column_stack([codes, part_codes]), axis=0)  # (pairs, 2)
+    n_parts = np.bincount(pairs[:, 0])  # by group
+    n_divided = int((n_parts > 1).sum())
+    if n_divided:
+        raise UserError(
+            f"{key} puts the rows of {n_divided} of {len(n_parts)} groups into different parts; correct the column, "
+            "or remove dataset.groups."
+        )

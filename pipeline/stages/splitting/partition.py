@@ -1,4 +1,4 @@
-"""One division of rows into two parts, by whole groups or with each class in proportion."""
+"""One division of rows into two parts, by whole groups or with each stratum in proportion."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting.splits import SplitInput
+from bakeoff.pipeline.stages.splitting.strata import count_rarest
 
 
 def partition_rows(
-    rows: np.ndarray, n_second: int, data: SplitInput, *, stratify: bool, key: str, seed: int
+    rows: np.ndarray, n_second: int, data: SplitInput, *, strata: np.ndarray | None, key: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shuffle rows and divide them into two parts.
 
@@ -22,8 +23,8 @@ def partition_rows(
         The number of rows of the second part; about that many if rows have groups, since groups stay whole.
     data : SplitInput
         Of all rows.
-    stratify : bool
-        Keep each class's proportion in both parts.
+    strata : ndarray of shape (n,) or None
+        Of all rows; both parts hold each in proportion, unless rows have groups.
     key : str
         The key of ``evaluation`` that sets the size, for messages.
     seed : int
@@ -39,19 +40,30 @@ def partition_rows(
     """
     if data.groups is not None:
         return _partition_groups(rows, n_second, data.groups[rows], key=key, seed=seed)
-    labels = data.y[rows] if stratify and data.is_classification else None
+    labels = None if strata is None else strata[rows]
     try:
         first, second = train_test_split(rows, test_size=n_second, stratify=labels, random_state=seed)
     except ValueError as error:
-        classes, counts = np.unique(data.y[rows].astype(str), return_counts=True)
-        rarest = str(classes[counts.argmin()])
-        raise UserError(
-            f"evaluation.{key} ({n_second} of {len(rows)} rows) cannot hold every class in proportion: there are "
-            f"{len(classes)}, and {rarest!r} has {counts.min()} of the rows. Change its size, or set "
-            "evaluation.stratify=false."
-        ) from error
+        assert labels is not None
+        raise UserError(_explain_strata(len(rows), n_second, labels, data, key)) from error
     # In the order of the dataset: the shuffle decides the parts, and nothing else.
     return np.sort(first), np.sort(second)
+
+
+def _explain_strata(n: int, n_second: int, labels: np.ndarray, data: SplitInput, key: str) -> str:
+    """Return why a part of n rows, whose strata are given, cannot hold every stratum in proportion."""
+    rarest, fewest = count_rarest(labels.astype(str))
+    n_strata = len(np.unique(labels))
+    part = f"evaluation.{key} ({n_second} of {n} rows)"
+    if not data.is_classification:
+        return (
+            f"{part} cannot hold every interval of the target in proportion: there are {n_strata}, and one has "
+            f"{fewest} of the rows. Change its size, or set a smaller evaluation.target_bins."
+        )
+    return (
+        f"{part} cannot hold every class in proportion: there are {n_strata}, and {rarest!r} has {fewest} of the rows. "
+        "Change its size, or set evaluation.stratify=false."
+    )
 
 
 def _partition_groups(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 DIGEST_BYTES = 8
+TRAIN = "train"
+VALIDATION = "validation"
+TEST = "test"
 
 
 @dataclass(frozen=True)
@@ -22,11 +26,32 @@ class SplitInput:
         Whether y holds class labels.
     groups : ndarray of shape (n,) or None
         Rows with equal values belong together.
+    parts : ndarray of shape (n,) or None
+        ``train``, ``validation`` or ``test``: the part that the user gives each row.
+    folds : ndarray of shape (n,), int, or None
+        The fold in which each row is tested; a negative number stands for none.
+    times : ndarray of shape (n,) or None
+        Dates or numbers: the time of each row.
     """
 
     y: np.ndarray
     is_classification: bool
     groups: np.ndarray | None = None
+    parts: np.ndarray | None = None
+    folds: np.ndarray | None = None
+    times: np.ndarray | None = None
+
+    @property
+    def names_validation_rows(self) -> bool:
+        """Whether the user gives some rows to the validation part."""
+        return self.parts is not None and bool((self.parts == VALIDATION).any())
+
+    @cached_property
+    def time_codes(self) -> np.ndarray:
+        """The position of each row's time among the distinct ones, shape (n,); without times, the row's number."""
+        if self.times is None:
+            return np.arange(len(self.y))
+        return np.unique(self.times, return_inverse=True)[1]
 
 
 @dataclass(frozen=True)
@@ -36,7 +61,8 @@ class Split:
     Attributes
     ----------
     train, validation, test : ndarray of int
-        ``validation`` may be empty; ``test`` is empty only for the fit on all rows.
+        ``validation`` may be empty; ``test`` is empty only for the fit on all rows. A row occurs several times in
+        ``train`` if it was drawn several times.
     """
 
     train: np.ndarray
@@ -77,9 +103,11 @@ class Splits:
 
     @property
     def mean_rows(self) -> dict[str, float]:
-        """The number of rows of each part, on average over the folds."""
-        parts = ("train", "validation", "test")
-        return {part: float(np.mean([len(getattr(split, part)) for split in self.folds])) for part in parts}
+        """The number of distinct rows of each part, on average over the folds."""
+        counts = {
+            part: [_count_distinct(getattr(split, part)) for split in self.folds] for part in (TRAIN, VALIDATION, TEST)
+        }
+        return {part: float(np.mean(by_fold)) for part, by_fold in counts.items()}
 
     def digest(self) -> str:
         """Return a fingerprint of the test rows, and of the rows besides them, of each fold: 16 hexadecimal digits.
@@ -95,3 +123,8 @@ class Splits:
                 fingerprint.update(f"{len(rows)}\0".encode())
                 fingerprint.update(rows.astype(np.int64).tobytes())
         return fingerprint.hexdigest()
+
+
+def _count_distinct(rows: np.ndarray) -> int:
+    """Return the number of distinct rows, of which a bootstrap draws some several times."""
+    return int(np.count_nonzero(np.bincount(rows)))

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.checks import require_fraction
+from bakeoff.pipeline.stages.splitting.checks import require_count, require_fraction
 from bakeoff.pipeline.stages.splitting.partition import partition_rows
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
+from bakeoff.pipeline.stages.splitting.strata import make_strata
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,18 +26,34 @@ class Splitter(ABC):
         The fraction of all rows set aside, from the training rows of each split, for pruning or tuning.
     stratify : bool
         Keep each class's proportion in every part.
+    target_bins : int, optional
+        The number of intervals of a numeric target that every part holds in proportion, at least 2; by default the
+        parts are left to chance.
     """
 
     validation: float = 0.0
     stratify: bool = True
+    target_bins: int | None = None
 
     keeps_groups: ClassVar[bool] = False
     """Whether the rows of a group stay in one part."""
     keeps_order: ClassVar[bool] = False
-    """Whether the rows are in chronological order, and each part follows the rows that it is predicted from."""
+    """Whether each part follows, in time, the rows that it is predicted from; without times, rows are in order."""
+    keeps_parts: ClassVar[bool] = False
+    """Whether each row stays in the part that the user gives it."""
+    keeps_folds: ClassVar[bool] = False
+    """Whether each row is tested in the fold that the user gives it."""
 
     def __post_init__(self) -> None:
         require_fraction("validation", self.validation, allow_zero=True)
+        if self.target_bins is None:
+            return
+        require_count("target_bins", self.target_bins, at_least=2)
+        if not self.stratify:
+            raise UserError(
+                f"evaluation.target_bins={self.target_bins} keeps intervals of the target in proportion, but "
+                "evaluation.stratify=false leaves the parts to chance; give one of the two."
+            )
 
     @abstractmethod
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -55,18 +72,41 @@ class Splitter(ABC):
         Raises
         ------
         UserError
-            There are too few rows for the parts, or the parts would separate rows of a group.
+            There are too few rows for the parts, or the splits would ignore something that the user says of the rows.
         """
-        if data.groups is not None and not self.keeps_groups:
-            raise UserError(
-                "dataset.groups is given, and this evaluation would split groups; "
-                "use evaluation=group_kfold or holdout, or remove dataset.groups."
-            )
+        self._require_columns_kept(data)
         folds = []
         for rest, test in self.iter_outer_splits(data, seed):
             train, validation = self._set_validation_aside(rest, data, seed)
             folds.append(Split(train, validation, test))
         return Splits(tuple(folds), self._make_refit_split(data, seed))
+
+    def make_strata(self, data: SplitInput) -> np.ndarray | None:
+        """Return the stratum of each row, shape (n,), or None if the parts are left to chance."""
+        return make_strata(data, stratify=self.stratify, target_bins=self.target_bins)
+
+    def _require_columns_kept(self, data: SplitInput) -> None:
+        """Reject splits that would ignore groups, parts, folds or times of the rows."""
+        if data.groups is not None and not self.keeps_groups:
+            raise UserError(
+                "dataset.groups is given, and this evaluation would split groups; "
+                "use evaluation=group_kfold, leave_one_group_out or holdout, or remove dataset.groups."
+            )
+        if data.parts is not None and not self.keeps_parts:
+            raise UserError(
+                "dataset.split or dataset.test_path says which rows are tested, and this evaluation would choose "
+                "others; use evaluation=fixed, or remove that key."
+            )
+        if data.folds is not None and not self.keeps_folds:
+            raise UserError(
+                "dataset.folds says in which fold each row is tested, and this evaluation would ignore it; "
+                "use evaluation=fixed_folds, or remove dataset.folds."
+            )
+        if data.times is not None and not self.keeps_order:
+            raise UserError(
+                "dataset.time is given, and this evaluation would mix past and future; "
+                "use evaluation=time_series or time_holdout, or remove dataset.time."
+            )
 
     def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
         """Return the split that trains on all rows but a validation part; None if the model is not fitted again."""
@@ -79,7 +119,7 @@ class Splitter(ABC):
         if self.validation == 0:
             return rest, np.empty(0, dtype=np.intp)
         n_validation = self._count_validation_rows(len(data.y), len(rest))
-        return partition_rows(rest, n_validation, data, stratify=self.stratify, key="validation", seed=seed)
+        return partition_rows(rest, n_validation, data, strata=self.make_strata(data), key="validation", seed=seed)
 
     def _count_validation_rows(self, n: int, n_rest: int) -> int:
         n_validation = round(self.validation * n)

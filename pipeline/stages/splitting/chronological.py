@@ -1,0 +1,176 @@
+"""Splits in the order of time: each part follows the rows that it is predicted from.
+
+The unit is a point in time: a distinct value of ``dataset.time``, whose rows stay together, or without that key a row,
+in the order of the dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from sklearn import model_selection
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.splitting.checks import require_count, require_fraction
+from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput
+from bakeoff.pipeline.stages.splitting.splitter import Splitter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chronological(Splitter):
+    """Abstract: generate splits in the order of time.
+
+    Parameters
+    ----------
+    gap : int
+        The number of points in time that are left out before each part that is predicted, at least 0.
+    max_train_size : int, optional
+        The number of points in time, the latest ones, to train and validate on; all of them by default.
+
+    References
+    ----------
+    Bergmeir, C. and Benítez, J. M. (2012). On the use of cross-validation for time series predictor evaluation.
+    Information Sciences 191, 192-213.
+    """
+
+    stratify: bool = False
+    gap: int = 0
+    max_train_size: int | None = None
+
+    keeps_order: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_count("gap", self.gap, at_least=0)
+        if self.max_train_size is not None:
+            require_count("max_train_size", self.max_train_size, at_least=1)
+        if self.stratify or self.target_bins is not None:
+            raise UserError(
+                "evaluation.stratify and evaluation.target_bins choose rows for each part, but in the order of time "
+                "there is no choice; set evaluation.stratify=false, and leave evaluation.target_bins out."
+            )
+
+    def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
+        """Return the split of all rows, or of the latest ones, that validates on the latest of these."""
+        n_times = count_times(data)
+        first = 0 if self.max_train_size is None else max(0, n_times - self.max_train_size)
+        rows = list_rows_between(data, first, n_times)
+        train, validation = self._set_validation_aside(rows, data, seed)
+        return Split(train, validation, test=np.empty(0, dtype=np.intp))
+
+    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        if self.validation == 0:
+            return rest, np.empty(0, dtype=np.intp)
+        n_validation = self._count_validation_rows(self._count_reference_rows(data, rest), len(rest))
+        times = data.time_codes[rest]  # (rest,), ascending
+        first_time = times[len(rest) - n_validation]
+        # A training row must not lie in the gap before the validation part, nor share a time with it.
+        train = rest[times < first_time - self.gap]
+        if len(train) == 0:
+            raise UserError(
+                f"evaluation.validation={self.validation} and evaluation.gap={self.gap} leave no rows for training; "
+                "choose smaller ones."
+            )
+        return train, rest[times >= first_time]
+
+    def _count_reference_rows(self, data: SplitInput, rest: np.ndarray) -> int:
+        """Return the number of rows of which ``validation`` is a fraction: those up to the test part."""
+        # Later rows are not known yet.
+        return len(rest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeSeries(Chronological):
+    """Chronological splits: each tests the rows that follow its training rows, and validates on the latest of these.
+
+    Parameters
+    ----------
+    folds : int
+        The number of splits, at least 2.
+    test_size : int, optional
+        The number of points in time of each test part; by default all of them divided by ``folds`` + 1.
+    """
+
+    folds: int = 5
+    test_size: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_count("folds", self.folds, at_least=2)
+        if self.test_size is not None:
+            require_count("test_size", self.test_size, at_least=1)
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield ``folds`` splits, the earliest first."""
+        n_times = count_times(data)
+        unit = "rows" if data.times is None else "distinct times"
+        if n_times <= self.folds:
+            raise UserError(f"evaluation.folds={self.folds} needs more than {n_times} {unit}; use fewer folds.")
+        test_size = n_times // (self.folds + 1) if self.test_size is None else self.test_size
+        n_before = n_times - self.folds * test_size - self.gap
+        if n_before < 1:
+            raise UserError(
+                f"evaluation.folds={self.folds} test parts of {test_size} {unit} after a gap of {self.gap} leave none "
+                f"of {n_times} to train on; use fewer folds, or a smaller evaluation.test_size or evaluation.gap."
+            )
+        splitter = model_selection.TimeSeriesSplit(
+            self.folds, max_train_size=self.max_train_size, test_size=test_size, gap=self.gap
+        )
+        for rest_times, test_times in splitter.split(np.arange(n_times)):
+            rest = list_rows_between(data, rest_times[0], rest_times[-1] + 1)
+            yield rest, list_rows_between(data, test_times[0], test_times[-1] + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeHoldout(Chronological):
+    """One split by time: the latest rows are tested, and the latest of the others are validated on.
+
+    Parameters
+    ----------
+    test : float
+        The fraction of all rows that is tested; rows of the same time stay together.
+    """
+
+    test: float = 0.2
+    validation: float = 0.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_fraction("test", self.test, allow_zero=False)
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the one split."""
+        n = len(data.y)
+        n_test = round(self.test * n)
+        if not 0 < n_test < n:
+            raise UserError(f"evaluation.test={self.test} is {n_test} of {n} rows; both parts need rows.")
+        first_time = np.sort(data.time_codes)[n - n_test]
+        last = first_time - self.gap
+        if last < 1:
+            raise UserError(
+                f"evaluation.test={self.test} and evaluation.gap={self.gap} leave no rows for training; choose smaller "
+                "ones."
+            )
+        first = 0 if self.max_train_size is None else max(0, last - self.max_train_size)
+        yield list_rows_between(data, first, last), list_rows_between(data, first_time, count_times(data))
+
+    def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
+        """Return None: the run's model is the one that was scored."""
+        return None
+
+    def _count_reference_rows(self, data: SplitInput, rest: np.ndarray) -> int:
+        return len(data.y)
+
+
+def count_times(data: SplitInput) -> int:
+    """Return the number of points in time."""
+    return int(data.time_codes.max(initial=-1)) + 1
+
+
+def list_rows_between(data: SplitInput, first: int, end: int) -> np.ndarray:
+    """Return the rows whose time is the ``first``-th or a later one, and before the ``end``-th; the earliest first."""
+    rows = np.flatnonzero((data.time_codes >= first) & (data.time_codes < end))
+    return rows[np.argsort(data.time_codes[rows], kind="stable")]
