@@ -239,3 +239,12 @@ def test_validation_rows_that_were_used_for_a_choice_are_not_free(params: Mappin
     rows = {"rows_per_fold": '{"train": 70.0, "validation": 20.0, "test": 10.0}'}
     assert make_run(params=params, tags=rows).has_free_validation_rows == is_free
     assert not make_run(params=params).has_free_validation_rows
+
+
+def test_a_run_of_a_version_without_a_key_of_the_evaluation_is_evaluated_as_one_with_its_neutral_value() -> None:
+    before = make_run(params={"evaluation": "holdout", "evaluation.test": "0.2"})
+    neutral = {"evaluation.repeats": "1", "evaluation.gap": "0", "evaluation.target_bins": "null"}
+    assert make_run(params={**dict(before.evaluation), **neutral}).evaluation == before.evaluation
+    for key, value in {"repeats": "2", "gap": "1", "target_bins": "5"}.items():
+        other = make_run(params={**dict(before.evaluation), **neutral, f"evaluation.{key}": value})
+        assert (f"evaluation.{key}", value) in other.evaluation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,36 @@ import pytest
 from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import TimeSeriesSplit
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting import (
+    Bootstrap,
+    FixedFolds,
+    FixedSplit,
     GroupKFold,
     Holdout,
     KFold,
+    LeaveOneGroupOut,
     LeaveOneOut,
     Split,
     SplitInput,
     Splits,
     Splitter,
+    TimeHoldout,
     TimeSeries,
 )
 
 LABELS = SplitInput(np.array(list("aaaaaaaabb") * 10), is_classification=True)
 VALUES = SplitInput(np.linspace(0.0, 1.0, 100), is_classification=False)
 GROUPS = SplitInput(LABELS.y, is_classification=True, groups=np.arange(100) // 5)
+PARTS = SplitInput(
+    LABELS.y, is_classification=True, parts=np.array(["train"] * 60 + ["test"] * 20 + ["validation"] * 20)
+)
+TWO_PARTS = SplitInput(LABELS.y, is_classification=True, parts=np.array(["train", "train", "train", "test"] * 25))
+FOLDS = SplitInput(LABELS.y, is_classification=True, folds=np.arange(100) % 4)
+# Two rows at each of fifty times, in no order.
+TIMES = SplitInput(VALUES.y, is_classification=False, times=np.random.default_rng(0).permutation(np.arange(100) // 2))
 SPLITTERS: list[tuple[Splitter, SplitInput, int]] = [
     (Holdout(), LABELS, 1),
     (Holdout(test=0.3, validation=0), VALUES, 1),
@@ -41,7 +55,21 @@ SPLITTERS: list[tuple[Splitter, SplitInput, int]] = [
     (LeaveOneOut(), VALUES, 100),
     (LeaveOneOut(validation=0.2), LABELS, 100),
     (TimeSeries(validation=0.25), VALUES, 5),
+    (TimeSeries(validation=0.25), TIMES, 5),
+    (TimeHoldout(), TIMES, 1),
+    (TimeHoldout(validation=0), VALUES, 1),
+    (Holdout(repeats=4), LABELS, 4),
+    (KFold(target_bins=5, validation=0.2), VALUES, 5),
+    (Holdout(target_bins=5), VALUES, 1),
+    (GroupKFold(folds=4, repeats=2), GROUPS, 8),
+    (LeaveOneGroupOut(validation=0.2), GROUPS, 20),
+    (FixedFolds(validation=0.2), FOLDS, 4),
+    (FixedSplit(validation=0.2), TWO_PARTS, 1),
+    (Bootstrap(repeats=7), LABELS, 7),
+    (Bootstrap(repeats=7, stratify=True, validation=0.2), LABELS, 7),
 ]
+PLAIN = (TimeSeries, TimeHoldout, LeaveOneOut, LeaveOneGroupOut, FixedFolds, FixedSplit)
+"""Splitters that shuffle validation rows at most, and those that are in the order of time none."""
 
 
 def splits(splitter: Splitter, target: SplitInput, seed: int = 0) -> list[Split]:
@@ -49,7 +77,8 @@ def splits(splitter: Splitter, target: SplitInput, seed: int = 0) -> list[Split]
 
 
 def rows(split: Split) -> list[int]:
-    return sorted([*split.train, *split.validation, *split.test])
+    """Return all rows of a split; a row that a bootstrap sample holds several times comes once."""
+    return sorted([*np.unique(split.train), *split.validation, *split.test])
 
 
 def same(one: list[Split], other: list[Split]) -> bool:
@@ -78,22 +107,25 @@ def test_parts_cover_all_rows_except_those_still_in_the_future(
     splitter: Splitter, target: SplitInput, count: int
 ) -> None:
     for split in splits(splitter, target):
-        seen = split.test.max() + 1 if isinstance(splitter, TimeSeries) else 100
-        assert rows(split) == list(range(seen))
+        times = target.time_codes
+        is_seen = times <= times[split.test].max() if splitter.keeps_order else np.full(100, True)
+        assert rows(split) == np.flatnonzero(is_seen).tolist()
 
 
 @pytest.mark.parametrize(("splitter", "target", "count"), SPLITTERS)
 def test_the_same_seed_gives_the_same_splits(splitter: Splitter, target: SplitInput, count: int) -> None:
     assert same(splits(splitter, target, seed=3), splits(splitter, target, seed=3))
-    shuffles = not isinstance(splitter, TimeSeries) and not (
-        isinstance(splitter, LeaveOneOut) and splitter.validation == 0
-    )
+    shuffles = not isinstance(splitter, PLAIN) or (splitter.validation > 0 and not splitter.keeps_order)
     assert same(splits(splitter, target, seed=3), splits(splitter, target, seed=4)) != shuffles
 
 
 @pytest.mark.parametrize(
     ("splitter", "target"),
-    [(splitter, target) for splitter, target, _ in SPLITTERS if not isinstance(splitter, Holdout | TimeSeries)],
+    [
+        (splitter, target)
+        for splitter, target, _ in SPLITTERS
+        if not isinstance(splitter, Holdout | TimeSeries | TimeHoldout | FixedSplit | Bootstrap)
+    ],
 )
 def test_cross_validation_tests_each_row_once_a_repeat(splitter: Splitter, target: SplitInput) -> None:
     tested = Counter(row for split in splits(splitter, target) for row in split.test.tolist())
@@ -185,7 +217,14 @@ def test_a_future_row_never_trains_and_validation_rows_are_the_latest_before_the
 
 
 @pytest.mark.parametrize(
-    "splitter", [Holdout(), GroupKFold(validation=0.2), GroupKFold(validation=0.2, stratify=False)]
+    "splitter",
+    [
+        Holdout(),
+        Holdout(repeats=3),
+        GroupKFold(validation=0.2),
+        GroupKFold(validation=0.2, stratify=False, repeats=2),
+        LeaveOneGroupOut(validation=0.2),
+    ],
 )
 def test_groups_are_never_torn(splitter: Splitter) -> None:
     assert GROUPS.groups is not None
@@ -193,6 +232,176 @@ def test_groups_are_never_torn(splitter: Splitter) -> None:
         train, validation, test = (set(GROUPS.groups[part]) for part in (split.train, split.validation, split.test))
         assert not train & validation
         assert not (train | validation) & test
+
+
+def test_each_group_is_tested_once_with_the_rows_of_all_others() -> None:
+    assert GROUPS.groups is not None
+    tested = [set(GROUPS.groups[split.test]) for split in splits(LeaveOneGroupOut(), GROUPS)]
+    assert tested == [{group} for group in range(20)]
+
+
+# Intervals of a numeric target
+
+
+def test_intervals_of_the_target_are_in_proportion_in_every_part_if_asked_for() -> None:
+    shuffled = np.random.default_rng(1).permutation(VALUES.y)
+    target = SplitInput(shuffled, is_classification=False)
+
+    def spread(splitter: Splitter) -> set[tuple[int, ...]]:
+        """Return how many targets of each fifth the parts hold."""
+        return {
+            tuple(np.histogram(shuffled[part], bins=5, range=(0, 1))[0].tolist())
+            for split in splits(splitter, target)
+            for part in (split.validation, split.test)
+        }
+
+    assert spread(KFold(target_bins=5, validation=0.2)) == {(4, 4, 4, 4, 4)}
+    assert spread(Holdout(target_bins=5)) == {(4, 4, 4, 4, 4)}
+    assert len(spread(KFold(validation=0.2))) > 1
+
+
+def test_equal_targets_make_fewer_intervals() -> None:
+    mostly_zero = SplitInput(np.array([0.0] * 60 + list(np.linspace(1, 2, 40))), is_classification=False)
+    for split in splits(KFold(target_bins=10, folds=4), mostly_zero):
+        assert (mostly_zero.y[split.test] == 0).sum() == 15
+
+
+# Bootstrap
+
+
+def test_a_bootstrap_sample_has_as_many_rows_as_there_are_and_the_rest_is_tested() -> None:
+    for split in splits(Bootstrap(repeats=50), LABELS):
+        assert len(split.train) == 100
+        assert sorted([*np.unique(split.train), *split.test]) == list(range(100))
+
+
+def test_bootstrap_samples_are_drawn_with_replacement_in_the_expected_proportion() -> None:
+    target = SplitInput(np.linspace(0, 1, 1000), is_classification=False)
+    drawn = np.array([len(np.unique(split.train)) for split in splits(Bootstrap(repeats=100), target)])
+    # 1 - (1 - 1/n)^n, with the standard error of a hundred samples.
+    assert drawn.mean() / 1000 == pytest.approx(1 - (1 - 1 / 1000) ** 1000, abs=0.003)
+
+
+def test_a_stratified_sample_draws_as_many_rows_of_each_class_as_it_has() -> None:
+    for split in splits(Bootstrap(repeats=5, stratify=True), LABELS):
+        assert Counter(LABELS.y[split.train]) == {"a": 80, "b": 20}
+    assert len({Counter(LABELS.y[split.train])["b"] for split in splits(Bootstrap(repeats=5), LABELS)}) > 1
+
+
+def test_the_mean_rows_of_a_sample_count_each_row_once() -> None:
+    made = Bootstrap(repeats=3).make_splits(LABELS, 0)
+    distinct = [len(np.unique(split.train)) for split in made.folds]
+    assert made.mean_rows["train"] == pytest.approx(np.mean(distinct))
+
+
+# Parts and folds that the user gives
+
+
+def test_each_row_is_in_the_part_that_it_was_given() -> None:
+    (split,) = splits(FixedSplit(validation=0.3), PARTS)
+    assert split.train.tolist() == list(range(60))
+    assert split.test.tolist() == list(range(60, 80))
+    assert split.validation.tolist() == list(range(80, 100))
+    assert FixedSplit().make_splits(PARTS, 0).refit is None
+
+
+def test_without_given_validation_rows_a_fraction_of_the_training_rows_is_set_aside() -> None:
+    (split,) = splits(FixedSplit(validation=0.2), TWO_PARTS)
+    assert (len(split.train), len(split.validation)) == (55, 20)
+    assert Counter(LABELS.y[split.validation])["b"] == 4
+
+
+def test_each_given_fold_is_tested_once_and_a_negative_one_never() -> None:
+    numbers = np.array([2, 2, 0, -1, 0, 7])
+    made = splits(FixedFolds(), SplitInput(np.arange(6.0), is_classification=False, folds=numbers))
+    assert [split.test.tolist() for split in made] == [[2, 4], [0, 1], [5]]
+    assert all(3 in split.train for split in made)
+
+
+# Time
+
+
+def test_rows_of_one_time_are_never_divided_and_no_later_row_trains() -> None:
+    times = TIMES.time_codes
+    for splitter in (TimeSeries(folds=4, validation=0.25), TimeHoldout()):
+        for split in splits(splitter, TIMES):
+            assert times[split.train].max() < times[split.validation].min()
+            assert times[split.validation].max() < times[split.test].min()
+
+
+def test_dates_order_rows_as_their_numbers_do() -> None:
+    assert TIMES.times is not None
+    dates = np.datetime64("2024-01-01", "ns") + TIMES.times.astype("timedelta64[D]")
+    as_dates = SplitInput(TIMES.y, is_classification=False, times=dates)
+    splitter = TimeSeries(validation=0.25, gap=1)
+    assert same(splits(splitter, as_dates), splits(splitter, TIMES))
+
+
+def test_the_order_of_the_rows_does_not_matter_if_times_are_given() -> None:
+    order = np.argsort(TIMES.time_codes, kind="stable")
+    ordered = SplitInput(TIMES.y[order], is_classification=False, times=np.sort(TIMES.time_codes))
+    for shuffled, expected in zip(splits(TimeSeries(), TIMES), splits(TimeSeries(), ordered), strict=True):
+        assert shuffled.test.tolist() == order[expected.test].tolist()
+
+
+def test_folds_gap_and_sizes_are_scikit_learns() -> None:
+    oracle = TimeSeriesSplit(3, gap=4, max_train_size=30, test_size=10)
+    made = splits(TimeSeries(folds=3, gap=4, max_train_size=30, test_size=10), VALUES)
+    expected = [(train.tolist(), test.tolist()) for train, test in oracle.split(VALUES.y)]
+    assert [(split.train.tolist(), split.test.tolist()) for split in made] == expected
+
+
+def test_the_gap_also_lies_before_the_validation_part() -> None:
+    for split in splits(TimeSeries(folds=3, gap=4, validation=0.25), VALUES):
+        assert split.validation.min() - split.train.max() == 5
+        assert split.test.min() - split.validation.max() == 5
+    (split,) = splits(TimeHoldout(gap=3), VALUES)
+    assert [part.tolist()[:1] + part.tolist()[-1:] for part in (split.train, split.validation, split.test)] == [
+        [0, 53],
+        [57, 76],
+        [80, 99],
+    ]
+
+
+def test_the_fit_on_all_rows_is_limited_to_the_window() -> None:
+    refit = TimeSeries(max_train_size=30, validation=0.2, gap=2).make_splits(VALUES, 0).refit
+    assert refit is not None
+    assert refit.validation.tolist() == list(range(94, 100))
+    assert refit.train.tolist() == list(range(70, 92))
+
+
+# What the user says of the rows is never ignored
+
+
+SAID = {
+    "keeps_groups": (GROUPS, "would split groups"),
+    "keeps_parts": (PARTS, "dataset.split or dataset.test_path says .* use evaluation=fixed"),
+    "keeps_folds": (FOLDS, "dataset.folds says .* use evaluation=fixed_folds"),
+    "keeps_order": (TIMES, "dataset.time is given, .* use evaluation=time_series or time_holdout"),
+}
+"""What a splitter may keep, rows of which it is known, and the message of a splitter that does not keep it."""
+
+
+@pytest.mark.parametrize(
+    ("splitter", "keeps"),
+    [(splitter, keeps) for splitter, _, _ in SPLITTERS for keeps in SAID if not getattr(splitter, keeps)],
+)
+def test_an_evaluation_that_would_ignore_a_column_is_refused(splitter: Splitter, keeps: str) -> None:
+    target, message = SAID[keeps]
+    with pytest.raises(UserError, match=message):
+        splits(splitter, target)
+
+
+@pytest.mark.parametrize(
+    ("splitter", "target", "key"),
+    [(FixedSplit(), PARTS, r"dataset.split or dataset.test_path"), (FixedFolds(), FOLDS, "dataset.folds")],
+)
+def test_given_parts_that_tear_groups_are_refused(splitter: Splitter, target: SplitInput, key: str) -> None:
+    torn = replace(target, groups=np.random.default_rng(0).permutation(np.arange(100) % 2))
+    with pytest.raises(UserError, match=f"{key} puts the rows of 2 of 2 groups into different parts"):
+        splits(splitter, torn)
+    given = target.parts if target.parts is not None else target.folds
+    assert splits(splitter, replace(target, groups=given))
 
 
 # The fit on all rows
@@ -207,8 +416,10 @@ def test_the_fit_on_all_rows_keeps_a_validation_part_and_tests_nothing() -> None
     assert plain.train.tolist() == list(range(100))
 
 
-def test_holdout_is_not_fitted_again() -> None:
+def test_holdout_is_not_fitted_again_unless_there_are_several() -> None:
     assert Holdout().make_splits(LABELS, 0).refit is None
+    assert TimeHoldout().make_splits(LABELS, 0).refit is None
+    assert Holdout(repeats=2).make_splits(LABELS, 0).refit is not None
 
 
 def test_the_fit_on_all_rows_of_a_series_validates_on_the_latest() -> None:
@@ -237,6 +448,15 @@ def test_the_fit_on_all_rows_of_a_series_validates_on_the_latest() -> None:
         (KFold, {"repeats": 0}, "evaluation.repeats=0 must be an integer of at least 1"),
         (GroupKFold, {"folds": 1}, "evaluation.folds=1"),
         (TimeSeries, {"folds": 1}, "evaluation.folds=1"),
+        (TimeSeries, {"gap": -1}, "evaluation.gap=-1 must be an integer of at least 0"),
+        (TimeSeries, {"max_train_size": 0}, "evaluation.max_train_size=0"),
+        (TimeSeries, {"test_size": 0.2}, "evaluation.test_size=0.2 must be an integer of at least 1"),
+        (TimeSeries, {"stratify": True}, "in the order of time there is no choice; set evaluation.stratify=false"),
+        (TimeHoldout, {"test": 1}, "evaluation.test=1 must be a fraction"),
+        (Bootstrap, {"repeats": 0}, "evaluation.repeats=0 must be an integer of at least 1"),
+        (Holdout, {"repeats": 0}, "evaluation.repeats=0"),
+        (KFold, {"target_bins": 1}, "evaluation.target_bins=1 must be an integer of at least 2"),
+        (KFold, {"target_bins": 5, "stratify": False}, "evaluation.stratify=false leaves the parts to chance"),
     ],
 )
 def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, Any], message: str) -> None:
@@ -244,8 +464,10 @@ def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, An
         splitter(**values)
 
 
-def of(text: str, groups: list[int] | None = None) -> SplitInput:
-    return SplitInput(np.array(list(text)), is_classification=True, groups=None if groups is None else np.array(groups))
+def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> SplitInput:
+    given = columns if groups is None else {"groups": groups, **columns}
+    arrays: dict[str, Any] = {name: np.array(values) for name, values in given.items()}
+    return SplitInput(np.array(list(text)), is_classification=True, **arrays)
 
 
 @pytest.mark.parametrize(
@@ -278,6 +500,48 @@ def of(text: str, groups: list[int] | None = None) -> SplitInput:
         (TimeSeries(folds=4), of("abab"), "evaluation.folds=4 needs more than 4 rows"),
         (TimeSeries(folds=3, validation=0.1), of("abab"), "evaluation.validation=0.1 is 0 of 1 rows"),
         (TimeSeries(folds=3, validation=0.9), of("abab"), "evaluation.validation=0.9 is 1 of 1 rows"),
+        (TimeSeries(folds=2), of("abab", times=[1, 1, 2, 2]), "evaluation.folds=2 needs more than 2 distinct times"),
+        (TimeSeries(folds=2, gap=2), of("abab"), "2 test parts of 1 rows after a gap of 2 leave none of 4 to train on"),
+        (
+            TimeSeries(folds=2, test_size=2),
+            of("abab"),
+            "2 test parts of 2 rows .* use fewer folds, or a smaller evaluation.test_size",
+        ),
+        (
+            TimeHoldout(gap=8, validation=0),
+            of("ab" * 5),
+            "evaluation.test=0.2 and evaluation.gap=8 leave no rows for training",
+        ),
+        (
+            TimeHoldout(gap=6),
+            of("ab" * 5),
+            "evaluation.validation=0.2 is 2 of 10 rows, and 2 remain",
+        ),
+        (
+            TimeHoldout(gap=3, test=0.1, validation=0.3),
+            of("ab" * 5),
+            "evaluation.validation=0.3 and evaluation.gap=3 leave no rows for training",
+        ),
+        (LeaveOneGroupOut(), of("aabb"), "evaluation=leave_one_group_out needs groups"),
+        (LeaveOneGroupOut(), of("aabb", [1, 1, 1, 1]), "needs at least 2 groups, but dataset.groups has one value"),
+        (FixedSplit(), of("aabb"), "dataset.split=COLUMN, or a second file with dataset.test_path=FILE"),
+        (FixedSplit(), of("ab", parts=["train", "train"]), "needs rows of the part 'test', but dataset.split has none"),
+        (FixedSplit(), of("ab", parts=["test", "test"]), "needs rows of the part 'train'"),
+        (FixedFolds(), of("aabb"), "needs the folds; name their column with dataset.folds=COLUMN"),
+        (FixedFolds(), of("aabb", folds=[1, 1, 1, 1]), "dataset.folds has one value only"),
+        (FixedFolds(), of("aabb", folds=[-1, -1, -2, -2]), "dataset.folds has negative values only"),
+        (Bootstrap(repeats=50), of("ab"), "drew all 2 rows into training part .* use evaluation=leave_one_out"),
+        (KFold(target_bins=3), LABELS, "evaluation.target_bins=3 divides a numeric target, but this target has cl"),
+        (
+            KFold(folds=5, target_bins=4),
+            SplitInput(np.arange(10.0), is_classification=False),
+            "evaluation.folds=5, but an interval of the target holds 2 rows; use a smaller evaluation.target_bins",
+        ),
+        (
+            Holdout(target_bins=9),
+            SplitInput(np.arange(10.0), is_classification=False),
+            r"evaluation.test \(2 of 10 rows\) cannot hold every interval of the target in proportion: there are 9",
+        ),
     ],
 )
 def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: SplitInput, message: str) -> None:
