@@ -146,7 +146,7 @@ def check_validation_rows(experiment: Experiment) -> None:
             f"pruning={pruning.method} and tuning with tuning.folds=0 would choose on the same validation rows; "
             "set tuning.folds to 2 or more, so that tuning uses inner folds of the training rows."
         )
-    if experiment.splitter.validation > 0:
+    if experiment.has_validation_rows:
         return
     for key, stage in {f"pruning={pruning.method}": pruning, "tuning.folds=0": tuning}.items():
         if stage.needs_rows:
@@ -158,11 +158,13 @@ def check_validation_rows(experiment: Experiment) -> None:
 def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
     """Require no more inner folds than the smallest training part has rows, and none where rows belong together."""
     inner_folds = experiment.tuning.folds
-    rows_belong_together = experiment.dataset.groups is not None or experiment.splitter.keeps_order
-    if inner_folds and rows_belong_together:
+    splitter = experiment.splitter
+    dataset = experiment.dataset
+    rows_belong_together = dataset.groups is not None or dataset.folds is not None or splitter.keeps_order
+    if inner_folds and (rows_belong_together or splitter.repeats_rows):
         raise UserError(
-            f"tuning.folds={inner_folds} would mix groups, or past and future, in its inner folds; "
-            "set tuning.folds=0 to tune on a validation part, which keeps them apart."
+            f"tuning.folds={inner_folds} would mix groups, given folds, past and future, or copies of a row in its "
+            "inner folds; set tuning.folds=0 to tune on a validation part, which keeps them apart."
         )
     n_rows = splits.min_train_rows
     if inner_folds > n_rows:

@@ -51,14 +51,30 @@ class Experiment:
         """The first metric."""
         return self.metrics[self.headline]
 
+    @property
+    def split_input(self) -> SplitInput:
+        """What the splits may depend on."""
+        dataset = self.dataset
+        return SplitInput(
+            y=dataset.y,
+            is_classification=dataset.is_classification,
+            groups=dataset.groups,
+            parts=dataset.parts,
+            folds=dataset.folds,
+            times=dataset.times,
+        )
+
+    @property
+    def has_validation_rows(self) -> bool:
+        """Whether each split has a validation part."""
+        return self.splitter.validation > 0 or self.split_input.names_validation_rows
+
     def make_splits(self) -> Splits:
         """Return all splits; their seed is derived from the experiment's, and is not the learner's.
 
         Raises
         ------
         UserError
-            The dataset has too few rows for the parts, or the parts would separate rows of a group.
+            The dataset has too few rows for the parts, or the splits would ignore its groups, parts, folds or times.
         """
-        dataset = self.dataset
-        split_input = SplitInput(dataset.y, dataset.is_classification, dataset.groups)
-        return self.splitter.make_splits(split_input, derive_seed(self.seed, "split"))
+        return self.splitter.make_splits(self.split_input, derive_seed(self.seed, "split"))

@@ -79,7 +79,7 @@ class Trees(RunFigure):
         if experiment.dataset.is_classification:
             check_class_count("Trees", experiment)
         needs_validation = bool(set(self.pruning.values()) - {PESSIMISTIC})
-        if needs_validation and not experiment.splitter.validation:
+        if needs_validation and not experiment.has_validation_rows:
             raise UserError(
                 "figures: Trees prunes on validation rows, and there are none; set evaluation.validation=0.2."
             )

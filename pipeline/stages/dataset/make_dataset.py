@@ -55,6 +55,7 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
     if task is None:
         task = "classification" if looks_like_classes(targets) else "regression"
     y = to_labels(targets) if task == "classification" else to_targets(targets, target)  # (n,)
+    folds = None if roles.folds is None else _read_folds(frame, roles.folds)  # (n,)
     return Dataset(
         name=raw.name,
         X=converted.frame,
@@ -65,10 +66,10 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
         groups=None if roles.groups is None else _encode_values(frame, "groups", roles.groups),
         source=raw.source,
         columns=_list_columns(names, converted.columns, named, rules.drop),
-        notes=(*raw.notes, *notes),
+        notes=(*raw.notes, *notes, *_note_untested_rows(folds)),
         weights=None if roles.weights is None else _read_weights(frame, roles.weights),
         parts=_read_parts(frame, roles.split) if roles.split is not None else raw.parts,
-        folds=None if roles.folds is None else _encode_values(frame, "folds", roles.folds),
+        folds=folds,
         times=None if roles.time is None else _read_times(frame, roles.time),
     )
 
@@ -128,6 +129,23 @@ def _read_parts(frame: pd.DataFrame, name: str) -> np.ndarray:
     if unknown:
         raise UserError(f"dataset.split={name!r} holds {unknown[0]!r}; allowed are {', '.join(PARTS)}.")
     return parts.to_numpy(dtype=str)
+
+
+def _read_folds(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """Return the fold of each row, shape (n,): whole numbers as they are, of which negative ones are never tested."""
+    column = _require_full(frame, "folds", name)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)  # (n,)
+    if (numbers == np.round(numbers)).all():
+        return numbers.astype(np.int64)
+    return np.unique(column.astype(str), return_inverse=True)[1]
+
+
+def _note_untested_rows(folds: np.ndarray | None) -> tuple[str, ...]:
+    """Return a sentence about the rows that are never tested; nothing if there are none."""
+    n_untested = 0 if folds is None else int((folds < 0).sum())
+    if n_untested == 0:
+        return ()
+    return (f"dataset.folds: {n_untested} rows have a negative fold, so they are trained on and never tested.",)
 
 
 def _read_times(frame: pd.DataFrame, name: str) -> np.ndarray:

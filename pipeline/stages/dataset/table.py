@@ -49,7 +49,7 @@ class Dataset:
     parts : ndarray of shape (n,) or None
         "train", "validation" or "test", if the source divides the rows.
     folds : ndarray of shape (n,) or None, int
-        The fold in which a row is tested, from 0, if the source gives it.
+        The fold in which a row is tested, if the source gives it; a negative number stands for none.
     times : ndarray of shape (n,) or None
         Numbers or datetime64[ns] that the rows are ordered by, if a column has them.
     """

@@ -43,6 +43,8 @@ class Splitter(ABC):
     """Whether each row stays in the part that the user gives it."""
     keeps_folds: ClassVar[bool] = False
     """Whether each row is tested in the fold that the user gives it."""
+    repeats_rows: ClassVar[bool] = False
+    """Whether a row may occur several times in a training part."""
 
     def __post_init__(self) -> None:
         require_fraction("validation", self.validation, allow_zero=True)

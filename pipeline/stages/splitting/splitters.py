@@ -125,6 +125,8 @@ class Bootstrap(Splitter):
     repeats: int = 100
     stratify: bool = False
 
+    repeats_rows: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         require_count("repeats", self.repeats, at_least=1)
