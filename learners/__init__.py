@@ -7,6 +7,7 @@ tests or trusts learners reads them from here.
 from sklearn.base import BaseEstimator
 
 from bakeoff.learners.base.row_bounds import get_row_bounded_parameters
+from bakeoff.learners.base.scale_sensitivity import is_scale_sensitive
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.knn import KNeighborsClassifier, KNeighborsRegressor
 from bakeoff.learners.linear.linear_regression import LinearRegression, Ridge
@@ -56,4 +57,5 @@ __all__ = [
     "RandomForestRegressor",
     "Ridge",
     "get_row_bounded_parameters",
+    "is_scale_sensitive",
 ]

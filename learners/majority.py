@@ -14,7 +14,7 @@ Learning 11, 1993 (which calls this baseline "0R").
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import Tags
@@ -42,6 +42,8 @@ class MajorityClassifier(ProbabilisticClassifier):
     >>> MajorityClassifier().fit([[0], [1], [2]], ["no", "yes", "yes"]).predict([[7]])
     array(['yes'], dtype='<U3')
     """
+
+    scale_sensitive: ClassVar[bool] = False
 
     def __init__(self, categorical_features: Any = "from_dtype") -> None:
         self.categorical_features = categorical_features
@@ -92,6 +94,8 @@ class MeanRegressor(Regressor):
     >>> MeanRegressor().fit([[0], [1]], [2.0, 4.0]).predict([[7]])
     array([3.])
     """
+
+    scale_sensitive: ClassVar[bool] = False
 
     def __init__(self, categorical_features: Any = "from_dtype") -> None:
         self.categorical_features = categorical_features

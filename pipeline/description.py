@@ -9,8 +9,8 @@ from typing import Any
 from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
+from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity import hash_config, hash_config_code
-from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking import RunDescription
 
@@ -18,12 +18,14 @@ PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation
 """The parts of a configuration that a run's params describe."""
 DATASET_PARAMETERS = ("path", "rows")
 """Keys of a dataset that is read from a file or generated; any other dataset is described by its option's name."""
+PREPROCESSING_CHOSEN = "preprocessing.chosen"
+"""The param that says what preprocessing=auto does."""
 UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "figures", "n_jobs", "audit")
 """Keys that never appear as KEY=VALUE in a run's name."""
 
 
 def describe_run(
-    spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset, splits: Splits, audit: AuditVerdict
+    spec: Mapping[str, Any], invocation: Invocation, experiment: Experiment, splits: Splits, audit: AuditVerdict
 ) -> RunDescription:
     """Return the run's name, params and tags.
 
@@ -32,18 +34,21 @@ def describe_run(
     spec : mapping
         The settled configuration.
     invocation : Invocation
-    dataset : Dataset
+    experiment : Experiment
     splits : Splits
     audit : AuditVerdict
     """
     choices = {part: invocation.choices.get(part, "custom") for part in PARTS}
-    choices["dataset"] = dataset.name
+    choices["dataset"] = experiment.dataset.name
     choices["pruning"] = str(spec["pruning"].get("method", "none"))
-    experiment = invocation.choices.get("experiment", "none")
+    template = invocation.choices.get("experiment", "none")
+    params = _make_params(spec, choices, template)
+    if experiment.preprocessing_summary:
+        params[PREPROCESSING_CHOSEN] = experiment.preprocessing_summary
     return RunDescription(
-        name=name_run(choices | {"experiment": experiment}, spec, invocation.varying),
-        params=_make_params(spec, choices, experiment),
-        tags={**_make_tags(spec, invocation, dataset.digest(), splits), **make_audit_tags(audit)},
+        name=name_run(choices | {"experiment": template}, spec, invocation.varying),
+        params=params,
+        tags={**_make_tags(spec, invocation, experiment.dataset.digest(), splits), **make_audit_tags(audit)},
         config=to_yaml(spec),
         trust=tuple(spec["trust"]),
     )

@@ -15,8 +15,10 @@ from bakeoff.pipeline.description import describe_run
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
 from bakeoff.pipeline.stages.scoring import choose_metrics
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.stages.tuning import list_candidate_learners
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
@@ -136,11 +138,16 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     dataset = resources.get_dataset(spec)
     preprocessing = resources.build("preprocessing", spec["preprocessing"], trust)
     learner = resources.build("learner", spec["learner"], trust)
+    tuning = resources.build("tuning", spec["tuning"], trust)
+    # What suits the learner must suit each candidate of tuning, which may accept less than the learner itself.
+    variants = list_candidate_learners(learner, tuning) if isinstance(preprocessing, AutoPreprocessing) else [learner]
+    chosen = choose_preprocessing(preprocessing, variants, dataset.X)
     return Experiment(
         dataset=dataset,
-        preprocessing=preprocessing,
+        preprocessing=chosen.transformer,
+        preprocessing_summary=chosen.summary,
         learner=learner,
-        tuning=resources.build("tuning", spec["tuning"], trust),
+        tuning=tuning,
         pruning=resources.build("pruning", spec["pruning"], trust),
         splitter=resources.build("evaluation", splitter_node, trust),
         metrics=choose_metrics(metric_names, dataset.task, learner),
@@ -171,7 +178,7 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
     audit = resources.build("audit", spec["audit"], spec["trust"])
     verdict = audit.check(experiment, splits)
-    description = describe_run(spec, invocation, experiment.dataset, splits, verdict)
+    description = describe_run(spec, invocation, experiment, splits, verdict)
     return PreparedJob(spec, experiment, splits, choice, description, audit, verdict)
 
 

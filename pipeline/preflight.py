@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from bakeoff import learners
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.stages.preprocessing import reads_nominal_columns, require_named_columns
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -220,6 +221,7 @@ def check_cells(experiment: Experiment, split: Split) -> None:
     """Require columns that the learner can take, after preprocessing, with their missing cells."""
     dataset = experiment.dataset
     _require_finite(dataset.X)
+    require_named_columns(experiment.preprocessing, dataset.X)
     if not dataset.nominal and not dataset.X.isna().to_numpy().any():
         # Preprocessing keeps numeric columns numeric and adds no missing cells: it need only run without an error.
         if experiment.preprocessing is not None:
@@ -272,11 +274,6 @@ def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFram
         return steps.fit(dataset.X.iloc[train], dataset.y[train]).transform(X)
     except (ValueError, TypeError, AttributeError) as error:
         raise UserError(f"preprocessing: {str(error).splitlines()[0]}") from error
-
-
-def reads_nominal_columns(learner: Any) -> bool:
-    """Return whether the learner reads categorical columns of a table by itself."""
-    return learner.get_params().get("categorical_features") is not None
 
 
 def _iter_candidates(experiment: Experiment) -> Iterator[dict[str, Any]]:

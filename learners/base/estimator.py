@@ -45,6 +45,9 @@ class Learner(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
+    scale_sensitive: ClassVar[bool] = True
+    """Whether the result depends on the units of the numeric columns."""
+
     _defaults: ClassVar[dict[str, Any]]
     """The default of each parameter; stored, because reading a signature takes as long as fitting a few rows."""
 

@@ -49,6 +49,7 @@ class TreeLearner(Learner):
         After `prune`: arrays ``leaves``, ``depth`` and ``score``, one entry for each step, the unpruned tree first.
     """
 
+    scale_sensitive: ClassVar[bool] = False
     path_parameters: ClassVar[tuple[str, ...]] = ("max_depth", "max_leaf_nodes", "ccp_alpha")
     """The parameters that `path` takes."""
 

@@ -111,6 +111,7 @@ class NaiveBayesClassifier(Classifier):
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     }
 
+    scale_sensitive: ClassVar[bool] = False
     path_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __init__(

@@ -64,6 +64,7 @@ class ForestLearner(Learner):
         The average of the trees' importances.
     """
 
+    scale_sensitive: ClassVar[bool] = False
     path_parameters: ClassVar[tuple[str, ...]] = ("n_estimators",)
     """The parameters that `path` takes."""
 

@@ -6,13 +6,13 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import discard_output_folder, read_invocation
-from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
@@ -55,6 +55,7 @@ class HydraTask:
             spec = resolve_config(composed)
             invocation = read_invocation()
             settled = settle_config(spec, invocation.choices)
+            invocation = replace(invocation, choices=settle_choices(settled, invocation.choices))
             outcome = run_single_job(settled, invocation, self.tracebacks)
         except UserError as error:
             # If it were raised from here, Hydra would print a message of its own before it.

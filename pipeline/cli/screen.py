@@ -46,8 +46,10 @@ class Screen:
                 yield fold
 
     def show_experiment(self, name: str, experiment: Experiment) -> None:
-        """Print the name of the run and its dataset."""
+        """Print the name of the run, its dataset, and what preprocessing=auto does."""
         self._out.print(f"[bold]{escape(name)}[/]\n{escape(experiment.dataset.describe())}", soft_wrap=True)
+        if experiment.preprocessing_summary:
+            self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}", soft_wrap=True)
 
     def show_audit(self, verdict: AuditVerdict) -> None:
         """Print what the audit of data and splits found; nothing if it passed."""

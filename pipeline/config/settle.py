@@ -15,7 +15,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bakeoff.pipeline.config.build import locate_target
 from bakeoff.pipeline.config.named_figures import settle_figures
-from bakeoff.pipeline.config.options import read_options
+from bakeoff.pipeline.config.options import read_option, read_options
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -24,6 +24,14 @@ DEFAULT_VALIDATION_FRACTION = 0.2
 DEFAULT_INNER_FOLDS = 5
 DEFAULT_AUDIT = "bakeoff.pipeline.audit.Audit"
 REQUIRED_PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking")
+MAKE_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.make_preprocessing"
+AUTO_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.AutoPreprocessing"
+MADE_DATASETS = tuple(
+    f"bakeoff.pipeline.stages.dataset.{name}" for name in ("load_bundled", "load_lecture_table", "make_points")
+)
+"""The functions that load what comes with bakeoff: the kinds of its columns are known, and no cell is missing."""
+STEP_KEYS = ("numeric", "nominal", "ordered", "dates", "text", "columns", "then")
+"""The keys of preprocessing that hold steps."""
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Methods that use validation rows to decide which nodes to prune."""
 
@@ -49,6 +57,7 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
 def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Make the choices that the YAML leaves open, so that the record shows what was done.
 
+    - ``preprocessing=default`` becomes ``none`` for datasets that come with bakeoff, else ``auto``.
     - ``pruning=auto`` becomes ``best_first`` if the learner can be pruned and ``evaluation.validation`` sets rows aside
       for it, else ``none``.
     - ``tuning.folds=null`` becomes 5 if pruning uses the validation part, else 0, which tunes on that part.
@@ -87,6 +96,7 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
         settled["audit"] = {"_target_": DEFAULT_AUDIT}
     if "figures" in settled:
         settled["figures"] = settle_figures(settled["figures"], spec.get("space"))
+    settled["preprocessing"] = _settle_preprocessing(settled)
     settled["pruning"] = _settle_pruning(settled)
     # Each of these choices depends on the one before it.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS
@@ -101,10 +111,43 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
     return settled
 
 
+def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:
+    """Return the chosen option of each group, with what ``default`` became: ``auto``, ``none`` or ``custom``.
+
+    Parameters
+    ----------
+    settled : mapping
+        As returned by `settle_config`.
+    choices : mapping of str to str
+        As given on the command line.
+    """
+    if choices.get("preprocessing") != "default":
+        return dict(choices)
+    node = settled["preprocessing"]
+    chosen = "auto" if node["_target_"] == AUTO_PREPROCESSING else "none"
+    is_given = node["_target_"] not in (AUTO_PREPROCESSING, MAKE_PREPROCESSING) or any(map(node.get, STEP_KEYS))
+    return {**choices, "preprocessing": "custom" if is_given else chosen}
+
+
 def to_yaml(spec: Mapping[str, Any]) -> str:
     """Write a settled configuration as YAML, in the order of its keys."""
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # PyYAML may have been built without its faster C code
     return str(yaml.dump(dict(spec), Dumper=dumper, sort_keys=False, allow_unicode=True))
+
+
+def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return preprocessing without an open choice, and without keys of steps that are empty."""
+    given: dict[str, Any] = spec["preprocessing"]
+    node = {key: value for key, value in given.items() if value or key not in STEP_KEYS}
+    if node.pop("method", None) == "default" and node.get("_target_") is None:
+        has_steps = any(key in STEP_KEYS for key in node)
+        if not has_steps and spec["dataset"].get("_target_") not in MADE_DATASETS:
+            return read_option("preprocessing", "auto")
+        node["_target_"] = MAKE_PREPROCESSING
+    if node.get("_target_") != MAKE_PREPROCESSING:
+        return node
+    # These two keys are recorded even if they are empty, as in runs of earlier versions.
+    return {"_target_": MAKE_PREPROCESSING, "numeric": [], "nominal": [], **node}
 
 
 def _settle_pruning(spec: Mapping[str, Any]) -> dict[str, Any]:

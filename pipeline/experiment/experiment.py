@@ -30,6 +30,8 @@ class Experiment:
     metrics : mapping of str to Metric
         The headline first.
     seed : int
+    preprocessing_summary : str
+        What ``preprocessing=auto`` does to the columns of each kind; empty if the steps were given.
     """
 
     dataset: Dataset
@@ -40,6 +42,7 @@ class Experiment:
     splitter: Splitter
     metrics: Mapping[str, Metric]
     seed: int
+    preprocessing_summary: str = ""
 
     @property
     def headline(self) -> str:

@@ -17,7 +17,7 @@ from omegaconf import DictConfig, open_dict
 
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.jobs import ComposedJob
@@ -98,10 +98,16 @@ class Composer:
         overrides = tuple(words)
         try:
             spec, choices = self.compose(overrides)
+            settled = settle_config(spec, choices)
             invocation = Invocation(
-                choices, varying=varying, sweep=self._sweep_name, number=number, overrides=overrides, study=study
+                settle_choices(settled, choices),
+                varying=varying,
+                sweep=self._sweep_name,
+                number=number,
+                overrides=overrides,
+                study=study,
             )
-            return ComposedJob(number, overrides, settle_config(spec, choices), invocation)
+            return ComposedJob(number, overrides, settled, invocation)
         except UserError as error:
             return ComposedJob(number, overrides, error=error)
 

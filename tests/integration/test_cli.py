@@ -109,10 +109,10 @@ def test_refused_with_a_sentence_and_nothing_kept(bakeoff: Bakeoff, words: list[
 def test_missing_cells_are_refused_with_the_preprocessing_to_add(bakeoff: Bakeoff) -> None:
     rows = "".join(f"{i},{'' if i == 3 else i % 5},{'ab'[i % 2]}\n" for i in range(30))
     (bakeoff.folder / "holes.csv").write_text("a,b,y\n" + rows)
-    words = ["dataset=csv", "dataset.path=holes.csv", "dataset.target=y", "learner=sklearn_knn"]
+    words = ["dataset=csv", "dataset.path=holes.csv", "dataset.target=y", "learner=sklearn_knn", "preprocessing=none"]
     assert "column 'b' has missing cells" in bakeoff(*words).err
     assert "add preprocessing=impute" in bakeoff(*words).err
-    assert bakeoff(*words, "preprocessing=impute", "tracking=none").status == 0
+    assert bakeoff(*words[:-1], "preprocessing=impute", "tracking=none").status == 0
 
 
 def test_a_file_without_names_is_learned_from_and_predicted(bakeoff: Bakeoff) -> None:

@@ -38,7 +38,7 @@ def test_the_configuration_that_is_read_builds_the_experiment_of_the_run(kept: B
     experiment = build_experiment(spec, PartCache())
     learner: Any = experiment.learner
     assert float("inf") == learner.C
-    described = describe_run(spec, Invocation({}), experiment.dataset, experiment.make_splits(), AuditVerdict())
+    described = describe_run(spec, Invocation({}), experiment, experiment.make_splits(), AuditVerdict())
     assert described.tags["config_hash"] == run.data.tags["config_hash"]
 
 

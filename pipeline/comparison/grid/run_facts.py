@@ -15,6 +15,8 @@ from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
 OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
 """Params of these parts do not belong to a configuration: it is everything of a job but dataset, seed and evaluation.
 What tuning chose is a result, and the name of an experiment says nothing that the other params do not say."""
+RESULTS = ("preprocessing.chosen",)
+"""Params that follow from the others and from the dataset."""
 SEED_KEY = "random_state"
 SEED_WORD = "seed"
 """Replaces the ``random_state`` of a learner that is the seed of its run."""
@@ -135,7 +137,7 @@ def describe_run(run: StoredRun) -> RunFacts:
         )
     seed = run.params["seed"]
     targets = _list_target_words(run.tags.get("overrides", "[]"))
-    own = {key: value for key, value in run.params.items() if _part_of(key) not in OTHER_PARTS}
+    own = {key: value for key, value in run.params.items() if _part_of(key) not in OTHER_PARTS and key not in RESULTS}
     # Otherwise each seed would make a configuration of its own, and none would have several seeds.
     for key, value in own.items():
         if key.endswith(SEED_KEY) and value == seed:

@@ -6,6 +6,7 @@ from bakeoff.pipeline.stages.tuning.grid import (
     NoTuning,
     TuningData,
     find_best_candidate,
+    list_candidate_learners,
     preprocess_tables,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "TuningData",
     "find_best_candidate",
     "fit_candidates",
+    "list_candidate_learners",
     "preprocess_tables",
 ]

@@ -256,3 +256,21 @@ def find_best_candidate(scores: np.ndarray, greater_is_better: bool) -> int:
     if np.isnan(scores).all():
         raise UserError("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
     return int(np.nanargmax(scores) if greater_is_better else np.nanargmin(scores))
+
+
+def list_candidate_learners(learner: Any, tuning: NoTuning | GridTuning) -> list[Any]:
+    """Return the learner, and a copy with the parameters of each candidate, not fitted.
+
+    Names of parameters that the learner does not have are left out: preflight rejects them.
+
+    Parameters
+    ----------
+    learner : estimator
+    tuning : NoTuning or GridTuning
+    """
+    candidates = tuning.candidates if isinstance(tuning, GridTuning) else []
+    if not isinstance(learner, BaseEstimator) or not candidates:
+        return [learner]
+    known = learner.get_params()
+    known_params = [{name: value for name, value in point.items() if name in known} for point in candidates]
+    return [learner, *(clone(learner).set_params(**params) for params in known_params)]

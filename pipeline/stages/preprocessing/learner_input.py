@@ -1,0 +1,76 @@
+"""What columns a learner takes, by its tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sklearn.utils import get_tags
+
+from bakeoff import learners
+
+
+@dataclass(frozen=True)
+class LearnerInput:
+    """What columns a learner takes.
+
+    Attributes
+    ----------
+    takes_nominal : bool
+        Categorical columns of a table, without encoding.
+    takes_missing : bool
+        Missing cells.
+    is_scale_sensitive : bool
+        The units of the numeric columns affect its result.
+    needs_counts : bool
+        Negative numbers are not accepted.
+    needs_codes : bool
+        Every column must hold the codes 0, 1, 2, … of its values.
+    takes_kernel : bool
+        The table holds similarities of rows, which must not be changed.
+    """
+
+    takes_nominal: bool
+    takes_missing: bool
+    is_scale_sensitive: bool
+    needs_counts: bool = False
+    needs_codes: bool = False
+    takes_kernel: bool = False
+
+    @classmethod
+    def find(cls, learner: Any) -> Self:
+        """Return what an estimator takes.
+
+        Parameters
+        ----------
+        learner : estimator
+            An estimator of bakeoff or of another library.
+        """
+        tags = get_tags(learner).input_tags
+        takes_nominal = reads_nominal_columns(learner)
+        return cls(
+            takes_nominal=takes_nominal,
+            takes_missing=tags.allow_nan,
+            is_scale_sensitive=learners.is_scale_sensitive(learner),
+            needs_counts=tags.positive_only,
+            needs_codes=tags.categorical and not takes_nominal,
+            takes_kernel=tags.pairwise,
+        )
+
+    @classmethod
+    def join(cls, inputs: Sequence[LearnerInput]) -> Self:
+        """Return what all of several learners take."""
+        return cls(
+            takes_nominal=all(each.takes_nominal for each in inputs),
+            takes_missing=all(each.takes_missing for each in inputs),
+            is_scale_sensitive=any(each.is_scale_sensitive for each in inputs),
+            needs_counts=any(each.needs_counts for each in inputs),
+            needs_codes=any(each.needs_codes for each in inputs),
+            takes_kernel=any(each.takes_kernel for each in inputs),
+        )
+
+
+def reads_nominal_columns(learner: Any) -> bool:
+    """Return whether a learner reads categorical columns of a table by itself."""
+    return learner.get_params().get("categorical_features") is not None
