@@ -403,5 +403,5 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.parquet").write_bytes(b"nothing")
     with pytest.raises(UserError, match="cannot be read as a table"):
         read_table(str(tmp_path / "no.parquet"), "y")
-    with pytest.raises(UserError, match=r"dataset.header=false is for text, but .* is Parquet and has names"):
+    with pytest.raises(UserError, match=r"dataset.header=false does not apply to .*, which is Parquet"):
         read_table(str(tmp_path / "no.parquet"), "y", header=False)

@@ -8,8 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.reading.arff_file import read_arff
+from bakeoff.pipeline.stages.dataset.reading.arrow_file import read_arrow, read_parquet
+from bakeoff.pipeline.stages.dataset.reading.excel_file import read_excel
+from bakeoff.pipeline.stages.dataset.reading.json_file import read_json, read_json_lines
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
-from bakeoff.pipeline.stages.dataset.reading.parquet_file import read_parquet
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.text_file import read_text
 
@@ -20,6 +23,16 @@ READERS: Mapping[str, Callable[[Path, FileLayout], RawTable]] = {
     ".dat": read_text,
     ".data": read_text,
     ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
+    ".ipc": read_arrow,
+    ".arff": read_arff,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json,
+    ".xlsx": read_excel,
+    ".xlsm": read_excel,
 }
 """Extension -> function; an extension of compressed text, such as .gz, is left out before."""
 

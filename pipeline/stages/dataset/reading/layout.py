@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -49,6 +50,8 @@ class FileLayout:
         Lines above the table that are left out.
     ragged : {"refuse", "leave_out"}
         What happens to rows with more or fewer cells than the others.
+    sheet : str, optional
+        The sheet of a workbook; by default the first one that is not hidden.
     """
 
     separator: str | None = None
@@ -62,6 +65,7 @@ class FileLayout:
     comment: str | None = None
     skip_rows: int = 0
     ragged: str = REFUSE
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -72,6 +76,32 @@ class FileLayout:
     def has_names(self) -> bool:
         """Whether the first row holds the names of the columns."""
         return self.header is not False
+
+    def reject_keys(self, file: Path, what: str, allowed: Collection[str] = ()) -> None:
+        """Reject keys that say nothing about a format.
+
+        Parameters
+        ----------
+        file : Path
+        what : str
+            The name of the format.
+        allowed : collection of str
+            The keys that it has.
+
+        Raises
+        ------
+        UserError
+            Another key has a value other than its default.
+        """
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_default = value == field.default or value in ([], ()) or (field.name == "header" and value is True)
+            if not is_default and field.name not in allowed:
+                spelled = str(value).lower() if isinstance(value, bool) else repr(value)
+                raise UserError(
+                    f"dataset.{field.name}={spelled} does not apply to dataset.path={str(file)!r}, which is {what}; "
+                    f"remove dataset.{field.name}."
+                )
 
     def _check_values(self) -> None:
         for key, value in {"header": self.header, "strip": self.strip}.items():
