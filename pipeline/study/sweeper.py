@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
@@ -21,6 +22,7 @@ from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepLoop, executor, refused_outcomes
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
+from bakeoff.pipeline.sweep.learner_pattern import LEARNER_KEY, find_learner_pattern
 from bakeoff.pipeline.sweep.planning import Plan, Planner
 from bakeoff.pipeline.sweep.plugin import SweepCommand
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
@@ -54,6 +56,7 @@ def run_study(
     command = _read_command(settings, context, sweep_input, master)
     options = command.options
     runner = JobRunner(options.resume, options.timeout, sweep_input.tracebacks)
+    command = _expand_learner_pattern(command, runner)
     space = parse_space(
         command.overrides,
         command.composer,
@@ -82,6 +85,25 @@ def _read_command(
     command = SweepCommand.read(words, context, master)
     workers = settings.n_jobs or command.options.workers
     return replace(command, options=replace(command.options, workers=workers))
+
+
+def _expand_learner_pattern(command: SweepCommand, runner: JobRunner) -> SweepCommand:
+    """Return the command with the learners of the dataset's task instead of a pattern that names them."""
+    pattern = find_learner_pattern(command.overrides)
+    if pattern is None:
+        return command
+    # All jobs of a study have the dataset of any of them, so the keys that are searched can be left out.
+    fixed = [str(override.input_line) for override in command.overrides if not override.is_sweep_override()]
+    composed = [
+        command.composer.compose_job(number, (*fixed, f"learner={name}"), varying=())
+        for number, name in enumerate(pattern.names)
+    ]
+    kept, left_out = pattern.select_jobs(composed, runner.resources)
+    SweepDisplay(0).show_left_out(left_out)
+    names = [job.overrides[-1].partition("=")[2] for job in kept]
+    others = [override for override in command.overrides if override.key_or_group != LEARNER_KEY]
+    chosen = OverridesParser.create().parse_override(f"learner={','.join(names)}")
+    return replace(command, overrides=[*others, chosen])
 
 
 def _plan_edges(space: SearchSpace, command: SweepCommand, runner: JobRunner) -> Plan:

@@ -74,6 +74,11 @@ class SweepDisplay:
                 soft_wrap=True,
             )
 
+    def show_left_out(self, sentence: str) -> None:
+        """Print which learners of a pattern are not among the jobs; nothing if the sentence is empty."""
+        if sentence:
+            self._out.print(escape(sentence), soft_wrap=True)
+
     def show_problems(self, problems: Sequence[str]) -> None:
         """Print what went wrong without stopping the sweep."""
         for problem in problems:

@@ -12,6 +12,7 @@ from pathlib import Path
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import BUSY, NOT_RUN, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
+from bakeoff.pipeline.sweep.learner_pattern import LearnerPattern
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
 from bakeoff.pipeline.sweep.record import record_sweep
@@ -32,6 +33,7 @@ def run_sweep(
     folder: Path,
     launch: LaunchJobs | None = None,
     tracebacks: bool = False,
+    learner_pattern: LearnerPattern | None = None,
 ) -> list[JobOutcome]:
     """Plan and run a sweep, print what happens, and return the outcomes of its jobs.
 
@@ -45,19 +47,25 @@ def run_sweep(
         Another launcher.
     tracebacks : bool
         Whether to print the tracebacks of failures.
+    learner_pattern : LearnerPattern, optional
+        What names the learners of the jobs, if they are not named explicitly.
 
     Raises
     ------
     UserError
-        A store cannot be written.
+        A store cannot be written, or the pattern names no learner for the task.
     """
     runner = JobRunner(options.resume, options.timeout, tracebacks)
     # Workers start before the plan is made: they import what they need while this process checks the jobs.
     with executor(runner, options, launch) as run_jobs:
+        left_out = ""
+        if learner_pattern is not None:
+            composed_jobs, left_out = learner_pattern.select_jobs(composed_jobs, runner.resources)
         planner = Planner(runner, options.resume)
         plan = planner.make_plan(composed_jobs)
         refused = refused_outcomes(plan)
         display = SweepDisplay(len(plan.jobs))
+        display.show_left_out(left_out)
         if options.dry_run:
             display.show_plan(planner.add_estimates(plan), options.workers)
             return refused

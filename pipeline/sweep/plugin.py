@@ -20,6 +20,7 @@ from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
+from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
 
@@ -124,13 +125,17 @@ def run_hydra_sweep(
     remaining = [word for word in params if word.partition("=")[0] not in given]
     command = SweepCommand.read([*remaining, *sweep_input.overrides], context, master)
     jobs = sweep_input.jobs
+    pattern = None
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)
+        pattern = find_learner_pattern(command.overrides)
     # Jobs of a search space vary in keys that the command line does not name.
     swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]
     varying = tuple(dict.fromkeys([*swept_keys, *varying_keys(jobs)]))
     composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
-    outcomes = run_sweep(composed, command.options, command.folder, command.launch, sweep_input.tracebacks)
+    outcomes = run_sweep(
+        composed, command.options, command.folder, command.launch, sweep_input.tracebacks, learner_pattern=pattern
+    )
     command.write_record()
     return outcomes
 

@@ -366,3 +366,63 @@ def test_without_optuna_the_error_says_what_to_install(bakeoff: Bakeoff, monkeyp
     answer = bakeoff("-m", "hydra/sweeper=optuna", "learner=knn,svm")
     assert answer.status == 2
     assert 'pip install ".[optuna]"' in answer.err
+
+
+# Learners that a pattern names
+
+
+def test_a_pattern_names_the_learners_of_the_task_and_the_others_are_counted_in_one_line(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("plan", "-m", "learner=glob([*knn*,majority,mean])", "dataset=iris,diabetes")
+    assert answer.status == 0, answer.err
+    line, *_ = answer.out.splitlines()
+    assert line == (
+        "learner=glob([*knn*,majority,mean]): left out, because they are for the other task: "
+        "3 classifiers on diabetes, 3 regressors on iris"
+    )
+    assert names(answer) == [
+        "knn iris",
+        "knn_regressor diabetes",
+        "majority iris",
+        "mean diabetes",
+        "sklearn_knn iris",
+        "sklearn_knn_regressor diabetes",
+    ]
+    numbers = re.findall(r"^#(\d+)", answer.out, flags=re.MULTILINE)
+    assert numbers == [str(number) for number in range(6)]
+
+
+def test_the_jobs_of_a_pattern_run_and_are_found_again(bakeoff: Bakeoff) -> None:
+    words = ("-m", "learner=glob([majority,mean])", "dataset=iris,diabetes", "tracking.models=false")
+    assert bakeoff(*words).status == 0
+    ran = {(run.data.params["learner"], run.data.params["dataset"]) for run in bakeoff.runs()}
+    assert ran == {("majority", "iris"), ("mean", "diabetes")}
+    assert "2 jobs: 0 to run, 2 already done" in bakeoff(*words).out
+
+
+def test_a_learner_of_the_other_task_that_is_named_is_refused(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", "learner=majority,mean", "dataset=iris")
+    assert answer.status == 2
+    assert "MeanRegressor is not a classifier" in answer.err
+
+
+def test_a_pattern_without_a_learner_of_the_task_is_refused(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", "learner=glob(*mean)", "dataset=iris")
+    assert answer.status == 2
+    assert "learner=glob(*mean) names no learner for the task: it names 2 regressors on iris" in answer.err
+
+
+def test_the_data_of_a_pattern_that_cannot_be_read_are_refused_with_their_own_reason(bakeoff: Bakeoff) -> None:
+    words = ("learner=glob([majority,mean])", "dataset=csv", "dataset.path=none.csv", "dataset.target=y")
+    answer = bakeoff("-m", *words)
+    assert answer.status == 2
+    assert "none.csv" in answer.err
+
+
+def test_a_study_searches_the_learners_of_a_pattern_that_are_of_the_task(bakeoff: Bakeoff) -> None:
+    pytest.importorskip("optuna")
+    words = ("hydra/sweeper=optuna", "learner=glob([majority,mean,naive_bayes])", "dataset=iris", "pruning=none")
+    answer = bakeoff("plan", *words)
+    assert answer.status == 0, answer.err
+    assert "left out, because they are for the other task: 1 regressor on iris" in answer.out
+    assert "naive_bayes" in answer.out
+    assert "mean" not in answer.out.split("regressor on iris")[1]
