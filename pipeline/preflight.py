@@ -12,21 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.utils import get_tags
 
 from bakeoff import learners
+from bakeoff.pipeline.cell_checks import check_cells
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.stages.preprocessing import reads_nominal_columns, require_named_columns
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
-from bakeoff.pipeline.stages.splitting import Split, Splits
+from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
-
-MAX_TRIAL_ROWS = 100
-"""Rows on which preprocessing is tried if every column is numeric and full: its steps then work on all rows or none."""
-NOMINAL_DTYPES = ("category", "object", "str")
 
 
 def check_experiment(experiment: Experiment) -> None:
@@ -215,65 +209,6 @@ def _require_rows(key: str, value: Any, n_rows: int) -> None:
             f"{key}={value}, but the smallest training part has {n_rows} rows; "
             f"use at most {n_rows}, or more rows for training."
         )
-
-
-def check_cells(experiment: Experiment, split: Split) -> None:
-    """Require columns that the learner can take, after preprocessing, with their missing cells."""
-    dataset = experiment.dataset
-    _require_finite(dataset.X)
-    require_named_columns(experiment.preprocessing, dataset.X)
-    if not dataset.nominal and not dataset.X.isna().to_numpy().any():
-        # Preprocessing keeps numeric columns numeric and adds no missing cells: it need only run without an error.
-        if experiment.preprocessing is not None:
-            trial_rows = split.train[:MAX_TRIAL_ROWS]
-            _try_preprocessing(experiment, trial_rows, dataset.X.iloc[trial_rows])
-        return
-    prepared = dataset.X
-    if experiment.preprocessing is not None:
-        prepared = _try_preprocessing(experiment, split.train, dataset.X)
-    _require_numeric(experiment, prepared)
-    _require_no_missing(experiment, prepared)
-
-
-def _require_finite(X: pd.DataFrame) -> None:
-    for name, column in X.select_dtypes("number").items():
-        if np.isinf(column.to_numpy()).any():
-            raise UserError(f"dataset: column {name!r} holds infinite values; make them missing, or drop the column.")
-
-
-def _require_numeric(experiment: Experiment, prepared: pd.DataFrame) -> None:
-    if reads_nominal_columns(experiment.learner):
-        return
-    for name in prepared.columns:
-        if str(prepared[name].dtype) in NOMINAL_DTYPES:
-            raise UserError(
-                f"column {str(name)!r} is nominal, and {type(experiment.learner).__name__} accepts numbers only; "
-                "add preprocessing=one_hot (with missing cells too: preprocessing=full)."
-            )
-
-
-def _require_no_missing(experiment: Experiment, prepared: pd.DataFrame) -> None:
-    if get_tags(experiment.learner).input_tags.allow_nan:
-        return
-    learner_name = type(experiment.learner).__name__
-    needs_encoding = experiment.dataset.nominal and not reads_nominal_columns(experiment.learner)
-    remedy = "full" if needs_encoding else "impute"
-    for name in prepared.columns:
-        if prepared[name].isna().any():
-            raise UserError(
-                f"column {str(name)!r} has missing cells, and {learner_name} does not accept them; "
-                f"add preprocessing={remedy}."
-            )
-
-
-def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
-    """Fit the preprocessing on training rows and return X transformed, or raise its error as a UserError."""
-    dataset = experiment.dataset
-    steps = clone(experiment.preprocessing)
-    try:
-        return steps.fit(dataset.X.iloc[train], dataset.y[train]).transform(X)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise UserError(f"preprocessing: {str(error).splitlines()[0]}") from error
 
 
 def _iter_candidates(experiment: Experiment) -> Iterator[dict[str, Any]]:

@@ -26,6 +26,7 @@ LAYERS = (
     {"config", "identity", "stages"},
     {"seeds", "stage_log"},
     {"experiment"},
+    {"cell_checks"},
     {"audit", "preflight", "report"},
     {"card"},
     {"figures", "tracking"},

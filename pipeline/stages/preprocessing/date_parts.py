@@ -21,8 +21,8 @@ PARTS: Mapping[str, Callable[[pd.Series], pd.Series]] = {
     "month": lambda dates: dates.dt.month,
     "week": lambda dates: dates.dt.isocalendar().week,
     "day": lambda dates: dates.dt.day,
-    "day_of_year": lambda dates: dates.dt.dayofyear,
-    "weekday": lambda dates: dates.dt.weekday,
+    "day_of_year": lambda dates: dates.dt.day_of_year,
+    "weekday": lambda dates: dates.dt.day_of_week,
     "hour": lambda dates: dates.dt.hour,
     "minute": lambda dates: dates.dt.minute,
 }

@@ -1,0 +1,168 @@
+"""Numeric columns as intervals: by a discretizer of scikit-learn, or by information gain."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from bakeoff.pipeline.stages.preprocessing.entropy_cuts import find_cuts
+
+SHOWN_DIGITS = (4, 6, 9, 17)
+"""Significant digits of the bounds in the name of an interval: the first number that tells the bounds apart."""
+WHOLE_LINE = "all"
+"""The name of the only interval of a column without cuts."""
+
+
+class EntropyDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Cut each column where the classes are told apart best, as often as that shortens their description.
+
+    A cut is accepted by the minimum description length principle; a column may remain whole.
+
+    Attributes
+    ----------
+    bin_edges_ : list of ndarray
+        For each column, its minimum, its cuts and its maximum, as in scikit-learn's KBinsDiscretizer.
+
+    References
+    ----------
+    U. M. Fayyad and K. B. Irani, "Multi-interval discretization of continuous-valued attributes for classification
+    learning", IJCAI 1993.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the cuts of each column of X, of shape (n, d), for classes y of shape (n,); missing cells are ignored.
+
+        Raises
+        ------
+        ValueError
+            The target is not of classes.
+        """
+        if y is None or np.asarray(y).dtype.kind == "f":
+            raise ValueError(
+                "intervals by information gain need a target of classes; "
+                "for a numeric target use preprocessing=discretize."
+            )
+        codes = np.unique(y, return_inverse=True)[1]  # (n,)
+        table = np.asarray(X, dtype=np.float64)  # (n, d)
+        self.n_features_in_ = table.shape[1]
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = X.columns.to_numpy(dtype=object)
+        self.bin_edges_ = [_find_edges(column, codes) for column in table.T]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the number of the interval of each cell, from 0, as float64 (m, d); NaN where a cell is missing."""
+        check_is_fitted(self, "bin_edges_")
+        table = np.asarray(X, dtype=np.float64)  # (m, d)
+        columns = [number_intervals(cells, edges[1:-1]) for cells, edges in zip(table.T, self.bin_edges_, strict=True)]
+        return np.column_stack(columns)
+
+
+class AsIntervals(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Replace each number by the name of its interval: the columns become nominal, with their intervals in order.
+
+    scikit-learn's discretizers number the intervals, and reject missing cells. Here a missing cell stays missing. An
+    interval contains its lower bound.
+
+    Parameters
+    ----------
+    discretizer : transformer
+        `EntropyDiscretizer`, or scikit-learn's KBinsDiscretizer: it is fitted on one column at a time.
+
+    Attributes
+    ----------
+    cuts_ : list of ndarray
+        The bounds between the intervals of each column, in ascending order.
+    names_ : list of list of str
+        The intervals of each column.
+    """
+
+    def __init__(self, discretizer: Any) -> None:
+        self.discretizer = discretizer
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
+        """Find the intervals of each column of X, of shape (n, d), for a target y of shape (n,)."""
+        self.feature_names_in_ = X.columns.to_numpy(dtype=object)
+        self.n_features_in_ = X.shape[1]
+        self.cuts_ = [self._find_cuts(X[name].to_numpy(dtype=np.float64), y) for name in X.columns]
+        self.names_ = [name_intervals(cuts) for cuts in self.cuts_]
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return a categorical column for each numeric one."""
+        check_is_fitted(self, "cuts_")
+        columns = {}
+        for name, cuts, names in zip(self.feature_names_in_, self.cuts_, self.names_, strict=True):
+            numbers = number_intervals(X[name].to_numpy(dtype=np.float64), cuts)  # (m,)
+            codes = np.where(np.isnan(numbers), -1, numbers).astype(int)
+            columns[name] = pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(names, ordered=True))
+        return pd.DataFrame(columns, index=X.index)
+
+    def _find_cuts(self, cells: np.ndarray, y: Any) -> np.ndarray:
+        """Return the cuts of one column (n,), of its present cells only."""
+        is_present = ~np.isnan(cells)
+        if not is_present.any():
+            return np.empty(0)
+        present_targets = None if y is None else np.asarray(y)[is_present]
+        fitted = clone(self.discretizer)
+        with warnings.catch_warnings():
+            # KBinsDiscretizer warns of columns with few distinct values, whose intervals are fewer.
+            warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
+            fitted.fit(cells[is_present, None], present_targets)
+        edges = np.asarray(fitted.bin_edges_[0], dtype=np.float64)
+        return np.unique(edges[1:-1])
+
+
+def number_intervals(cells: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """Return the number of the interval of each cell (m,), from 0; NaN where a cell is missing.
+
+    Examples
+    --------
+    >>> number_intervals(np.array([1.0, 2.0, np.nan, 7.0]), cuts=np.array([2.0, 5.0]))
+    array([ 0.,  1., nan,  2.])
+    """
+    numbers = np.searchsorted(cuts, cells, side="right").astype(np.float64)
+    numbers[np.isnan(cells)] = np.nan
+    return numbers
+
+
+def name_intervals(cuts: np.ndarray) -> list[str]:
+    """Name the intervals between cuts, in order.
+
+    Examples
+    --------
+    >>> name_intervals(np.array([2.45, 4.75]))
+    ['< 2.45', '2.45 to < 4.75', '≥ 4.75']
+    >>> name_intervals(np.array([]))
+    ['all']
+    """
+    if not len(cuts):
+        return [WHOLE_LINE]
+    bounds = _write_bounds(cuts)
+    inner = [f"{lower} to < {upper}" for lower, upper in pairwise(bounds)]
+    return [f"< {bounds[0]}", *inner, f"≥ {bounds[-1]}"]
+
+
+def _write_bounds(cuts: np.ndarray) -> list[str]:
+    """Write cuts with as few digits as tell them apart."""
+    for digits in SHOWN_DIGITS:
+        bounds = [f"{cut:.{digits}g}" for cut in cuts]
+        if len(set(bounds)) == len(bounds):
+            break
+    return bounds
+
+
+def _find_edges(column: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return minimum, cuts and maximum of a column (n,) with class codes (n,)."""
+    is_present = ~np.isnan(column)
+    cells = column[is_present]
+    if not len(cells):
+        return np.array([-np.inf, np.inf])
+    cuts = find_cuts(cells, codes[is_present])
+    return np.concatenate([[cells.min()], cuts, [cells.max()]])
