@@ -52,6 +52,9 @@ ONE_DOOR = {
     "jinja2": {"comparison"},
     "scikit_posthocs": {"comparison"},
     "statsmodels": {"comparison"},
+    "arff": {"stages"},
+    "openpyxl": {"stages"},
+    "sqlalchemy": {"stages", "study"},
 }
 LOADED_LATE = {"mlflow", "skops", "ray", "submitit", "scikit_posthocs", "baycomp", "statsmodels"}
 """Packages that take long to load, or may be missing: they are imported where they are used."""

@@ -6,7 +6,7 @@
 from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.dataset.column import Column
 from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns
-from bakeoff.pipeline.stages.dataset.loaders import read_table
+from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, load_sklearn, read_table
 from bakeoff.pipeline.stages.dataset.make_dataset import make_dataset
 from bakeoff.pipeline.stages.dataset.reading import FileLayout, RawTable, count_columns, read_file, require_file
 from bakeoff.pipeline.stages.dataset.roles import Roles
@@ -22,7 +22,11 @@ __all__ = [
     "convert_columns",
     "count_columns",
     "load_bundled",
+    "load_frame",
     "load_lecture_table",
+    "load_openml",
+    "load_query",
+    "load_sklearn",
     "make_dataset",
     "make_points",
     "read_file",

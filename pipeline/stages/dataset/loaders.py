@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.stages.dataset.columns import ColumnRules
 from bakeoff.pipeline.stages.dataset.keys import build_from_keys
 from bakeoff.pipeline.stages.dataset.make_dataset import make_dataset
-from bakeoff.pipeline.stages.dataset.reading import FileLayout, read_file
+from bakeoff.pipeline.stages.dataset.reading import (
+    FileLayout,
+    OpenmlQuery,
+    Query,
+    read_file,
+    read_frame,
+    read_openml,
+    read_query,
+    read_sklearn,
+)
 from bakeoff.pipeline.stages.dataset.roles import Roles
 from bakeoff.pipeline.stages.dataset.table import Dataset
 
@@ -33,3 +44,98 @@ def read_table(path: str, target: str, **keys: Any) -> Dataset:
     layout, roles, rules = build_from_keys({"target": target, **keys}, FileLayout, Roles, ColumnRules)
     raw = read_file(Path(path).expanduser(), layout)
     return make_dataset(raw, roles, rules)
+
+
+def load_query(target: str, **keys: Any) -> Dataset:
+    """Read a dataset from a database.
+
+    Parameters
+    ----------
+    target : str
+        The column to predict; ``last`` is the last one, unless a column has that name.
+    **keys
+        The fields of `Query`, `Roles` and `ColumnRules`.
+
+    Raises
+    ------
+    UserError
+        The database cannot be read, or a column does not exist or agree with what is said of it.
+    """
+    query, roles, rules = build_from_keys({"target": target, **keys}, Query, Roles, ColumnRules)
+    return make_dataset(read_query(query), roles, rules)
+
+
+def load_openml(target: str | None = None, **keys: Any) -> Dataset:
+    """Load a dataset of openml.org.
+
+    Parameters
+    ----------
+    target : str, optional
+        The column to predict; by default the one that OpenML names.
+    **keys
+        The fields of `OpenmlQuery`, `Roles` and `ColumnRules`.
+
+    Raises
+    ------
+    UserError
+        OpenML cannot be reached or has no such dataset, or a column does not exist or agree with what is said of it.
+    """
+    query, roles, rules = build_from_keys({"target": str(target), **keys}, OpenmlQuery, Roles, ColumnRules)
+    raw, chosen = read_openml(query, target)
+    return make_dataset(raw, replace(roles, target=chosen), rules)
+
+
+def load_sklearn(
+    name: str, target: str | None = None, options: Mapping[str, Any] | None = None, **keys: Any
+) -> Dataset:
+    """Load a dataset of scikit-learn.
+
+    Parameters
+    ----------
+    name : str
+        What follows ``load_`` or ``fetch_`` in the name of scikit-learn's function.
+    target : str, optional
+        The column to predict; by default the one that scikit-learn names.
+    options : mapping of str to object, optional
+        Arguments of the function.
+    **keys
+        The fields of `Roles` and `ColumnRules`.
+
+    Raises
+    ------
+    UserError
+        There is no such dataset, it cannot be downloaded, or a column does not exist or agree with what is said of it.
+    """
+    roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
+    raw, chosen = read_sklearn(name, target, options)
+    return make_dataset(raw, replace(roles, target=chosen), rules)
+
+
+def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dataset:
+    """Make a dataset of a table that Python code hands over.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n, d), or a table of Arrow or polars
+        It is not changed.
+    target : str
+        The column to predict; ``last`` is the last one, unless a column has that name.
+    name : str
+        Of the dataset.
+    **keys
+        The fields of `Roles` and `ColumnRules`.
+
+    Raises
+    ------
+    UserError
+        It is no table, or a column does not exist or agree with what is said of it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> dataset = load_frame(pd.DataFrame({"size": [1.5, 2.5], "sort": ["a", "b"]}), target="sort")
+    >>> dataset.describe()
+    'frame: 2 rows, 1 numeric column, 2 classes of sort (positive: b)'
+    """
+    roles, rules = build_from_keys({"target": target, **keys}, Roles, ColumnRules)
+    return make_dataset(read_frame(frame, name), roles, rules)

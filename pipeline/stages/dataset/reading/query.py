@@ -1,0 +1,196 @@
+"""Queries of databases, by the URL of SQLAlchemy."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
+from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+    from sqlalchemy.engine import URL
+
+SQLITE = "sqlite"
+ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
+SECRET = re.compile("passw|secret|token|key", re.IGNORECASE)
+VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True)
+class Query:
+    """Rows of a database.
+
+    Parameters
+    ----------
+    url : str
+        Of the database, as SQLAlchemy writes it. ``$NAME`` in place of a user, password, host or of the whole URL is
+        the environment variable NAME. A password itself is refused, because configurations are stored.
+    query : str, optional
+        A SELECT; give it or a table.
+    table : str, optional
+        The table whose rows and columns are all read.
+    """
+
+    url: str
+    query: str | None = None
+    table: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.query is None) == (self.table is None):
+            raise UserError(
+                "dataset=sql needs dataset.query or dataset.table, one of them: "
+                "dataset.table=passengers, or \"dataset.query='SELECT age, fare, survived FROM passengers'\"."
+            )
+
+
+def read_query(query: Query) -> RawTable:
+    """Read the rows that a query returns.
+
+    Parameters
+    ----------
+    query : Query
+
+    Returns
+    -------
+    RawTable
+        Cells have the types of the database; NULL is a missing cell.
+
+    Raises
+    ------
+    UserError
+        The database cannot be reached or has no driver here, the query is wrong or returns no table, or the URL holds
+        a password.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    url = _parse_url(query.url)
+    shown = _hide_secrets(url)
+    engine = _create_engine(url, shown)
+    statement = query.query or _select_table(engine, str(query.table))
+    try:
+        names, rows = _fetch_rows(engine, statement)
+    except SQLAlchemyError as error:
+        raise UserError(f"dataset.url={shown!r} does not answer {statement!r}: {_explain(error, url)}") from None
+    finally:
+        engine.dispose()
+    _require_table(names, rows, statement)
+    cells = {name: pd.Series([row[position] for row in rows], dtype=object) for position, name in enumerate(names)}
+    frame, notes = unify_types(pd.DataFrame(cells, index=pd.RangeIndex(len(rows))))
+    if not ORDER.search(statement) and url.get_backend_name() != SQLITE:
+        order_note = "the query has no ORDER BY, so the database may give the rows, and the splits, in another order."
+        notes = (order_note, *notes)
+    name = query.table or Path(str(url.database)).stem
+    return RawTable(frame, name, f"{shown}: {statement}", notes)
+
+
+def _parse_url(given: str) -> URL:
+    """Return a URL with the values of the variables in it; raises UserError for a password in clear."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    whole = VARIABLE.fullmatch(given)
+    try:
+        url = make_url(_read_variable(whole.group(1)) if whole else given)
+    except (ArgumentError, ValueError):
+        # The text is not shown: it may hold a password.
+        raise UserError(
+            "dataset.url is not a URL of a database, such as sqlite:///my.db or postgresql://user@host/database."
+        ) from None
+    if whole:
+        return url
+    has_secret_option = any(SECRET.search(key) for key in url.query)
+    if has_secret_option or (url.password and not VARIABLE.fullmatch(str(url.password))):
+        raise UserError(
+            f"dataset.url={_hide_secrets(url)!r} holds a password, which would be stored with the run; write the name "
+            "of an environment variable in its place, postgresql://user:$PASSWORD@host/database, and export it."
+        )
+    parts = {part: _expand(getattr(url, part)) for part in ("username", "password", "host", "database")}
+    return url.set(**parts)
+
+
+def _hide_secrets(url: URL) -> str:
+    """Return a URL without password and options, which may hold one as well."""
+    return url.set(query={}).render_as_string(hide_password=True)
+
+
+def _expand(text: Any) -> Any:
+    """Return a part of a URL with the value of a variable instead of its name."""
+    found = VARIABLE.fullmatch(text) if isinstance(text, str) else None
+    return _read_variable(found.group(1)) if found else text
+
+
+def _read_variable(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise UserError(f"dataset.url names the environment variable {name}, which is not set; export it first.")
+    return value
+
+
+def _create_engine(url: URL, shown: str) -> Engine:
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import NoSuchModuleError
+
+    if url.get_backend_name() == SQLITE:
+        return _open_sqlite(url, shown)
+    try:
+        return create_engine(url)
+    except (ImportError, NoSuchModuleError) as error:
+        is_postgres = url.get_backend_name() == "postgresql"
+        cure = 'pip install "bakeoff[postgres]"' if is_postgres else "install the one that SQLAlchemy names for it"
+        raise UserError(f"dataset.url={shown!r} needs a database driver that is not installed: {cure}.") from error
+
+
+def _open_sqlite(url: URL, shown: str) -> Engine:
+    """Return an engine that only reads; SQLite would create a file that is not there."""
+    from sqlalchemy import create_engine
+
+    if not url.database:
+        raise UserError(f"dataset.url={shown!r} names no file; write sqlite:///my.db.")
+    file = Path(str(url.database)).expanduser()
+    if not file.is_file():
+        raise UserError(f"dataset.url={shown!r}: {str(file)!r} is not a file (looked in {Path.cwd()}).")
+    address = f"{file.absolute().as_uri()}?mode=ro"
+    return create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True))
+
+
+def _select_table(engine: Engine, table: str) -> str:
+    """Return the query of a whole table, whose name may have a schema before a dot."""
+    quote = engine.dialect.identifier_preparer.quote
+    return "SELECT * FROM " + ".".join(quote(part) for part in table.split("."))
+
+
+def _fetch_rows(engine: Engine, statement: str) -> tuple[list[str], list[Any]]:
+    """Return the names of the columns and the rows; nothing that the statement writes is kept."""
+    with engine.connect() as connection:
+        # Without parameters, drivers leave signs such as % and : as they are.
+        result = connection.execution_options(no_parameters=True).exec_driver_sql(statement)
+        if not result.returns_rows:
+            return [], []
+        return [str(name) for name in result.keys()], list(result.fetchall())  # noqa: SIM118
+
+
+def _require_table(names: list[str], rows: list[Any], statement: str) -> None:
+    if not rows:
+        raise UserError(f"dataset.query={statement!r} returns no rows.")
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise UserError(
+            f"dataset.query={statement!r} returns two columns of the name {repeated[0]!r}; rename one with AS."
+        )
+
+
+def _explain(error: Exception, url: URL) -> str:
+    """Return the first line of what a driver says, without the password."""
+    said = str(getattr(error, "orig", None) or error).strip().splitlines()
+    message = said[0] if said else type(error).__name__
+    return message.replace(str(url.password), "***") if url.password else message
