@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 import bakeoff
 from bakeoff.pipeline.cli.lasting_output import keep_writable
+from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 from bakeoff.pipeline.errors import UserError
 
@@ -58,6 +59,7 @@ def run_words(words: Sequence[str]) -> int:
         print(f"bakeoff {bakeoff.__version__}")
         return 0
     try:
+        reject_passwords(words)
         if words and words[0] in VERBS:
             run_verb = load_verb(words[0])
             return run_verb(words[1:])
