@@ -20,8 +20,12 @@ DATASET_PARAMETERS = ("path", "rows")
 """Keys of a dataset that is read from a file or generated; any other dataset is described by its option's name."""
 PREPROCESSING_CHOSEN = "preprocessing.chosen"
 """The param that says what preprocessing=auto does."""
+WHOLE_KEYS = ("evaluation.costs",)
+"""Keys whose value is one param: the keys in it are labels of the user, which need not be names of params."""
 UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "figures", "n_jobs", "audit")
-"""Keys that never appear as KEY=VALUE in a run's name."""
+"""Parts whose keys never appear as KEY=VALUE in a run's name."""
+LONG_KEYS = ("evaluation.metrics",)
+"""Keys whose values are too long for a run's name."""
 
 
 def describe_run(
@@ -79,7 +83,7 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
 
 def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
     """Return the name of a run without its dataset; the arguments are those of `name_run`."""
-    keys = [key for key in varying if key.split(".")[0] not in UNNAMED_KEYS]
+    keys = [key for key in varying if key.split(".")[0] not in UNNAMED_KEYS and key not in LONG_KEYS]
     # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
     keys = sorted(keys, key=_rank_key)
     # An option "none" is shown with its group, because "pruning=none" is clearer than "none".
@@ -140,7 +144,7 @@ def _get_nested(values: Mapping[str, Any], key: str) -> Any:
 
 def _flatten(key: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield dotted keys and their values as text, except ``_target_``, which the chosen option stands for."""
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and key not in WHOLE_KEYS:
         for name, child in value.items():
             if name != "_target_":
                 yield from _flatten(f"{key}.{name}", child)

@@ -12,6 +12,7 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -104,9 +105,12 @@ def _find_module(target: str) -> str | None:
     """Return the module that defines a class or function, which need not be the one that it is imported from."""
     package, _, name = target.rpartition(".")
     try:
-        return str(getattr(getattr(importlib.import_module(package), name), "__module__", package))
+        found = getattr(importlib.import_module(package), name)
     except (ImportError, AttributeError, ValueError):
         return None  # building the object will raise the error
+    # The __module__ of an object that is neither, such as a scorer, is that of its class.
+    is_definition = inspect.isclass(found) or inspect.isroutine(found)
+    return str(getattr(found, "__module__", package)) if is_definition else package
 
 
 def _get_package(module: str) -> str:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
-from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import describe_run
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
-from bakeoff.pipeline.stages.scoring import choose_metrics
+from bakeoff.pipeline.stages.scoring import Metric, Target, choose_metrics
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import list_candidate_learners
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
 """Decides, from the folds so far, whether to evaluate the next one."""
+
+
+SCORING_KEYS = ("metrics", "costs")
+"""Keys of the evaluation that say how predictions are judged; the others say how rows are divided."""
 
 
 class ShowProgress(Protocol):
@@ -132,8 +137,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     UserError
     """
     trust = spec["trust"]
-    splitter_node = dict(spec["evaluation"])
-    metric_names = splitter_node.pop("metrics", None)
+    splitter_node = {key: value for key, value in spec["evaluation"].items() if key not in SCORING_KEYS}
     # The dataset is built first, because its errors are the most important ones for the user.
     dataset = resources.get_dataset(spec)
     preprocessing = resources.build("preprocessing", spec["preprocessing"], trust)
@@ -150,8 +154,23 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
         tuning=tuning,
         pruning=resources.build("pruning", spec["pruning"], trust),
         splitter=resources.build("evaluation", splitter_node, trust),
-        metrics=choose_metrics(metric_names, dataset.task, learner),
+        metrics=_choose_metrics(spec, dataset, learner),
         seed=spec["seed"],
+    )
+
+
+def _choose_metrics(spec: Mapping[str, Any], dataset: Dataset, learner: Any) -> dict[str, Metric]:
+    """Return the metrics that the evaluation names, each of which was tried on the target of the dataset."""
+    evaluation = spec["evaluation"]
+    classes = dataset.classes if dataset.is_classification else None
+    target = Target(dataset.y, classes, dataset.positive, has_weights=dataset.weights is not None)
+    return choose_metrics(
+        evaluation.get("metrics"),
+        dataset.task,
+        learner,
+        target=target,
+        costs=evaluation.get("costs"),
+        find_function=partial(find_target, key="evaluation.metrics", trust=spec["trust"]),
     )
 
 

@@ -11,14 +11,11 @@ from bakeoff.pipeline.comparison.grid.grouping import group_by
 from bakeoff.pipeline.comparison.grid.run_facts import RunFacts, list_ids
 from bakeoff.pipeline.comparison.words import count_nouns
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION
-from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
+from bakeoff.pipeline.stages.scoring import describe_definition, is_bounded
+from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better, read_metric_entries
 
 TEST_PREFIX = "test_"
 TIME_PREFIX = "time/"
-UNBOUNDED_SCORES = ("log_loss",)
-"""Scores of classification that are not between 0 and 1."""
-ABSOLUTE_ROPE_SCORES = (*(name for name in CLASSIFICATION if name not in UNBOUNDED_SCORES), "r2")
 
 
 def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope: float) -> tuple[ComparedMetric, ...]:
@@ -40,7 +37,8 @@ def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope
     stored = [_find_metric(name, runs) for name in names] if names else [_find_shared_headline(runs)]
     for metric in stored:
         _require_metric(metric, runs)
-    return tuple(_describe_metric(metric, rope) for metric in dict.fromkeys(stored))
+        _require_one_definition(metric, runs)
+    return tuple(_describe_metric(metric, rope, runs[0]) for metric in dict.fromkeys(stored))
 
 
 def _find_shared_headline(runs: Sequence[RunFacts]) -> str:
@@ -63,7 +61,7 @@ def _find_shared_headline(runs: Sequence[RunFacts]) -> str:
 
 def _find_metric(name: str, runs: Sequence[RunFacts]) -> str:
     """Return the stored name of a metric."""
-    known = {metric for each in runs for metric in each.run.metrics if _is_comparable(metric)}
+    known = {metric for each in runs for metric in each.run.metrics if _is_comparable(metric, each.run.params)}
     for candidate in (name, f"{TEST_PREFIX}{name}", f"{TIME_PREFIX}{name}"):
         if candidate in known:
             return candidate
@@ -71,13 +69,13 @@ def _find_metric(name: str, runs: Sequence[RunFacts]) -> str:
     raise UserError(f"compare: metrics={name}: no run has that metric. {did_you_mean(name, short)}")
 
 
-def _is_comparable(metric: str) -> bool:
+def _is_comparable(metric: str, params: Mapping[str, str]) -> bool:
     """Whether it is known of a stored metric which values are better."""
     # Runs are compared by a mean, whose series over folds is read along with it.
     if metric.startswith(("fold/", "pruning_path/")):
         return False
     try:
-        is_greater_better(metric)
+        is_greater_better(metric, params)
     except KeyError:
         return False
     return True
@@ -94,13 +92,38 @@ def _require_metric(metric: str, runs: Sequence[RunFacts]) -> None:
     )
 
 
-def _describe_metric(metric: str, rope: float) -> ComparedMetric:
+def _require_one_definition(metric: str, runs: Sequence[RunFacts]) -> None:
+    """Reject runs that have computed different scores under one name: with other costs, or by another function."""
+    firsts: dict[str, RunFacts] = {}
+    for each in runs:
+        first = firsts.setdefault(each.dataset, each)
+        if _read_definition(metric, each) != _read_definition(metric, first):
+            raise UserError(
+                f"compare: on {each.dataset}, run {first.short_id} and run {each.short_id} computed {metric} in "
+                "different ways (evaluation.metrics or evaluation.costs differ), so that it cannot be compared; select "
+                "runs of one way by filter=, or name another metric by metrics=."
+            )
+
+
+def _read_definition(metric: str, each: RunFacts) -> str:
+    params = each.run.params
+    return describe_definition(_get_score(metric), read_metric_entries(params), params.get("evaluation.costs"))
+
+
+def _get_score(metric: str) -> str:
+    """Return the name of a score without that of its rows."""
+    return metric.removeprefix(TEST_PREFIX).removeprefix("validation_").removeprefix("train_")
+
+
+def _describe_metric(metric: str, rope: float, example: RunFacts) -> ComparedMetric:
     score = metric.removeprefix(TEST_PREFIX)
-    is_absolute = score.removeprefix("validation_").removeprefix("train_") in ABSOLUTE_ROPE_SCORES
+    params = example.run.params
+    is_time = metric.startswith(TIME_PREFIX)
+    is_absolute = not is_time and is_bounded(_get_score(metric), read_metric_entries(params))
     return ComparedMetric(
         name=metric,
         label=_label_metric(score),
-        greater_is_better=is_greater_better(metric),
+        greater_is_better=is_greater_better(metric, params),
         rope=rope,
         is_rope_relative=not is_absolute,
     )

@@ -16,6 +16,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from bakeoff.pipeline.config.build import locate_target
 from bakeoff.pipeline.config.named_figures import settle_figures
 from bakeoff.pipeline.config.options import read_option, read_options
+from bakeoff.pipeline.config.own_metrics import settle_metrics
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -62,6 +63,7 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
       for it, else ``none``.
     - ``tuning.folds=null`` becomes 5 if pruning uses the validation part, else 0, which tunes on that part.
     - ``evaluation.validation=null`` becomes 0.2 if pruning or tuning needs rows, else 0.
+    - Dotted names in ``evaluation.metrics`` become mappings with a ``_target_``.
     - ``figures=all`` and names of figures become nodes with a ``_target_``.
 
     Parameters
@@ -105,6 +107,8 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
     if is_tuned and tuning.get("folds") is None:
         tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
     evaluation = settled["evaluation"]
+    if "metrics" in evaluation:
+        evaluation["metrics"] = settle_metrics(evaluation["metrics"])
     if evaluation.get("validation") is None:
         tunes_on_rows = is_tuned and tuning["folds"] == 0
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0

@@ -17,7 +17,7 @@ from bakeoff.pipeline.experiment.prediction import predict_part
 from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
 from bakeoff.pipeline.stage_log import RowLog, Stopwatch, unique_messages
 from bakeoff.pipeline.stages.pruning import NoPruning
-from bakeoff.pipeline.stages.scoring import Predictions, compute_scores
+from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
 
@@ -59,12 +59,12 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
         for part, rows in parts.items():
             if len(rows):
                 predictions[part] = predict_part(experiment, model.pipeline, part, rows, log)
-    # The scores of the test part come first wherever they are listed, and the headline first among them.
-    scores: dict[str, float] = {}
-    for part in ("test", "validation", "train"):
-        if part in predictions:
-            by_name = compute_scores(experiment.metrics, predictions[part])
-            scores |= {f"{part}_{name}": value for name, value in by_name.items()}
+        # The scores of the test part come first wherever they are listed, and the headline first among them.
+        scores: dict[str, float] = {}
+        for part in ("test", "validation", "train"):
+            if part in predictions:
+                by_name = compute_scores(experiment.metrics, predictions[part])
+                scores |= {f"{part}_{name}": value for name, value in by_name.items()}
     model = replace(model, warnings=unique_messages(caught, model.warnings))
     return FoldResult(number, split, model, scores, predictions["test"], log.seen)
 
@@ -119,10 +119,9 @@ def _score_before_pruning(experiment: Experiment, pipeline: Pipeline, split: Spl
     """Return the headline score on validation and test rows; nothing if the run does not prune."""
     if isinstance(experiment.pruning, NoPruning):
         return {}
-    headline = experiment.headline
     scores = {}
     for part, rows in {"validation": split.validation, "test": split.test}.items():
         if len(rows):
             predictions = predict_part(experiment, pipeline, part, rows, log)
-            scores[part] = compute_scores({headline: experiment.headline_metric}, predictions)[headline]
+            scores[part] = compute_score(experiment.headline_metric, predictions)
     return scores

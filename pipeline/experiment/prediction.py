@@ -9,7 +9,7 @@ import numpy as np
 from bakeoff.pipeline import stage_log
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.stage_log import RowLog
-from bakeoff.pipeline.stages.scoring import Predictions, compute_scores, predict_rows
+from bakeoff.pipeline.stages.scoring import Predictions, compute_score, needs_decision, predict_rows
 
 
 def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray, log: RowLog) -> Predictions:
@@ -27,7 +27,9 @@ def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray
     classes = dataset.classes if dataset.is_classification else None
     X = log.note(f"{stage_log.SCORING}{part}", dataset.X.iloc[rows])  # (m, d)
     weights = None if dataset.weights is None else dataset.weights[rows]
-    return predict_rows(model, X, dataset.y[rows], classes, dataset.positive, weights=weights)
+    with_decision = needs_decision(experiment.metrics.values())
+    y = dataset.y[rows]
+    return predict_rows(model, X, y, classes, dataset.positive, weights=weights, with_decision=with_decision)
 
 
 def score_headline(
@@ -47,5 +49,14 @@ def score_headline(
     dataset = experiment.dataset
     metric = experiment.headline_metric
     classes = dataset.classes if dataset.is_classification else None
-    predictions = predict_rows(model, X, y, classes, dataset.positive, weights=weights, labels_only=not metric.needs)
-    return compute_scores({experiment.headline: metric}, predictions)[experiment.headline]
+    predictions = predict_rows(
+        model,
+        X,
+        y,
+        classes,
+        dataset.positive,
+        weights=weights,
+        labels_only=not metric.needs,
+        with_decision=needs_decision([metric]),
+    )
+    return compute_score(metric, predictions)

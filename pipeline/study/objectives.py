@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring import DEFAULTS, get_task_metrics
+from bakeoff.pipeline.stages.scoring import (
+    COST,
+    DEFAULTS,
+    get_task_metrics,
+    is_greater_better,
+    list_scorer_names,
+    name_entry,
+)
 
 Direction = Literal["minimize", "maximize"]
 SCORE_PREFIXES = ("validation_", "train_")
@@ -38,7 +45,11 @@ class Objective:
 
 
 def choose_objectives(
-    names: Sequence[str] | str | None, directions: Sequence[str] | str | None, task: str, metrics: Sequence[str] | None
+    names: Sequence[str] | str | None,
+    directions: Sequence[str] | str | None,
+    task: str,
+    metrics: Sequence[Any] | None,
+    costs: Any = None,
 ) -> tuple[Objective, ...]:
     """Return the objectives that ``hydra.sweeper`` names.
 
@@ -49,21 +60,26 @@ def choose_objectives(
     directions : sequence of str, str or None
         None is the natural direction of each metric: accuracies are maximized, errors and times minimized.
     task : {"classification", "regression"}
-    metrics : sequence of str or None
+    metrics : sequence or None
         ``evaluation.metrics``.
+    costs : mapping, optional
+        ``evaluation.costs``, which add the metric ``cost``.
 
     Raises
     ------
     UserError
         A name is not a metric of the run, or a test score; a direction is invalid, or there are not as many as names.
     """
-    computed = DEFAULTS[task] if metrics is None else tuple(metrics)
+    entries = DEFAULTS[task] if metrics is None else tuple(metrics)
+    if costs is not None:
+        entries = (*entries, COST)
+    computed = [name_entry(entry) for entry in entries]
     if names is None:
         names = f"validation_{computed[0]}"
     given = _as_list(names)
     if not given:
         raise UserError("hydra.sweeper.objectives is empty; name a metric, such as [validation_accuracy].")
-    chosen = [_natural_direction(name, task, computed) for name in given]
+    chosen = [_natural_direction(name, task, entries) for name in given]
     if directions is not None:
         chosen = [_check_direction(direction) for direction in _as_list(directions)]
     if len(chosen) != len(given):
@@ -88,7 +104,7 @@ def _check_direction(direction: str) -> Direction:
     raise UserError(f"hydra.sweeper.direction={direction!r} must be minimize or maximize.")
 
 
-def _natural_direction(name: str, task: str, computed: Sequence[str]) -> Direction:
+def _natural_direction(name: str, task: str, entries: Sequence[Any]) -> Direction:
     """Return the direction in which a metric gets better.
 
     Raises
@@ -98,11 +114,12 @@ def _natural_direction(name: str, task: str, computed: Sequence[str]) -> Directi
     """
     if name in COST_METRICS:
         return "minimize"
+    computed = [name_entry(entry) for entry in entries]
     if name.startswith(SCORE_PREFIXES):
         prefix = _score_prefix(name) or ""
         metric = name.removeprefix(prefix)
         if metric in computed:
-            return "maximize" if get_task_metrics(task)[metric].greater_is_better else "minimize"
+            return "maximize" if is_greater_better(metric, entries) else "minimize"
     elif "test_" in name:
         score = name.rpartition("test_")[2]
         raise UserError(
@@ -115,7 +132,7 @@ def _natural_direction(name: str, task: str, computed: Sequence[str]) -> Directi
 
 def _suggest_cure(name: str, task: str, computed: Sequence[str]) -> str:
     metric = name.removeprefix(_score_prefix(name) or "")
-    if metric in get_task_metrics(task):
+    if metric in (*get_task_metrics(task), *list_scorer_names(task)):
         return f"Add {metric} to evaluation.metrics."
     allowed = [*(prefix + metric for prefix in SCORE_PREFIXES for metric in computed), *COST_METRICS]
     return did_you_mean(name, allowed).strip()

@@ -73,8 +73,10 @@ def make_study_key(
     """
     spec = edge_jobs[0].spec
     dataset = runner.resources.get_dataset(spec)
-    metrics = spec["evaluation"].get("metrics")
-    objectives = choose_objectives(settings.objectives, settings.direction, dataset.task, metrics)
+    evaluation = spec["evaluation"]
+    objectives = choose_objectives(
+        settings.objectives, settings.direction, dataset.task, evaluation.get("metrics"), evaluation.get("costs")
+    )
     for job in edge_jobs:
         require_validation_rows(objectives, job.spec)
     code_hashes = {hash_config_code(job.spec) for job in edge_jobs}

@@ -198,7 +198,7 @@ def _add_scores(outcome: JobOutcome, run: StoredRun | None) -> JobOutcome:
         headline=headline,
         metrics=run.metrics,
         score=run.metrics[headline],
-        greater_is_better=is_greater_better(headline),
+        greater_is_better=is_greater_better(headline, run.params),
     )
 
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION, DEFAULTS, REGRESSION
+from bakeoff.pipeline.stages.scoring import DEFAULTS, name_entry
+from bakeoff.pipeline.stages.scoring import is_greater_better as is_score_greater_better
 from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
 LATEST = "latest"
@@ -54,22 +55,29 @@ def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> st
         As the run stores them. The store does not keep the order of metrics, so the order is taken from the
         configuration, else from the defaults of the task.
     """
-    try:
-        chosen = json.loads(params.get("evaluation.metrics", "null")) or []
-    except ValueError:  # another program wrote it
-        chosen = []
-    names = chosen if isinstance(chosen, list) else []
-    names = [*names, *(tasks[0] for tasks in DEFAULTS.values())]
+    names = [name_entry(entry) for entry in read_metric_entries(params)]
+    names += [tasks[0] for tasks in DEFAULTS.values()]
     return next((f"test_{name}" for name in names if f"test_{name}" in metrics), None)
 
 
-def is_greater_better(metric: str) -> bool:
+def read_metric_entries(params: Mapping[str, str]) -> list[Any]:
+    """Return the items of ``evaluation.metrics`` of a stored run; none if the metrics were the defaults."""
+    try:
+        entries = json.loads(params.get("evaluation.metrics", "null"))
+    except ValueError:  # another program wrote it, or it was cut
+        return []
+    return entries if isinstance(entries, list) else []
+
+
+def is_greater_better(metric: str, params: Mapping[str, str] | None = None) -> bool:
     """Whether greater values of a stored metric are better, by the name of its score; times, fits and sizes are costs.
 
     Parameters
     ----------
     metric : str
         As it is stored: ``test_accuracy``, ``fold/validation_rmse``, ``time/fit``.
+    params : mapping, optional
+        Of a run that has the metric, which say it of a metric of the user.
 
     Raises
     ------
@@ -81,12 +89,11 @@ def is_greater_better(metric: str) -> bool:
     >>> is_greater_better("test_accuracy"), is_greater_better("validation_log_loss"), is_greater_better("time/fit")
     (True, False, False)
     """
-    known = {**CLASSIFICATION, **REGRESSION}
     name = metric.removeprefix("fold/")
     if name.startswith(("time/", "fits", "pruning/leaves", "pruning/depth")):
         return False
     score = re.sub(r"^(pruning/)?(test|validation|train)_|_(before|after)$", "", name)
-    return known[score].greater_is_better
+    return is_score_greater_better(score, read_metric_entries(params or {}))
 
 
 def _find_by_id(store: Store, word: str, verb: str) -> str:
@@ -146,7 +153,10 @@ def _find_best(store: Store, verb: str, dataset: str) -> Any:
     scored = [run for run in runs if headlines[run.info.run_id] and _has_number(run.data.metrics, names[0])]
     if not scored:
         raise UserError(f"{verb} {BEST}: none of the {len(runs)} finished runs has a headline score; give an id.")
-    sign = 1 if is_greater_better(names[0]) else -1
+    directions = {is_greater_better(names[0], run.data.params) for run in scored}
+    if len(directions) > 1:
+        raise UserError(f"{verb} {BEST}: the runs disagree on whether a greater {names[0]} is better; give an id.")
+    sign = 1 if directions.pop() else -1
     return max(scored, key=lambda run: (sign * run.data.metrics[names[0]], run.info.start_time))
 
 

@@ -249,7 +249,7 @@ def test_every_combination_of_stages_composes() -> None:
 
 
 def _splitter(settled: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settled["evaluation"].items() if key != "metrics"}
+    return {key: value for key, value in settled["evaluation"].items() if key not in ("metrics", "costs")}
 
 
 def _raised_by(words: list[str]) -> Exception:

@@ -84,7 +84,7 @@ class ValidationScores:
         """Return the scores of a cell over all folds, greater being better."""
         runs = self.grid.runs[key]
         values = [value for each in runs for value in self.series[each.run.run_id].get(self.metric, ())]
-        sign = 1 if is_greater_better(self.metric) else -1
+        sign = 1 if is_greater_better(self.metric, runs[0].run.params) else -1
         return sign * np.array(values)
 
 

@@ -8,7 +8,7 @@ from bakeoff.pipeline.comparison.grid.grouping import group_by
 from bakeoff.pipeline.comparison.grid.run_facts import Params, RunFacts, list_differences, list_ids
 from bakeoff.pipeline.errors import UserError
 
-UNPAIRED_KEYS = ("evaluation.validation", "evaluation.metrics")
+UNPAIRED_KEYS = ("evaluation.validation", "evaluation.metrics", "evaluation.costs")
 """Keys of the evaluation that do not change which rows are test rows."""
 MAX_SHOWN_RUNS = 3
 

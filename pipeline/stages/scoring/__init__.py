@@ -4,27 +4,42 @@ The formulas are scikit-learn's. A score that is not defined on some rows (ROC A
 0.
 """
 
+from bakeoff.pipeline.stages.scoring.choice import choose_metrics
+from bakeoff.pipeline.stages.scoring.costs import COST
+from bakeoff.pipeline.stages.scoring.entries import describe_definition, is_bounded, is_greater_better, name_entry
 from bakeoff.pipeline.stages.scoring.metrics import (
     CLASSIFICATION,
     DEFAULTS,
     REGRESSION,
     Metric,
-    choose_metrics,
+    compute_score,
     compute_scores,
     get_task_metrics,
+    needs_decision,
 )
+from bakeoff.pipeline.stages.scoring.named_scorers import list_scorer_names
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, encode_labels, predict_rows
+from bakeoff.pipeline.stages.scoring.trial import Target
 
 __all__ = [
     "CLASSIFICATION",
+    "COST",
     "DEFAULTS",
     "REGRESSION",
     "Metric",
     "Predictions",
+    "Target",
     "choose_metrics",
+    "compute_score",
     "compute_scores",
     "count_confusions",
+    "describe_definition",
     "encode_labels",
     "get_task_metrics",
+    "is_bounded",
+    "is_greater_better",
+    "list_scorer_names",
+    "name_entry",
+    "needs_decision",
     "predict_rows",
 ]

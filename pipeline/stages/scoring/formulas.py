@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,69 @@ def compute_roc_auc(predictions: Predictions) -> float:
     return float(metrics.roc_auc_score(is_class, probabilities, sample_weight=predictions.weights))
 
 
+def compute_mcc(predictions: Predictions) -> float:
+    """Return the correlation of true and predicted classes; 0 if all rows are of one class, or predicted as one.
+
+    References
+    ----------
+    Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient. Computational
+    Biology and Chemistry 28, 367-374.
+    """
+    return _compare_values(metrics.matthews_corrcoef, predictions)
+
+
+def compute_kappa(predictions: Predictions) -> float:
+    """Return the agreement of true and predicted classes beyond chance; NaN if both are one and the same class.
+
+    References
+    ----------
+    Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20,
+    37-46.
+    """
+    kappa = partial(metrics.cohen_kappa_score, labels=predictions.classes)
+    return _compare_values(kappa, predictions)
+
+
+def compute_average_precision(predictions: Predictions) -> float:
+    """Return the area under the steps of precision against recall of the positive class, or the mean over classes.
+
+    Without a positive class, it is that of the second of two classes, and for more classes the mean over each class
+    against the rest; NaN if a class that counts does not occur.
+    """
+    classes = predictions.classes
+    assert classes is not None
+    ranking = _rank_rows(predictions)  # (m, c)
+    counted = classes[-1:] if len(classes) == 2 else classes
+    if predictions.positive is not None:
+        counted = np.array([predictions.positive])
+    if ranking is None or not np.isin(counted, predictions.truth).all():
+        return float("nan")
+    areas = [
+        metrics.average_precision_score(
+            predictions.truth == label, ranking[:, classes == label].ravel(), sample_weight=predictions.weights
+        )
+        for label in counted
+    ]
+    return float(np.mean(areas))
+
+
+def compute_brier(predictions: Predictions) -> float:
+    """Return the mean squared error of the probabilities: from 0 to 1 for two classes, and to 2 for more.
+
+    References
+    ----------
+    Brier, G. W. (1950). Verification of forecasts expressed in terms of probability. Monthly Weather Review 78, 1-3.
+    """
+    assert predictions.probabilities is not None
+    score = metrics.brier_score_loss(
+        predictions.truth,
+        np.clip(predictions.probabilities, 0, 1),  # (m, c), where a sum may be rounded to above 1
+        sample_weight=predictions.weights,
+        labels=predictions.classes,
+    )
+    return float(score)
+
+
 def compute_r2(predictions: Predictions) -> float:
     """Return the fraction of the variance explained; NaN if the targets do not vary."""
     if len(np.unique(predictions.truth)) < 2:
@@ -97,9 +161,41 @@ def compute_mae(predictions: Predictions) -> float:
     return _compare_values(metrics.mean_absolute_error, predictions)
 
 
+def compute_mape(predictions: Predictions) -> float:
+    """Return the mean of the absolute errors as fractions of the targets; NaN if a target is 0."""
+    if (predictions.truth == 0).any():
+        return float("nan")
+    return _compare_values(metrics.mean_absolute_percentage_error, predictions)
+
+
+def compute_median_error(predictions: Predictions) -> float:
+    """Return the median of the absolute errors."""
+    return _compare_values(metrics.median_absolute_error, predictions)
+
+
+def compute_max_error(predictions: Predictions) -> float:
+    """Return the largest absolute error of the rows that count, which no weight changes."""
+    return float(metrics.max_error(predictions.truth, predictions.predicted))
+
+
+def compute_pinball(predictions: Predictions) -> float:
+    """Return the mean pinball loss of predictions of the median, which is half of the mean absolute error."""
+    return _compare_values(metrics.mean_pinball_loss, predictions)
+
+
 def _compare_values(formula: Callable[..., Any], predictions: Predictions) -> float:
     """Return the score of predicted values by one of scikit-learn's functions, each row with its weight."""
     return float(formula(predictions.truth, predictions.predicted, sample_weight=predictions.weights))
+
+
+def _rank_rows(predictions: Predictions) -> np.ndarray | None:
+    """Return, for each class, values by which the rows are ranked, shape (m, c); None if there are none for each."""
+    if predictions.probabilities is not None:
+        return predictions.probabilities
+    decision = predictions.decision
+    if decision is None or decision.ndim > 1:
+        return None
+    return np.column_stack([-decision, decision])
 
 
 def _select_positive(predictions: Predictions, scores: np.ndarray) -> float:

@@ -21,7 +21,7 @@ class Predictions:
     probabilities : ndarray of shape (m, c) or None
         One column for each class of the dataset, in sorted order; 0 for a class that the training rows lacked.
     decision : ndarray of shape (m,) or (m, c) or None
-        Decision values, if the model has no probabilities.
+        Decision values, if the model has no probabilities or a metric needs them.
     classes : ndarray of shape (c,) or None
         None for regression.
     positive : object or None
@@ -59,6 +59,7 @@ def predict_rows(
     *,
     weights: np.ndarray | None = None,
     labels_only: bool = False,
+    with_decision: bool = False,
 ) -> Predictions:
     """Return the predictions of a fitted model, with the time they took.
 
@@ -75,6 +76,8 @@ def predict_rows(
         How much each row counts in the scores.
     labels_only : bool
         Whether to leave out probabilities and decision values, because no metric needs them.
+    with_decision : bool
+        Whether a metric needs decision values, even if the model has probabilities.
     """
     started = time.perf_counter()
     predicted = np.asarray(model.predict(X))  # (m,)
@@ -84,7 +87,7 @@ def predict_rows(
     if classes is not None and not labels_only:
         if hasattr(model, "predict_proba"):
             probabilities = _predict_probabilities(model, X, classes)
-        elif hasattr(model, "decision_function"):
+        if hasattr(model, "decision_function") and (with_decision or probabilities is None):
             decision = np.asarray(model.decision_function(X))  # (m,) or (m, c)
     return Predictions(truth, predicted, probabilities, decision, classes, positive, seconds, weights)
 

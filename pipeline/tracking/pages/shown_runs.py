@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.tracking.find_run import find_headline
+from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.history import find_finished_runs
 from bakeoff.pipeline.tracking.pages.view_state import MAX_LOADED_RUNS
 from bakeoff.pipeline.tracking.store import Store
@@ -38,6 +38,8 @@ class ShownRuns:
         The dataset and learner of each run, once.
     metrics : tuple of str
         The names of all metrics.
+    is_greater_better : bool
+        Whether greater values of the first headline score are better.
     is_complete : bool
         Whether the page loads all runs of the sweep at once.
     notes : tuple of str
@@ -50,6 +52,7 @@ class ShownRuns:
     varying: tuple[str, ...]
     groups: tuple[tuple[str, str], ...]
     metrics: tuple[str, ...]
+    is_greater_better: bool = True
     is_complete: bool = True
     notes: tuple[str, ...] = ()
 
@@ -79,7 +82,8 @@ def read_shown_runs(store: Store, sweep: str | None = None) -> ShownRuns | None:
             f"MLflow's charts show the newest {MAX_LOADED_RUNS} runs of the sweep until *Load more* is pressed."
         )
     # A sweep that has just started has no scores yet, while the leaderboard shows those of earlier runs.
-    headlines = _find_headlines(runs) or _find_headlines(_read_runs(store, IS_JOB)[0])
+    scored = runs if _find_headlines(runs) else _read_runs(store, IS_JOB)[0]
+    headlines = _find_headlines(scored)
     if not headlines:
         return None
     return ShownRuns(
@@ -89,6 +93,7 @@ def read_shown_runs(store: Store, sweep: str | None = None) -> ShownRuns | None:
         varying=() if record is None else find_varying_params(runs),
         groups=tuple({(run.data.params.get("dataset", ""), run.data.params.get("learner", "")): None for run in runs}),
         metrics=tuple({metric: None for run in runs for metric in run.data.metrics}),
+        is_greater_better=_is_greater_better(headlines[0], scored),
         is_complete=not is_cut,
         notes=tuple(notes),
     )
@@ -173,6 +178,11 @@ def _read_runs(store: Store, query: str) -> tuple[list[Any], bool]:
 def _find_headlines(runs: Sequence[Any]) -> tuple[str, ...]:
     found = [find_headline(run.data.params, run.data.metrics) for run in runs]
     return tuple(dict.fromkeys(headline for headline in found if headline is not None))
+
+
+def _is_greater_better(headline: str, runs: Sequence[Any]) -> bool:
+    newest = next(run for run in runs if find_headline(run.data.params, run.data.metrics) == headline)
+    return is_greater_better(headline, newest.data.params)
 
 
 def _search_runs(store: Store, query: str, order: str = "start_time DESC") -> list[Any]:

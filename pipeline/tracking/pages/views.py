@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.pipeline.tracking.find_run import is_greater_better
 from bakeoff.pipeline.tracking.pages.shown_runs import GROUPS, IS_JOB, ShownRuns, read_shown_runs
 from bakeoff.pipeline.tracking.pages.view_state import (
     KNOWN_VERSIONS,
@@ -100,7 +99,7 @@ def make_views(shown: ShownRuns) -> list[SavedView]:
     """Return the views, in the order of the menu."""
     headline = shown.headlines[0]
     columns = _choose_columns(shown)
-    best_first = (columns, name_metric(headline), not is_greater_better(headline))
+    best_first = (columns, name_metric(headline), not shown.is_greater_better)
     views = [SavedView(LEADERBOARD, "Leaderboard", make_table_state(f"{IS_FINISHED} AND {IS_JOB}", *best_first))]
     if shown.sweep is not None:
         # Here the runs that failed are shown as well, with their mark: they are a part of what the sweep did.

@@ -1,0 +1,111 @@
+"""The choice of the metrics of a run, and the checks of each before anything is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.scoring.costs import COST, explain_costs, make_cost_metric
+from bakeoff.pipeline.stages.scoring.entries import KEY, name_entry
+from bakeoff.pipeline.stages.scoring.metrics import DEFAULTS, Metric, get_task_metrics, is_available
+from bakeoff.pipeline.stages.scoring.named_scorers import list_scorer_names, make_named_metric
+from bakeoff.pipeline.stages.scoring.own_metric import FindFunction, make_own_metric
+from bakeoff.pipeline.stages.scoring.trial import Target, try_metric
+
+LISTING = "`bakeoff list metrics` shows them."
+
+
+def choose_metrics(
+    entries: Sequence[Any] | None,
+    task: str,
+    learner: object,
+    target: Target | None = None,
+    costs: Any = None,
+    find_function: FindFunction | None = None,
+) -> dict[str, Metric]:
+    """Return the metrics to compute, the headline first.
+
+    Parameters
+    ----------
+    entries : sequence or None
+        ``evaluation.metrics``: names of metrics and of scikit-learn's scorers, and mappings with a ``_target_``. None
+        selects the defaults of the task for which the learner has the methods.
+    task : {"classification", "regression"}
+    learner : estimator
+        Must have the methods that the metrics need: probabilities, or decision values.
+    target : Target, optional
+        On which each metric that is named is tried. Metrics of the user, and costs, need it.
+    costs : mapping, optional
+        ``evaluation.costs``, which adds the metric ``cost``.
+    find_function : callable, optional
+        Resolves the dotted names of the user's metrics.
+
+    Raises
+    ------
+    UserError
+        An unknown name, a metric of the other task, one for which the learner lacks the method, or one that cannot be
+        computed for the target.
+    """
+    chosen: dict[str, Metric] = {}
+    if entries is None:
+        known = get_task_metrics(task)
+        chosen = {name: known[name] for name in DEFAULTS[task] if is_available(known[name], learner)}
+    else:
+        _require_list(entries, task)
+        for entry in entries:
+            name = name_entry(entry)
+            if isinstance(entry, Mapping):
+                _require_new(name, chosen)
+                assert target is not None
+                assert find_function is not None
+                chosen[name] = make_own_metric(entry, target, find_function)
+            elif name == COST:
+                _require_costs(costs, target)
+                chosen[name] = make_cost_metric(costs, None if target is None else target.classes)
+            else:
+                chosen[name] = _find_named(name, task)
+            _require_methods(name, chosen[name], learner)
+            if target is not None:
+                try_metric(name, chosen[name], target, learner)
+    if costs is not None and COST not in chosen:
+        chosen[COST] = make_cost_metric(costs, None if target is None else target.classes)
+    return chosen
+
+
+def _find_named(name: str, task: str) -> Metric:
+    """Return bakeoff's metric of a name, or else scikit-learn's."""
+    known = get_task_metrics(task)
+    if name in known:
+        return known[name]
+    scorers = list_scorer_names(task)
+    if name in scorers:
+        return make_named_metric(name)
+    suggestion = did_you_mean(name, (*known, *scorers))
+    if suggestion.startswith("Allowed"):
+        suggestion = f"{did_you_mean(name, known)[:-1]}, and scikit-learn's scorers; {LISTING}"
+    raise UserError(f"{KEY} names {name!r}, which is not a metric of {task}. {suggestion}")
+
+
+def _require_list(entries: Any, task: str) -> None:
+    if isinstance(entries, str) or not isinstance(entries, Sequence) or not entries:
+        raise UserError(f"{KEY}={entries!r} must be a list of names, such as [{DEFAULTS[task][0]}]. {LISTING}")
+
+
+def _require_new(name: str, chosen: Mapping[str, Metric]) -> None:
+    if name in chosen:
+        raise UserError(f"{KEY} has two metrics called {name!r}; give one of them another name by its key name.")
+
+
+def _require_costs(costs: Any, target: Target | None) -> None:
+    if costs is None:
+        classes = None if target is None else target.classes
+        raise UserError(f"{KEY} names {COST!r}, which needs evaluation.costs. {explain_costs(classes)}")
+
+
+def _require_methods(name: str, metric: Metric, learner: object) -> None:
+    if not is_available(metric, learner):
+        raise UserError(
+            f"{KEY} names {name!r}, which needs {' or '.join(metric.needs)}, and {type(learner).__name__} has none; "
+            "remove it from the list."
+        )

@@ -1,0 +1,176 @@
+"""The items of ``evaluation.metrics``: names, and mappings that describe a metric of the user.
+
+A name is one of bakeoff's metrics or a scorer of scikit-learn. A mapping has a ``_target_``, which names a scorer or a
+function (y_true, y_pred), and besides it the sign and the needs of the function, and its further arguments. A dotted
+name alone stands for ``{_target_: NAME}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.scoring.costs import COST
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, RESPONSES, Metric
+from bakeoff.pipeline.stages.scoring.named_scorers import is_bounded_scorer, is_scorer_name, split_sign
+
+KEY = "evaluation.metrics"
+OWN_KEYS = ("_target_", "name", "greater_is_better", "needs")
+PREDICT = "predict"
+NAME_PATTERN = r"[A-Za-z][A-Za-z0-9_]*"
+RESERVED_ENDS = ("_std", "_before", "_after")
+"""Ends of the names of other numbers that a run stores."""
+
+
+@dataclass(frozen=True)
+class OwnMetric:
+    """A metric of the user, as the configuration describes it.
+
+    Attributes
+    ----------
+    target : str
+        The dotted name of a scorer or of a function (y_true, y_pred).
+    name : str
+    greater_is_better : bool or None
+        None for a scorer, whose greater values are the better ones.
+    needs : tuple of str
+        The methods of a model, one of which gives ``y_pred``.
+    arguments : mapping
+        Further arguments of the function.
+    """
+
+    target: str
+    name: str
+    greater_is_better: bool | None = None
+    needs: tuple[str, ...] = (PREDICT,)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def name_entry(entry: Any) -> str:
+    """Return the name of the score that an item of ``evaluation.metrics`` stands for.
+
+    Examples
+    --------
+    >>> name_entry("f1"), name_entry({"_target_": "mine.metrics.profit"})
+    ('f1', 'profit')
+    """
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    default = str(entry.get("_target_", "")).rpartition(".")[2]
+    return str(entry.get("name") or default)
+
+
+def parse_entry(entry: Mapping[str, Any]) -> OwnMetric:
+    """Return the metric of the user that a mapping describes.
+
+    Raises
+    ------
+    UserError
+        A key is missing or has a value that is not allowed.
+    """
+    target = str(entry.get("_target_") or "")
+    if not target:
+        raise UserError(
+            f"{KEY} holds {dict(entry)!r}, which has no _target_: it must name a scorer or a function (y_true, y_pred)."
+        )
+    name = name_entry(entry)
+    _require_name(name, target)
+    greater_is_better = entry.get("greater_is_better")
+    if greater_is_better is not None and not isinstance(greater_is_better, bool):
+        raise UserError(f"{KEY}: greater_is_better={greater_is_better!r} of {name} must be true or false.")
+    arguments = {key: value for key, value in entry.items() if key not in OWN_KEYS}
+    return OwnMetric(target, name, greater_is_better, _parse_needs(entry, name), arguments)
+
+
+def is_greater_better(score: str, entries: Sequence[Any] = ()) -> bool:
+    """Whether greater values of a score are better.
+
+    This is the one place that knows it of a name: comparisons, leaderboards, studies and the choice of the best run ask
+    here.
+
+    Parameters
+    ----------
+    score : str
+        The name of a metric.
+    entries : sequence
+        ``evaluation.metrics`` of the run, for the metrics of the user.
+
+    Raises
+    ------
+    KeyError
+        The name is not that of a metric.
+
+    Examples
+    --------
+    >>> is_greater_better("accuracy"), is_greater_better("neg_max_error"), is_greater_better("cost")
+    (True, True, False)
+    """
+    own = _find_own(score, entries)
+    if own is not None:
+        return own.get("greater_is_better") is not False
+    known = _find_known(score)
+    if known is not None:
+        return known.greater_is_better
+    if score == COST:
+        return False
+    _, sign = split_sign(score)
+    return sign > 0
+
+
+def is_bounded(score: str, entries: Sequence[Any] = ()) -> bool:
+    """Whether the values of a score are on a fixed scale, so that a difference means the same on each dataset.
+
+    The parameters are those of `is_greater_better`; the values of a metric of the user may have any scale.
+    """
+    if _find_own(score, entries) is not None:
+        return False
+    known = _find_known(score)
+    if known is not None:
+        return known.is_bounded
+    return is_scorer_name(score) and is_bounded_scorer(score)
+
+
+def describe_definition(score: str, entries: Sequence[Any], costs: Any) -> str:
+    """Return what a score is computed from, beyond its name: two runs whose texts differ must not be compared by it."""
+    if score == COST:
+        return f"costs {costs}"
+    own = _find_own(score, entries)
+    return "" if own is None else str(dict(own))
+
+
+def _find_own(score: str, entries: Sequence[Any]) -> Mapping[str, Any] | None:
+    mappings = (entry for entry in entries if isinstance(entry, Mapping))
+    return next((entry for entry in mappings if name_entry(entry) == score), None)
+
+
+def _find_known(score: str) -> Metric | None:
+    return CLASSIFICATION.get(score) or REGRESSION.get(score)
+
+
+def _require_name(name: str, target: str) -> None:
+    if not re.fullmatch(NAME_PATTERN, name) or name.endswith(RESERVED_ENDS):
+        raise UserError(
+            f"{KEY}: name={name!r} of {target} must be letters, digits and underscores, and must not end with "
+            f"{', '.join(RESERVED_ENDS)}."
+        )
+    if _find_known(name) is not None or name == COST or is_scorer_name(name):
+        raise UserError(
+            f"{KEY}: {target} is to be called {name!r}, which is the name of another metric; add name: to its mapping, "
+            f"such as {{_target_: {target}, name: my_{name}}}."
+        )
+
+
+def _parse_needs(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    given = entry.get("needs", PREDICT)
+    if given == PREDICT:
+        return (PREDICT,)
+    methods = [given] if isinstance(given, str) else given
+    is_list = isinstance(methods, Sequence) and bool(methods)
+    if not is_list or any(method not in RESPONSES for method in methods):
+        raise UserError(
+            f"{KEY}: needs={given!r} of {name} must be {PREDICT}, {', '.join(RESPONSES)}, or a list of the last two."
+        )
+    return tuple(methods)
