@@ -183,14 +183,15 @@ def test_a_file_of_codes_and_one_with_a_missing_code_agree(tmp_path: Path) -> No
         (["yes", "no", "yes"], "classification", "U"),
         (["true", "false", "true"], "classification", "U"),
         (["0", "1", "2"], "classification", "i"),
-        (["1.0", "2.0", "1.0"], "classification", "U"),
+        (["1.0", "2.0", "1.0"], "classification", "i"),
         (["1.5", "2.0", "1.0"], "regression", "f"),
         ([str(value) for value in range(20)], "classification", "i"),
         ([str(value) for value in range(21)], "regression", "f"),
     ],
 )
 def test_task_is_inferred_from_the_target(tmp_path: Path, cells: list[str], task: str, kind: str) -> None:
-    data = read_table(written(tmp_path, "x,y\n" + "".join(f"1,{cell}\n" for cell in cells)), "y")
+    rows = "".join(f"{number % 3},{cell}\n" for number, cell in enumerate(cells))
+    data = read_table(written(tmp_path, f"x,y\n{rows}"), "y")
     assert (data.task, data.y.dtype.kind) == (task, kind)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,9 @@ def load_lecture_table(name: str, target: str, task: str = "classification", pos
     positive : str, optional
         The positive one of two classes; by default the last in sorted order.
     """
-    return read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
+    dataset = read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
+    # These tables are known to be right, so that a run says nothing about their columns.
+    return replace(dataset, columns=(), notes=())
 
 
 def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:

@@ -46,6 +46,8 @@ class Column:
         The number of different values, missing cells aside.
     values : tuple of str
         The values of a nominal, ordered or Boolean column, in order; empty for other kinds.
+    date_format : str
+        Of a column of dates in text; empty for other kinds and for sources that have dates.
     suspicions : tuple of str
         A sentence each, about what may be wrong with the column.
     """
@@ -57,4 +59,5 @@ class Column:
     n_missing: int = 0
     n_distinct: int = 0
     values: tuple[str, ...] = ()
+    date_format: str = ""
     suspicions: tuple[str, ...] = ()

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import column as roles_of
-from bakeoff.pipeline.stages.dataset.column import Column
-from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns
-from bakeoff.pipeline.stages.dataset.columns.kinds import looks_like_classes, read_target, to_labels, to_targets
+from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, NOMINAL, NUMERIC, TARGET, Column
+from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, read_column
+from bakeoff.pipeline.stages.dataset.columns.cells import Cells
+from bakeoff.pipeline.stages.dataset.columns.convert import describe_cells
+from bakeoff.pipeline.stages.dataset.columns.infer import find_kind
+from bakeoff.pipeline.stages.dataset.columns.target import (
+    check_classes,
+    looks_like_classes,
+    read_values,
+    suspect_classes,
+    to_labels,
+    to_targets,
+)
+from bakeoff.pipeline.stages.dataset.left_out import describe_left_out
 from bakeoff.pipeline.stages.dataset.reading import RawTable
 from bakeoff.pipeline.stages.dataset.roles import Roles, find_target, require_column, require_one_role
+from bakeoff.pipeline.stages.dataset.row_columns import (
+    encode_groups,
+    note_untested_rows,
+    read_folds,
+    read_parts,
+    read_times,
+    read_weights,
+)
 from bakeoff.pipeline.stages.dataset.table import Dataset, find_positive_class
-
-PARTS = ("train", "validation", "test")
 
 
 def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
@@ -37,25 +53,24 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
     """
     names = [str(name) for name in raw.frame.columns]
     target = find_target(names, roles.target)
-    for key, listed in rules.lists.items():
-        for name in listed:
-            require_column(names, key, name)
     named = roles.named | {"target": target}
-    for key, name in named.items():
-        require_column(names, key, name)
+    _require_columns(names, named, rules)
     require_one_role(roles, target, rules.drop)
-    frame = raw.frame.reset_index(drop=True)
-    targets = read_target(frame[target])
-    frame, targets, notes = _leave_out_rows(frame, targets, roles, raw)
+    frame = raw.frame.set_axis(names, axis=1).reset_index(drop=True)
+    frame, kept_rows, row_notes = _leave_out_rows(frame, target, roles, rules, raw)
+    target_cells = read_column(frame[target], rules, raw.declared)
+    y, task = _read_target(target_cells, roles)
     features = [name for name in names if name not in named.values() and name not in rules.drop]
-    if not features:
-        raise UserError(f"dataset.path={raw.name} has no column left to learn from besides {target!r}.")
-    converted = convert_columns(frame[features], rules)
-    task = roles.task
-    if task is None:
-        task = "classification" if looks_like_classes(targets) else "regression"
-    y = to_labels(targets) if task == "classification" else to_targets(targets, target)  # (n,)
-    folds = None if roles.folds is None else _read_folds(frame, roles.folds)  # (n,)
+    converted = convert_columns(frame[features], rules, raw.declared)
+    left_out_notes = describe_left_out(converted.columns)
+    if converted.frame.shape[1] == 0:
+        reasons = " ".join(left_out_notes)
+        raise UserError(f"{raw.name} has no column left to learn from besides {target!r}. {reasons}".strip())
+    roles_of_columns = {name: key for key, name in named.items()} | dict.fromkeys(rules.drop, DROPPED)
+    columns = _list_columns(frame, converted.columns, roles_of_columns, rules, target_cells, task)
+    read = {key: read_column(frame[name], rules) for key, name in roles.named.items() if key != TARGET}
+    folds = read_folds(read["folds"]) if "folds" in read else None  # (n,)
+    raw_parts = None if raw.parts is None else raw.parts[kept_rows]
     return Dataset(
         name=raw.name,
         X=converted.frame,
@@ -63,106 +78,91 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
         task=task,
         target=target,
         positive=find_positive_class(roles.positive, y, task),
-        groups=None if roles.groups is None else _encode_values(frame, "groups", roles.groups),
+        groups=encode_groups(read["groups"]) if "groups" in read else None,
         source=raw.source,
-        columns=_list_columns(names, converted.columns, named, rules.drop),
-        notes=(*raw.notes, *notes, *_note_untested_rows(folds)),
-        weights=None if roles.weights is None else _read_weights(frame, roles.weights),
-        parts=_read_parts(frame, roles.split) if roles.split is not None else raw.parts,
+        columns=columns,
+        notes=(*raw.notes, *row_notes, *left_out_notes, *note_untested_rows(folds)),
+        weights=read_weights(read["weights"]) if "weights" in read else None,
+        parts=read_parts(read["split"]) if "split" in read else raw_parts,
         folds=folds,
-        times=None if roles.time is None else _read_times(frame, roles.time),
+        times=read_times(read["time"], rules.get_date_format(read["time"].name)) if "time" in read else None,
     )
 
 
+def _require_columns(names: Sequence[str], named: dict[str, str], rules: ColumnRules) -> None:
+    """Reject names of columns that the source does not have."""
+    for key, listed in rules.lists.items():
+        for name in listed:
+            require_column(names, key, str(name))
+    for key, name in named.items():
+        require_column(names, key, name)
+    if isinstance(rules.na_values, Mapping):
+        for name in rules.na_values:
+            require_column(names, "na_values", str(name))
+
+
 def _leave_out_rows(
-    frame: pd.DataFrame, targets: pd.Series, roles: Roles, raw: RawTable
-) -> tuple[pd.DataFrame, pd.Series, tuple[str, ...]]:
-    """Return the rows with a target, and a sentence about the others; raises UserError if they were not asked for."""
-    is_missing = targets.isna()
-    n_missing = int(is_missing.sum())
+    frame: pd.DataFrame, target: str, roles: Roles, rules: ColumnRules, raw: RawTable
+) -> tuple[pd.DataFrame, np.ndarray, tuple[str, ...]]:
+    """Return the rows with a target, which rows they are, and a sentence about the others.
+
+    Raises
+    ------
+    UserError
+        Rows have no target, and were not asked to be left out.
+    """
+    codes = read_column(frame[target], rules, raw.declared).distinct.codes  # (n,)
+    is_kept = codes >= 0
+    n_missing = int(np.count_nonzero(~is_kept))
     if n_missing == 0:
-        return frame, targets, ()
+        return frame, is_kept, ()
+    if n_missing == len(codes):
+        raise UserError(f"dataset.target={target!r}: all cells are missing in {raw.name}.")
     if not roles.drop_missing_target:
         raise UserError(
-            f"dataset.target={targets.name!r} has {n_missing} missing cells in {raw.name}; remove those rows, or "
-            "leave them out with dataset.drop_missing_target=true."
+            f"dataset.target={target!r} has {n_missing} missing cells in {raw.name}; remove those rows, or leave them "
+            "out with dataset.drop_missing_target=true."
         )
-    note = f"{n_missing} of {len(targets)} rows are left out, because their target is missing."
-    kept_targets = targets[~is_missing].infer_objects().reset_index(drop=True)
-    return frame[~is_missing].reset_index(drop=True), kept_targets, (note,)
+    note = f"{n_missing} of {len(codes)} rows are left out, because their target is missing."
+    return frame[is_kept].reset_index(drop=True), is_kept, (note,)
+
+
+def _read_target(cells: Cells, roles: Roles) -> tuple[np.ndarray, str]:
+    """Return the targets of shape (n,), and the task."""
+    values = read_values(cells)
+    task = roles.task
+    if task is None:
+        check_classes(cells)
+        task = "classification" if looks_like_classes(values) else "regression"
+    return (to_labels(values) if task == "classification" else to_targets(values, cells)), task
 
 
 def _list_columns(
-    names: Sequence[str], features: Sequence[Column], named: dict[str, str], dropped: Sequence[str]
+    frame: pd.DataFrame,
+    features: Sequence[Column],
+    role_of: dict[str, str],
+    rules: ColumnRules,
+    target_cells: Cells,
+    task: str,
 ) -> tuple[Column, ...]:
     """Return all columns of the source, in its order, with their roles."""
     by_name = {column.name: column for column in features}
-    role_of = {name: key for key, name in named.items()}
     columns = []
-    for name in names:
-        role = roles_of.DROPPED if name in dropped else role_of.get(name, roles_of.FEATURE)
-        column = by_name.get(name, Column(name, roles_of.NOMINAL, ""))
-        columns.append(column if role == roles_of.FEATURE else replace(column, role=role))
+    for name in frame.columns:
+        role = role_of.get(name, FEATURE)
+        if role == TARGET:
+            columns.append(_describe_target(target_cells, task))
+        elif role == FEATURE:
+            columns.append(by_name[name])
+        else:
+            cells = read_column(frame[name], rules)
+            kind = find_kind(cells)
+            columns.append(describe_cells(cells, Column(name, kind.name, kind.reason, role=role)))
     return tuple(columns)
 
 
-def _encode_values(frame: pd.DataFrame, key: str, name: str) -> np.ndarray:
-    """Return the code of each row's value, shape (n,)."""
-    column = _require_full(frame, key, name)
-    return np.unique(column.astype(str), return_inverse=True)[1]
-
-
-def _read_weights(frame: pd.DataFrame, name: str) -> np.ndarray:
-    """Return the weights of the rows, shape (n,)."""
-    column = _require_full(frame, "weights", name)
-    weights = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)  # (n,)
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise UserError(f"dataset.weights={name!r} must hold numbers from 0, not all of them 0.")
-    return weights
-
-
-def _read_parts(frame: pd.DataFrame, name: str) -> np.ndarray:
-    """Return the part of each row, shape (n,)."""
-    column = _require_full(frame, "split", name)
-    parts = column.astype(str).str.strip().str.lower()
-    unknown = sorted(set(parts) - set(PARTS))
-    if unknown:
-        raise UserError(f"dataset.split={name!r} holds {unknown[0]!r}; allowed are {', '.join(PARTS)}.")
-    return parts.to_numpy(dtype=str)
-
-
-def _read_folds(frame: pd.DataFrame, name: str) -> np.ndarray:
-    """Return the fold of each row, shape (n,): whole numbers as they are, of which negative ones are never tested."""
-    column = _require_full(frame, "folds", name)
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)  # (n,)
-    if (numbers == np.round(numbers)).all():
-        return numbers.astype(np.int64)
-    return np.unique(column.astype(str), return_inverse=True)[1]
-
-
-def _note_untested_rows(folds: np.ndarray | None) -> tuple[str, ...]:
-    """Return a sentence about the rows that are never tested; nothing if there are none."""
-    n_untested = 0 if folds is None else int((folds < 0).sum())
-    if n_untested == 0:
-        return ()
-    return (f"dataset.folds: {n_untested} rows have a negative fold, so they are trained on and never tested.",)
-
-
-def _read_times(frame: pd.DataFrame, name: str) -> np.ndarray:
-    """Return the times of the rows, shape (n,), as float64 or datetime64[ns]."""
-    column = _require_full(frame, "time", name)
-    numbers = pd.to_numeric(column, errors="coerce")
-    if numbers.notna().all():
-        return numbers.to_numpy(dtype=np.float64)
-    times = pd.to_datetime(column, errors="coerce")
-    if times.isna().any():
-        raise UserError(f"dataset.time={name!r} holds {column[times.isna()].iloc[0]!r}, which is no number or date.")
-    return times.to_numpy(dtype="datetime64[ns]")
-
-
-def _require_full(frame: pd.DataFrame, key: str, name: str) -> pd.Series:
-    column = read_target(frame[name])
-    n_missing = int(column.isna().sum())
-    if n_missing:
-        raise UserError(f"dataset.{key}={name!r} has {n_missing} missing cells; each row needs a value.")
-    return column
+def _describe_target(cells: Cells, task: str) -> Column:
+    is_regression = task == "regression"
+    kind = NUMERIC if is_regression else NOMINAL
+    column = describe_cells(cells, Column(cells.name, kind, f"target of {task}", role=TARGET))
+    return column if is_regression else replace(column, suspicions=suspect_classes(cells))

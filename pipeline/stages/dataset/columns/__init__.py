@@ -1,10 +1,15 @@
 """Columns: what each column of a raw table is taken for and why, and its cells in one canonical form.
 
-`convert_columns` is the one function that turns cells into numbers, categories, dates and text; training files and the
-rows of ``predict`` go through it alike.
+`convert_columns` decides on kinds and turns cells into numbers, categories, dates and text. The rows of ``predict`` go
+through `convert_like`, which reads the cells in the same way and gives them the kinds of training.
 """
 
-from bakeoff.pipeline.stages.dataset.columns.convert import ConvertedTable, convert_columns
+from bakeoff.pipeline.stages.dataset.columns.convert import (
+    ConvertedTable,
+    convert_columns,
+    convert_like,
+    read_column,
+)
 from bakeoff.pipeline.stages.dataset.columns.rules import ColumnRules
 
-__all__ = ["ColumnRules", "ConvertedTable", "convert_columns"]
+__all__ = ["ColumnRules", "ConvertedTable", "convert_columns", "convert_like", "read_column"]

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.stages.dataset.column import NOMINAL, NUMERIC, Column
-from bakeoff.pipeline.stages.dataset.columns.kinds import set_column_types
-from bakeoff.pipeline.stages.dataset.columns.rules import ColumnRules
+from bakeoff.pipeline.stages.dataset.column import (
+    CONSTANT,
+    DATE,
+    FEATURE,
+    IDENTIFIER,
+    LEFT_OUT,
+    NUMERIC,
+    ORDERED,
+    TEXT,
+    Column,
+)
+from bakeoff.pipeline.stages.dataset.columns.cells import Cells, read_cells
+from bakeoff.pipeline.stages.dataset.columns.dates import parse_dates
+from bakeoff.pipeline.stages.dataset.columns.declared import check_declared_kind, find_date_format
+from bakeoff.pipeline.stages.dataset.columns.infer import Kind, find_kind, find_useless_kind
+from bakeoff.pipeline.stages.dataset.columns.rules import KIND_OF_KEY, ColumnRules
+from bakeoff.pipeline.stages.dataset.columns.suspicions import find_suspicions
+
+EXCLUDED_KINDS = (CONSTANT, IDENTIFIER, TEXT, DATE)
+"""Kinds that are features only if the user says so."""
+KINDS_WITH_VALUES = ("nominal", "ordered", "boolean")
 
 
 @dataclass(frozen=True)
@@ -18,37 +39,171 @@ class ConvertedTable:
     Attributes
     ----------
     frame : DataFrame of shape (n, d)
-        Numeric columns are float64, nominal and Boolean ones categorical, ordered ones ordered categorical, dates
-        datetime64[ns], and text ``string``; a missing cell is NaN, NaT or NA.
-    columns : tuple of Column, of length d
+        The features: numeric columns are float64, nominal and Boolean ones categorical, ordered ones ordered
+        categorical, dates datetime64[ns], and text ``string``; a missing cell is NaN, NaT or NA.
+    columns : tuple of Column
+        All columns of the source, those that are left out included.
     """
 
     frame: pd.DataFrame
     columns: tuple[Column, ...]
 
 
-def convert_columns(frame: pd.DataFrame, rules: ColumnRules) -> ConvertedTable:
-    """Decide the kind of each column, and convert its cells.
+def convert_columns(
+    frame: pd.DataFrame, rules: ColumnRules, declared: Mapping[str, tuple[str, ...]] | None = None
+) -> ConvertedTable:
+    """Decide the kind of each column, leave out identifiers, dates and free text, and convert the others.
 
     Parameters
     ----------
     frame : DataFrame of shape (n, d)
         As the source gives it: text as it is spelled, or typed columns.
     rules : ColumnRules
+    declared : mapping of str to tuple of str
+        Column -> the values that the source declares for it.
 
     Raises
     ------
     UserError
         A column does not agree with its declared kind.
     """
-    converted = set_column_types(frame, rules)
-    columns = tuple(_describe_column(converted[name]) for name in converted.columns)
-    return ConvertedTable(converted, columns)
+    columns = []
+    features: dict[str, Any] = {}
+    for name in frame.columns:
+        cells = read_column(frame[name], rules, declared)
+        column = judge_column(cells, rules)
+        columns.append(column)
+        if column.role == FEATURE:
+            features[column.name] = _convert_cells(cells, column)
+    return ConvertedTable(pd.DataFrame(features, index=pd.RangeIndex(len(frame))), tuple(columns))
 
 
-def _describe_column(column: pd.Series) -> Column:
-    is_nominal = isinstance(column.dtype, pd.CategoricalDtype)
-    kind = NOMINAL if is_nominal else NUMERIC
-    values = tuple(map(str, column.cat.categories)) if is_nominal else ()
-    n_missing = int(column.isna().sum())
-    return Column(str(column.name), kind, "", n_missing=n_missing, n_distinct=column.nunique(), values=values)
+def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRules) -> ConvertedTable:
+    """Convert the columns of further rows to the kinds that they had in training.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (m, at least d)
+    columns : sequence of Column, of length d
+        As in training.
+    rules : ColumnRules
+        Of which the spellings of missing cells count.
+
+    Returns
+    -------
+    ConvertedTable
+        Its columns have the values and the numbers of missing cells of these rows.
+
+    Raises
+    ------
+    UserError
+        A cell is of another kind.
+    """
+    converted: dict[str, Any] = {}
+    found = []
+    for column in columns:
+        cells = read_column(frame[column.name], rules)
+        # A category that training did not have is kept: the learner treats it as unseen.
+        own_values = tuple(value for value in cells.distinct.values if value not in column.values)
+        known = replace(column, values=(*column.values, *own_values)) if column.kind != NUMERIC else column
+        check_declared_kind(cells, column.kind, column.date_format, known.values)
+        converted[column.name] = _convert_cells(cells, known)
+        found.append(describe_cells(cells, column))
+    return ConvertedTable(pd.DataFrame(converted, index=pd.RangeIndex(len(frame))), tuple(found))
+
+
+def read_column(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tuple[str, ...]] | None = None) -> Cells:
+    """Return the cells of a column, read by the rules."""
+    rule = rules.get_missing_rule(str(column.name))
+    return read_cells(column, rule, declared or {})
+
+
+def judge_column(cells: Cells, rules: ColumnRules) -> Column:
+    """Return what a column is taken for and why; raises UserError if its declared kind does not fit.
+
+    Parameters
+    ----------
+    cells : Cells
+    rules : ColumnRules
+    """
+    name = cells.name
+    kind = rules.declared_kinds.get(name)
+    if kind is not None:
+        ordered = rules.get_ordered_values(name)
+        given_format = rules.get_date_format(name)
+        check_declared_kind(cells, kind, given_format, ordered)
+        key = next(key for key, each in KIND_OF_KEY.items() if each == kind)
+        column = Column(name, kind, f"declared by dataset.{key}", values=ordered)
+        if kind == DATE:
+            column = replace(column, date_format=find_date_format(cells, given_format))
+        return describe_cells(cells, column)
+    found = find_kind(cells)
+    useless = find_useless_kind(cells, found.name)
+    column = _choose_role(cells, found, useless, is_kept=name in rules.keep)
+    return describe_cells(cells, column)
+
+
+def _choose_role(cells: Cells, found: Kind, useless: Kind | None, is_kept: bool) -> Column:
+    """Return a column with its kind and role: dates, text, identifiers and constants are left out unless kept."""
+    shown = useless or found
+    is_excluded = shown.name in EXCLUDED_KINDS
+    if not is_excluded:
+        return Column(cells.name, shown.name, shown.reason)
+    if not is_kept:
+        return Column(cells.name, shown.name, shown.reason, role=LEFT_OUT)
+    # Identifiers and constants are kept as what their cells are; free text remains text.
+    kind = shown.name if shown.name in (DATE, TEXT) else found.name
+    column = Column(cells.name, kind, f"{shown.reason}; kept by dataset.keep")
+    return replace(column, date_format=find_date_format(cells)) if kind == DATE else column
+
+
+def describe_cells(cells: Cells, column: Column) -> Column:
+    """Return a column with the facts about its cells."""
+    n_missing, n_distinct = _count_cells(cells, column.kind)
+    values = column.values
+    if column.kind in KINDS_WITH_VALUES and not values:
+        values = _order_values(cells)
+    suspicions = find_suspicions(cells, column.kind) if column.role == FEATURE else ()
+    return replace(column, n_missing=n_missing, n_distinct=n_distinct, values=values, suspicions=suspicions)
+
+
+def _count_cells(cells: Cells, kind: str) -> tuple[int, int]:
+    """Return the number of missing cells, and of different values."""
+    if kind == NUMERIC:
+        values = cells.reading.values  # (n,)
+        n_missing = int(np.count_nonzero(np.isnan(values)))
+        return n_missing, pd.Series(values).nunique()
+    distinct = cells.distinct
+    return len(distinct.codes) - distinct.n_present, len(distinct.values)
+
+
+def _order_values(cells: Cells) -> tuple[str, ...]:
+    """Return the values that occur: in the declared order if there is one, else sorted."""
+    occurring = cells.distinct.values
+    if cells.is_ordered and cells.declared is not None:
+        return tuple(value for value in cells.declared if value in occurring)
+    return tuple(occurring)
+
+
+def _convert_cells(cells: Cells, column: Column) -> Any:
+    """Return the cells of a feature as an array or a Series of shape (n,)."""
+    if column.kind == NUMERIC:
+        return cells.reading.values
+    if column.kind == DATE:
+        return _convert_dates(cells, column.date_format)
+    distinct = cells.distinct
+    if column.kind == TEXT:
+        texts = np.array([*distinct.values, None], dtype=object)[distinct.codes]
+        return pd.array(texts, dtype="string")
+    place_of = {value: place for place, value in enumerate(column.values)}
+    places = np.array([*(place_of[value] for value in distinct.values), -1], dtype=np.int64)
+    codes = places[distinct.codes]  # (n,)
+    return pd.Categorical.from_codes(codes, pd.Index(list(column.values)), column.kind == ORDERED)
+
+
+def _convert_dates(cells: Cells, date_format: str) -> pd.Series:
+    if cells.dates is not None:
+        return cells.dates
+    distinct = cells.distinct
+    dates = parse_dates(distinct.values, date_format).to_numpy()
+    return pd.Series(np.append(dates, np.datetime64("NaT"))[distinct.codes])

@@ -1,0 +1,115 @@
+"""Kinds that the user declares, checked against the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.column import DATE, NUMERIC, ORDERED
+from bakeoff.pipeline.stages.dataset.columns.cells import Cells
+from bakeoff.pipeline.stages.dataset.columns.dates import count_dates, find_date_formats, parse_dates
+from bakeoff.pipeline.stages.dataset.columns.infer import shorten
+
+MAX_SHOWN_CELLS = 3
+
+
+def check_declared_kind(cells: Cells, kind: str, date_format: str = "", ordered: tuple[str, ...] = ()) -> None:
+    """Reject a declared kind that the cells do not have.
+
+    Parameters
+    ----------
+    cells : Cells
+    kind : str
+    date_format : str
+        That is given for a column of dates; empty if there is none.
+    ordered : tuple of str
+        The values of an ordered column, in canonical spelling.
+
+    Raises
+    ------
+    UserError
+        It names a cell, its row and the cure.
+    """
+    if kind == NUMERIC:
+        _require_numbers(cells)
+    elif kind == DATE:
+        find_date_format(cells, date_format)
+    elif kind == ORDERED:
+        _require_values(cells, ordered)
+
+
+def find_date_format(cells: Cells, given: str = "") -> str:
+    """Return the format of a column of dates.
+
+    Parameters
+    ----------
+    cells : Cells
+    given : str
+        By the user; empty if it is to be found.
+
+    Raises
+    ------
+    UserError
+        A cell is not a date, or day and month cannot be told apart.
+    """
+    if cells.dates is not None:
+        return ""
+    spellings = cells.distinct.spellings
+    if given:
+        if count_dates(spellings, given) < len(spellings):
+            wrong = parse_dates(spellings, given).isna().to_numpy()  # (k,)
+            cell = spellings[int(np.flatnonzero(wrong)[0])]
+            raise UserError(
+                f"dataset.dates gives {cells.name!r} the format {given!r}, but {_locate(cells, cell)} is not a date of "
+                "it."
+            )
+        return given
+    formats = find_date_formats(spellings)
+    if not formats:
+        sample = spellings[0] if spellings else ""
+        raise UserError(
+            f"dataset.dates names {cells.name!r}, but no format fits all its cells, such as {_locate(cells, sample)}. "
+            f'Give it: dataset.dates={{{cells.name}: "%d.%m.%Y"}}; dataset.na_values=[…] names missing cells.'
+        )
+    if len(formats) > 1:
+        choices = " or ".join(f'dataset.dates={{{cells.name}: "{each}"}}' for each in formats)
+        raise UserError(
+            f"the dates of {cells.name!r}, such as {spellings[0]!r}, have the day or the month first; say which: "
+            f"{choices}."
+        )
+    return formats[0]
+
+
+def _require_numbers(cells: Cells) -> None:
+    others: Mapping[str, int] = cells.reading.others
+    if not others:
+        return
+    first = next(iter(others))
+    n_cells = sum(others.values())
+    further = f" and {n_cells - 1} further cells are not numbers" if n_cells > 1 else " is not a number"
+    shown = ",".join(f"'{cell}'" for cell in list(others)[:MAX_SHOWN_CELLS])
+    raise UserError(
+        f"dataset.numeric names {cells.name!r}, but {_locate(cells, first)}{further}; correct the cell, remove the "
+        f"name, or take such cells for missing with dataset.na_values=[{shown}]."
+    )
+
+
+def _require_values(cells: Cells, ordered: tuple[str, ...]) -> None:
+    unknown = [value for value in cells.distinct.values if value not in ordered]
+    if unknown:
+        raise UserError(
+            f"dataset.ordered gives {cells.name!r} the values {', '.join(ordered)}, but {_locate(cells, unknown[0])} "
+            "is none of them; add it to the list, or take it for missing with "
+            f"dataset.na_values=['{unknown[0]}']."
+        )
+
+
+def _locate(cells: Cells, cell: str) -> str:
+    """Return a cell in quotes with the number of its first row, from 1."""
+    if cells.text is None:
+        return repr(cell)
+    position = cells.text.index(cell).as_py()
+    where = "" if position < 0 else f" in row {position + 1}"
+    return f"{shorten(cell)!r}{where}"

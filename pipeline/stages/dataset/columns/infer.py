@@ -1,0 +1,134 @@
+"""The kind of a column, from its cells alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bakeoff.pipeline.stages.dataset.column import (
+    BOOLEAN,
+    CONSTANT,
+    DATE,
+    IDENTIFIER,
+    NOMINAL,
+    NUMERIC,
+    ORDERED,
+    TEXT,
+)
+from bakeoff.pipeline.stages.dataset.columns.cells import Cells
+from bakeoff.pipeline.stages.dataset.columns.dates import find_date_formats
+
+MIN_JUDGED_CELLS = 20
+"""With fewer cells, distinct ones are no sign of an identifier or of free text, nor equal ones of a constant."""
+MIN_CELLS_PER_VALUE = 2.0
+"""A column of text with fewer cells for each value on average holds identifiers: no value says much about others."""
+MIN_CELLS_PER_TEXT = 5.0
+"""Cells of several words are free text if there are fewer cells for each text on average."""
+MIN_WORDS = 2.5
+"""On average over the distinct cells of free text."""
+MIN_TEXTS = 20
+"""With fewer distinct cells, sentences are the values of a nominal column, such as the answers of a form."""
+TRUTH_VALUES = ("false", "true")
+MAX_SHOWN_LETTERS = 40
+
+
+class Kind(NamedTuple):
+    """A kind and the reason for it."""
+
+    name: str
+    reason: str
+
+
+def find_kind(cells: Cells) -> Kind:
+    """Return what the cells of a column can be converted to: numeric, Boolean, ordered, date or nominal.
+
+    Parameters
+    ----------
+    cells : Cells
+    """
+    if cells.dates is not None:
+        return Kind(DATE, "its cells are dates")
+    if cells.is_ordered:
+        return Kind(ORDERED, "the source declares an order of its values")
+    if cells.is_boolean:
+        return Kind(BOOLEAN, "its cells are true or false")
+    if cells.declared is not None:
+        return _name_nominal(cells, "the source declares its values")
+    if cells.reading.is_complete:
+        return Kind(NUMERIC, "its cells are numbers")
+    if cells.distinct.values and set(cells.distinct.values) <= set(TRUTH_VALUES):
+        return Kind(BOOLEAN, "its cells are true or false")
+    if find_date_formats(cells.distinct.spellings):
+        return Kind(DATE, f"its cells are dates such as {cells.distinct.spellings[0]!r}")
+    return _name_nominal(cells, "its cells are text")
+
+
+def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
+    """Return constant, identifier or text if a column is of a kind that says nothing about new rows; else None.
+
+    Real numbers are never identifiers, and whole numbers are only if they are distinct and sorted.
+
+    Parameters
+    ----------
+    cells : Cells
+    kind : str
+        As found by `find_kind`.
+    """
+    if kind == NUMERIC:
+        return _judge_numbers(cells)
+    distinct = cells.distinct
+    n_missing = len(distinct.codes) - distinct.n_present
+    if not distinct.values:
+        return Kind(CONSTANT, "every cell is missing")
+    if distinct.n_present < MIN_JUDGED_CELLS:
+        return None
+    if len(distinct.values) == 1 and n_missing == 0:
+        return Kind(CONSTANT, f"every cell is {shorten(distinct.values[0])!r}")
+    if kind != NOMINAL:
+        return None
+    cells_per_value = distinct.n_present / len(distinct.values)
+    counts = f"{len(distinct.values)} different in {distinct.n_present} cells"
+    n_words = float(np.mean([len(value.split()) for value in distinct.values]))
+    is_long = n_words >= MIN_WORDS and len(distinct.values) > MIN_TEXTS
+    if is_long and cells_per_value < MIN_CELLS_PER_TEXT:
+        return Kind(TEXT, f"{n_words:.1f} words in a cell, {counts}")
+    if cells_per_value < MIN_CELLS_PER_VALUE:
+        return Kind(IDENTIFIER, counts)
+    return None
+
+
+def _judge_numbers(cells: Cells) -> Kind | None:
+    values = cells.reading.values  # (n,)
+    present = values[~np.isnan(values)]
+    if present.size == 0:
+        return Kind(CONSTANT, "every cell is missing")
+    if present.size == values.size >= MIN_JUDGED_CELLS and (present == present[0]).all():
+        return Kind(CONSTANT, f"every cell is {present[0]:g}")
+    if is_row_number(values):
+        return Kind(IDENTIFIER, f"whole numbers in the order of the rows: {values[0]:.0f}, {values[1]:.0f}, …")
+    return None
+
+
+def is_row_number(values: np.ndarray) -> bool:
+    """Return whether numbers of shape (n,) are whole, distinct, sorted, and enough of them to tell."""
+    if values.size < MIN_JUDGED_CELLS:
+        return False
+    # The first cells exclude most columns, at a small part of the cost.
+    for part in (values[:MIN_JUDGED_CELLS], values):
+        steps = np.diff(part)
+        is_sorted = (steps > 0).all() or (steps < 0).all()
+        if not is_sorted or not (part == np.round(part)).all():
+            return False
+    return True
+
+
+def shorten(cell: str) -> str:
+    """Return a cell with at most `MAX_SHOWN_LETTERS` letters."""
+    return cell if len(cell) <= MAX_SHOWN_LETTERS else f"{cell[: MAX_SHOWN_LETTERS - 1]}…"
+
+
+def _name_nominal(cells: Cells, reason: str) -> Kind:
+    n_values = len(cells.distinct.values)
+    plural = "" if n_values == 1 else "s"
+    return Kind(NOMINAL, f"{reason}, {n_values} value{plural}")

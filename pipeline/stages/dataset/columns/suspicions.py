@@ -1,0 +1,159 @@
+"""What may be wrong with the cells of a column: a sentence each, with the key that cures it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from bakeoff.pipeline.stages.dataset.column import NOMINAL, NUMERIC
+from bakeoff.pipeline.stages.dataset.columns.canonical import find_merged_spellings
+from bakeoff.pipeline.stages.dataset.columns.cells import Cells
+from bakeoff.pipeline.stages.dataset.columns.infer import MIN_JUDGED_CELLS, shorten
+from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER
+
+MIN_NUMBERS_SHARE = 0.9
+"""A column of text with at least this share of numbers was probably meant to hold numbers."""
+MAX_STRAY_CELLS = 3
+"""So was one with a majority of numbers and at most this many different other cells."""
+MIN_CELLS_PER_VALUE = 5.0
+"""A nominal column with fewer cells for each value on average has values that are rare in training rows."""
+MIN_VALUES = 20
+MAX_SHOWN_CELLS = 3
+UNIT = re.compile(r"([$€£¥]\s?)?[+-]?[0-9]+(?:[.,][0-9]+)?(\s?[^\W\d_%°]{0,4}[%°]?[^\W\d_]?)")
+"""A number with a unit, a currency or a decimal comma, such as 12 mm, €3 or 0,5."""
+DAY_NUMBER = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])")
+"""A whole number that spells a day, such as 20120131."""
+
+
+def find_suspicions(cells: Cells, kind: str) -> tuple[str, ...]:
+    """Return what may be wrong with a column that is a feature.
+
+    Parameters
+    ----------
+    cells : Cells
+    kind : str
+        Of `bakeoff.pipeline.stages.dataset.column.KINDS`.
+    """
+    if kind == NUMERIC:
+        return tuple(_suspect_numbers(cells))
+    if kind == NOMINAL and cells.text is not None:
+        return tuple(_suspect_values(cells))
+    return ()
+
+
+def _suspect_numbers(cells: Cells) -> Iterator[str]:
+    reading = cells.reading
+    if reading.missing_spellings:
+        n_cells = reading.n_numbers + sum(reading.missing_spellings.values())
+        spelled = list_cells(reading.missing_spellings)
+        yield (
+            f"{cells.name}: {reading.n_numbers} of {n_cells} cells are numbers; the others, {spelled}, are taken for "
+            f"missing. dataset.nominal=[{cells.name}] would take all for values."
+        )
+    present = reading.values[~np.isnan(reading.values)]
+    # Leading zeros are searched in whole numbers alone, because the search takes longer than to read the numbers.
+    if present.size == 0 or not (present == np.round(present)).all():
+        return
+    if cells.leading_zero:
+        yield (
+            f"{cells.name}: cells such as {cells.leading_zero!r} lose their zeros as numbers. "
+            f"dataset.nominal=[{cells.name}] keeps codes as they are spelled."
+        )
+    if (np.abs(present) > MAX_EXACT_INTEGER).any():
+        yield (
+            f"{cells.name}: numbers beyond 2**53 lose their last digits. dataset.nominal=[{cells.name}] keeps codes as "
+            "they are spelled."
+        )
+    if present.size >= MIN_JUDGED_CELLS and all(DAY_NUMBER.fullmatch(f"{number:.0f}") for number in present):
+        yield f"{cells.name}: its numbers look like dates such as {present[0]:.0f}, and are taken for numbers."
+    if _is_shuffled_row_number(present, reading.values.size):
+        yield (
+            f"{cells.name}: each number from {present.min():.0f} to {present.max():.0f} occurs once, like row numbers. "
+            f"dataset.drop=[{cells.name}] leaves it out."
+        )
+
+
+def _is_shuffled_row_number(present: np.ndarray, n: int) -> bool:
+    is_judged = present.size == n >= MIN_JUDGED_CELLS
+    return is_judged and present.max() - present.min() == n - 1 and np.unique(present).size == n
+
+
+def _suspect_values(cells: Cells) -> Iterator[str]:
+    distinct = cells.distinct
+    yield from _suspect_format(cells) or _suspect_stray_cells(cells) or _suspect_placeholders(cells)
+    merged = find_merged_spellings(distinct.spellings)
+    if merged:
+        one, other = merged[0]
+        yield f"{cells.name}: {one!r} and {other!r} are taken for one value."
+    spaced = [cell for cell in distinct.spellings if cell != cell.strip()]
+    if spaced:
+        yield (
+            f"{cells.name}: {len(spaced)} values have spaces around them, such as {shorten(spaced[0])!r}. "
+            "dataset.strip=true leaves them out of a text file."
+        )
+    if len(distinct.values) > MIN_VALUES and distinct.n_present < MIN_CELLS_PER_VALUE * len(distinct.values):
+        yield (
+            f"{cells.name}: {len(distinct.values)} values in {distinct.n_present} cells are few cells for each. "
+            f"dataset.drop=[{cells.name}] leaves it out."
+        )
+
+
+def _suspect_stray_cells(cells: Cells) -> list[str]:
+    """Return a sentence about a column of numbers that a few other cells make nominal, if it is one."""
+    reading = cells.reading
+    others = reading.others
+    n_others = sum(others.values())
+    n_numbers = reading.n_numbers
+    is_mostly_numbers = n_numbers >= MIN_NUMBERS_SHARE * (n_numbers + n_others)
+    is_majority = n_numbers > n_others and len(others) <= MAX_STRAY_CELLS
+    if not others or cells.declared is not None or not (is_mostly_numbers or is_majority):
+        return []
+    key = ",".join(f"'{cell}'" for cell in list(others)[:MAX_SHOWN_CELLS])
+    return [
+        f"{cells.name}: {n_numbers} of {n_numbers + n_others} cells are numbers, the others {list_cells(others)}, so "
+        f"that the column is taken for nominal. Correct them, or dataset.na_values=[{key}] takes them for missing."
+    ]
+
+
+def _suspect_placeholders(cells: Cells) -> list[str]:
+    """Return a sentence about values such as ``?``, which would be missing cells among numbers."""
+    found = [cell for cell in cells.distinct.spellings if cells.rule.covers_among_numbers(cell)]
+    if not found:
+        return []
+    shown = list_cells({cell: cells.distinct.count(cell) for cell in found})
+    key = ",".join(f"'{cell}'" for cell in found)
+    return [
+        f"{cells.name}: {shown} count as values of a nominal column. dataset.na_values=[{key}] takes such cells for "
+        "missing."
+    ]
+
+
+def _suspect_format(cells: Cells) -> list[str]:
+    """Return a sentence about text that is all numbers with one unit or with other signs."""
+    values = cells.distinct.spellings
+    if cells.declared is not None or len(values) < MIN_VALUES:
+        return []
+    units = {match.group(1, 2) if (match := UNIT.fullmatch(cell.strip())) else None for cell in values}
+    if len(units) != 1 or units == {None}:
+        return []
+    return [
+        f"{cells.name}: cells such as {shorten(values[0])!r} look like numbers with a unit or with other signs, and "
+        "the column is taken for nominal. Numbers alone, with a decimal point, are read as numbers."
+    ]
+
+
+def list_cells(counts: Mapping[str, int]) -> str:
+    """Return the most frequent cells in quotes, with the number of further ones.
+
+    Examples
+    --------
+    >>> list_cells({"?": 2, "-": 1})
+    "'?' (2 cells) and '-'"
+    """
+    ranked = sorted(counts, key=lambda cell: -counts[cell])
+    shown = [f"{shorten(cell)!r}" + (f" ({counts[cell]} cells)" if counts[cell] > 1 else "") for cell in ranked]
+    if len(shown) > MAX_SHOWN_CELLS:
+        shown = [*shown[:MAX_SHOWN_CELLS], f"{len(shown) - MAX_SHOWN_CELLS} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

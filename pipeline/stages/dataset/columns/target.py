@@ -1,0 +1,123 @@
+"""The target: classes or numbers, with spellings such as ``?`` never taken for missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_integer_dtype, is_numeric_dtype
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.columns.cells import Cells
+from bakeoff.pipeline.stages.dataset.columns.suspicions import list_cells
+
+MAX_INTEGER_CLASSES = 20
+"""A target of integers with at most this many distinct values is interpreted as classes."""
+MAX_EXACT_CLASS = 2**53
+MAX_SHOWN_CELLS = 3
+
+
+def read_values(cells: Cells) -> pd.Series:
+    """Return the cells of a target, of groups or of folds, shape (n,): int64, float64, or text; NaN where missing.
+
+    Codes with leading zeros are text, and whole numbers are integers however they are spelled.
+
+    Parameters
+    ----------
+    cells : Cells
+    """
+    reading = cells.reading
+    distinct = cells.distinct
+    is_code = bool(cells.leading_zero) or cells.is_boolean or cells.dates is not None
+    is_numeric = reading.is_complete and not reading.missing_spellings and not is_code
+    if not is_numeric:
+        text = np.array([*distinct.values, None], dtype=object)[distinct.codes]  # (n,)
+        return pd.Series(text, name=cells.name, dtype=object)
+    numbers = reading.values  # (n,)
+    present = numbers[~np.isnan(numbers)]
+    is_whole = (present == np.round(present)).all() and (np.abs(present) <= MAX_EXACT_CLASS).all()
+    series = pd.Series(numbers, name=cells.name)
+    return series.astype(np.int64) if is_whole and present.size == numbers.size else series
+
+
+def looks_like_classes(y: pd.Series) -> bool:
+    """Return whether a target without missing cells seems to hold classes: text, Booleans, or few distinct integers."""
+    if not is_numeric_dtype(y):
+        return True
+    return y.nunique() <= MAX_INTEGER_CLASSES and bool((y == y.round()).all())
+
+
+def to_labels(y: pd.Series) -> np.ndarray:
+    """Return class labels, shape (n,): integers, or text."""
+    if is_integer_dtype(y):
+        return y.to_numpy(dtype=np.int64)
+    return y.astype(str).to_numpy(dtype=str)
+
+
+def to_targets(y: pd.Series, cells: Cells) -> np.ndarray:
+    """Return the targets of a regression as float64, shape (n,).
+
+    Parameters
+    ----------
+    y : Series of shape (n,)
+    cells : Cells
+        From which they were read.
+
+    Raises
+    ------
+    UserError
+        They are not numbers, or not finite.
+    """
+    if not is_numeric_dtype(y) and not (cells.leading_zero and cells.reading.is_complete):
+        others = {**cells.reading.others, **cells.reading.missing_spellings}
+        raise UserError(
+            f"dataset.task=regression, but the target {cells.name!r} is not numeric: {list_cells(others)} of its cells "
+            f"are not numbers. Correct them; or {_leave_out(others)} leaves out their rows."
+        )
+    targets = y.to_numpy(dtype=np.float64)  # (n,)
+    if not np.isfinite(targets).all():
+        raise UserError(f"the target {cells.name!r} holds {targets[~np.isfinite(targets)][0]}; targets must be finite.")
+    return targets
+
+
+def check_classes(cells: Cells) -> None:
+    """Reject a target of numbers that a few other cells, such as ``?``, make a target of classes.
+
+    Parameters
+    ----------
+    cells : Cells
+
+    Raises
+    ------
+    UserError
+    """
+    reading = cells.reading
+    others = {**reading.others, **reading.missing_spellings}
+    numbers = reading.values[~np.isnan(reading.values)]
+    n_others = sum(others.values())
+    is_mixed = 0 < n_others < numbers.size
+    if not is_mixed:
+        return
+    looks_continuous = np.unique(numbers).size > MAX_INTEGER_CLASSES or not (numbers == np.round(numbers)).all()
+    if looks_continuous:
+        raise UserError(
+            f"dataset.target={cells.name!r}: {numbers.size} of {numbers.size + n_others} cells are numbers, the others "
+            f"{list_cells(others)}. {_leave_out(others)} leaves out their rows; dataset.task=classification takes each "
+            "number for a class."
+        )
+
+
+def suspect_classes(cells: Cells) -> tuple[str, ...]:
+    """Return a sentence about classes such as ``?`` that may stand for missing cells."""
+    found = [cell for cell in cells.distinct.spellings if cells.rule.covers_among_numbers(cell)]
+    if not found:
+        return ()
+    shown = list_cells({cell: cells.distinct.count(cell) for cell in found})
+    return (
+        f"{cells.name}: {shown} count as classes of the target. {_leave_out(dict.fromkeys(found, 1))} leaves out such "
+        "rows.",
+    )
+
+
+def _leave_out(others: dict[str, int]) -> str:
+    spellings = ",".join(f"'{cell}'" for cell in list(others)[:MAX_SHOWN_CELLS])
+    return f"dataset.na_values=[{spellings}] dataset.drop_missing_target=true"
