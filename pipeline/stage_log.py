@@ -20,10 +20,12 @@ PREPROCESSING = "preprocessing.fit"
 TUNING = "tuning"
 LEARNER = "learner.fit"
 PRUNING = "pruning"
+CALIBRATION = "calibration"
+THRESHOLD = "threshold"
 SCORING = "scoring."
 """The beginning of the name of a stage, before the name of the part that is scored."""
 SCORED_TEST = f"{SCORING}test"
-FITTING_STAGES = (PREPROCESSING, TUNING, LEARNER, PRUNING)
+FITTING_STAGES = (PREPROCESSING, TUNING, LEARNER, PRUNING, CALIBRATION, THRESHOLD)
 """The stages that fit or choose something; none of them may see a test row."""
 DIGEST_BYTES = 8
 

@@ -20,7 +20,10 @@ DEFINITIONS = [file for file in LEARNERS if "definitions" in file.parts]
 PIPELINE = sorted((ROOT / "pipeline").rglob("*.py"))
 PLUGINS = sorted((ROOT / "hydra_plugins").rglob("*.py"))
 SHIPPED = [*LEARNERS, *PIPELINE, *PLUGINS, *sorted((ROOT / "bakeoff").glob("*.py"))]
-STAGES = ("dataset", "preprocessing", "splitting", "tuning", "pruning", "scoring")
+STAGES = (
+    "dataset", "preprocessing", "splitting", "tuning", "pruning", "balance", "target", "calibration", "threshold",
+    "scoring",
+)  # fmt: skip
 LAYERS = (
     {"errors"},
     {"config", "identity", "stages"},

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
 from bakeoff.pipeline.seeds import derive_seed
+from bakeoff.pipeline.stages.balance import Balance, NoBalance
+from bakeoff.pipeline.stages.calibration import Calibration, NoCalibration
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
 from bakeoff.pipeline.stages.scoring import Metric
 from bakeoff.pipeline.stages.splitting import SplitInput, Splits, Splitter
+from bakeoff.pipeline.stages.target import NoTarget, TransformedTarget
+from bakeoff.pipeline.stages.threshold import GivenThreshold, NoThreshold, TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
 
@@ -32,6 +37,13 @@ class Experiment:
     seed : int
     preprocessing_summary : str
         What ``preprocessing=auto`` does to the columns of each kind; empty if the steps were given.
+    balance : Balance
+        Applies to the training rows of each fit.
+    target : NoTarget or TransformedTarget
+    calibration : NoCalibration or Calibration
+    threshold : NoThreshold, GivenThreshold or TunedThreshold
+    threshold_metric : Metric or None
+        What the threshold is chosen by; None is the headline.
     """
 
     dataset: Dataset
@@ -43,6 +55,11 @@ class Experiment:
     metrics: Mapping[str, Metric]
     seed: int
     preprocessing_summary: str = ""
+    balance: Balance = field(default_factory=NoBalance)
+    target: NoTarget | TransformedTarget = field(default_factory=NoTarget)
+    calibration: NoCalibration | Calibration = field(default_factory=NoCalibration)
+    threshold: NoThreshold | GivenThreshold | TunedThreshold = field(default_factory=NoThreshold)
+    threshold_metric: Metric | None = None
 
     @property
     def headline(self) -> str:
@@ -53,6 +70,18 @@ class Experiment:
     def headline_metric(self) -> Metric:
         """The first metric."""
         return self.metrics[self.headline]
+
+    @property
+    def decision_folds(self) -> int | None:
+        """The inner folds that calibration and threshold use, 0 for the validation part; None if neither needs rows."""
+        if self.calibration.is_on:
+            return self.calibration.folds
+        return self.threshold.folds if self.threshold.is_chosen else None
+
+    @property
+    def scored_learner(self) -> Any:
+        """An unfitted estimator that has the methods of the model that is scored, such as ``predict_proba``."""
+        return self.calibration.add_methods(self.learner)
 
     @property
     def split_input(self) -> SplitInput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,11 @@ from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.prediction import score_headline
 from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stage_log import RowLog
+from bakeoff.pipeline.stages.balance import BalancedRows
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.splitting import Split
-from bakeoff.pipeline.stages.tuning import TuningData
+from bakeoff.pipeline.stages.target import FittedTarget
+from bakeoff.pipeline.stages.tuning import FitRows, TuningData
 
 
 def make_pipeline(experiment: Experiment) -> Pipeline:
@@ -27,6 +30,7 @@ def make_pipeline(experiment: Experiment) -> Pipeline:
 
 
 def make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
+    """Return the rows that tuning may see, and how candidates are fitted and scored on them."""
     dataset = experiment.dataset
     # Validation rows are used for one choice only: tuning gets them if pruning does not need them.
     rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
@@ -38,20 +42,77 @@ def make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
         greater_is_better=experiment.headline_metric.greater_is_better,
         is_classification=dataset.is_classification,
         seed=derive_seed(experiment.seed, "tuning"),
+        weights=select_weights(experiment, rows),
+        prepare=partial(prepare_rows, experiment),
     )
 
 
-def fit_pipeline(pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray, log: RowLog) -> None:
-    """Fit preprocessing and learner on rows X (m, d) with y (m,), as ``Pipeline.fit`` does."""
+def select_weights(experiment: Experiment, rows: np.ndarray) -> np.ndarray | None:
+    """Return the weights of some rows; None if all rows of the dataset count alike."""
+    weights = experiment.dataset.weights
+    return None if weights is None else weights[rows]
+
+
+def prepare_rows(experiment: Experiment, X: Any, y: np.ndarray, weights: np.ndarray | None) -> FitRows:
+    """Return what the learner is fitted on: rows balanced, target transformed.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    X : table of shape (m, d)
+        Training rows after preprocessing.
+    y : ndarray of shape (m,)
+    weights : ndarray of shape (m,) or None
+    """
+    balanced = _balance_rows(experiment, X, y, weights, pd.RangeIndex(len(y)))
+    target = experiment.target.fit(balanced.y)
+    return FitRows(balanced.X, target.transform(balanced.y), balanced.weights, target.invert)
+
+
+def fit_pipeline(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray, log: RowLog) -> FittedTarget:
+    """Fit preprocessing and learner on some rows of the dataset, and return how predictions are to be transformed.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    pipeline : Pipeline
+        Fitted in place.
+    rows : ndarray of int
+    log : RowLog
+    """
+    dataset = experiment.dataset
+    X = dataset.X.iloc[rows]  # (m, d)
+    y = dataset.y[rows]  # (m,)
     prepared = pipeline[:-1].fit_transform(log.note(stage_log.PREPROCESSING, X), y)
-    pipeline[-1].fit(log.note(stage_log.LEARNER, prepared, X.index), y)
+    balanced = _balance_rows(experiment, prepared, y, select_weights(experiment, rows), X.index)
+    target = experiment.target.fit(balanced.y)
+    log.note(stage_log.LEARNER, None, balanced.index)
+    weighting = {} if balanced.weights is None else {"sample_weight": balanced.weights}
+    pipeline[-1].fit(balanced.X, target.transform(balanced.y), **weighting)
+    return target
 
 
-def prune_learner(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> PruningPath | None:
-    """Prune the fitted learner in place, on the validation rows if the method needs any."""
+def _balance_rows(
+    experiment: Experiment, X: Any, y: np.ndarray, weights: np.ndarray | None, index: pd.Index
+) -> BalancedRows:
+    """Return the rows that the learner is fitted on; the index numbers the rows of a table without one."""
+    numbers = X.index if isinstance(X, pd.DataFrame) else index
+    rows = BalancedRows(X, y, weights, numbers)
+    return experiment.balance.balance(rows, derive_seed(experiment.seed, "balance"))
+
+
+def prune_learner(
+    experiment: Experiment, pipeline: Pipeline, target: FittedTarget, split: Split, log: RowLog
+) -> PruningPath | None:
+    """Prune the fitted learner in place, on the validation rows if the method needs any.
+
+    The target is transformed as for the fit, so that the tree is cut by the error that it was grown by.
+    """
     y = experiment.dataset.y[split.validation]  # (m,)
     if not experiment.pruning.needs_rows:
         return experiment.pruning.prune(pipeline[-1], None, y)
     X = experiment.dataset.X.iloc[split.validation]  # (m, d)
     prepared = pipeline[:-1].transform(X)
-    return experiment.pruning.prune(pipeline[-1], log.note(stage_log.PRUNING, prepared, X.index), y)
+    weights = select_weights(experiment, split.validation)
+    noted = log.note(stage_log.PRUNING, prepared, X.index)
+    return experiment.pruning.prune(pipeline[-1], noted, target.transform(y), weights)

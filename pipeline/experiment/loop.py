@@ -5,16 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from joblib import parallel_config
-from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from bakeoff.pipeline import stage_log
+from bakeoff.pipeline.experiment.decision import decide
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import fit_pipeline, make_pipeline, make_tuning_data, prune_learner
 from bakeoff.pipeline.experiment.prediction import predict_part
 from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
+from bakeoff.pipeline.experiment.unseen_values import find_unseen_values
 from bakeoff.pipeline.stage_log import RowLog, Stopwatch, unique_messages
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
@@ -58,7 +60,7 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
         warnings.simplefilter("always")
         for part, rows in parts.items():
             if len(rows):
-                predictions[part] = predict_part(experiment, model.pipeline, part, rows, log)
+                predictions[part] = predict_part(experiment, model.predictor, part, rows, log)
         # The scores of the test part come first wherever they are listed, and the headline first among them.
         scores: dict[str, float] = {}
         for part in ("test", "validation", "train"):
@@ -66,7 +68,17 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
                 by_name = compute_scores(experiment.metrics, predictions[part])
                 scores |= {f"{part}_{name}": value for name, value in by_name.items()}
     model = replace(model, warnings=unique_messages(caught, model.warnings))
-    return FoldResult(number, split, model, scores, predictions["test"], log.seen)
+    unseen = find_unseen_values(experiment.dataset, split)
+    return FoldResult(
+        number=number,
+        split=split,
+        model=model,
+        scores=scores,
+        predictions=predictions["test"],
+        seen=log.seen,
+        unseen=unseen.n_rows_by_column,
+        n_unseen_rows=unseen.n_rows,
+    )
 
 
 def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) -> FittedModel:
@@ -78,9 +90,7 @@ def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) ->
 
 def fit_model(experiment: Experiment, split: Split) -> FittedModel:
     """Tune, fit and prune on the parts of one split; the test part is only scored, before pruning."""
-    X = experiment.dataset.X  # (n, d)
-    y = experiment.dataset.y  # (n,)
-    log = RowLog(len(y))
+    log = RowLog(len(experiment.dataset.y))
     stopwatch = Stopwatch()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -90,38 +100,54 @@ def fit_model(experiment: Experiment, split: Split) -> FittedModel:
         pipeline, candidates = experiment.tuning.tune(make_pipeline(experiment), data)
         stopwatch.lap("tune")
         # Tuning returns an unfitted pipeline: the best candidate is fitted on all training rows.
-        fit_pipeline(pipeline, X.iloc[split.train], y[split.train], log)
+        target = fit_pipeline(experiment, pipeline, split.train, log)
         stopwatch.lap("fit")
         # Pruning changes the learner in place, so the scores of the whole tree must be computed before.
-        scores_before_pruning = _score_before_pruning(experiment, pipeline, split, log)
+        scores_before_pruning = _score_before_pruning(experiment, target.invert(pipeline), split, log)
         stopwatch.lap("score")
-        path = prune_learner(experiment, pipeline, split, log)
+        path = prune_learner(experiment, pipeline, target, split, log)
         stopwatch.lap("prune")
-    seconds = {"fit": stopwatch.seconds["fit"]}
-    if candidates is not None:
-        seconds["tune"] = stopwatch.seconds["tune"]
-    if path is not None:
-        seconds["prune"] = stopwatch.seconds["prune"]
+        decision = decide(experiment, pipeline, split, log)
+        stopwatch.lap("decide")
     return FittedModel(
         pipeline,
         split,
         path=path,
         candidates=candidates,
         scores_before_pruning=scores_before_pruning,
-        n_fits=experiment.tuning.count_fits(),
-        seconds=seconds,
+        n_fits=experiment.tuning.count_fits() + (experiment.decision_folds or 0),
+        seconds=_select_seconds(experiment, stopwatch, is_tuned=candidates is not None, is_pruned=path is not None),
         warnings=unique_messages(caught),
         seen=log.seen,
+        # Only regressions transform the target, and only classifiers decide.
+        predictor=target.invert(decision.predictor),
+        threshold=decision.threshold,
     )
 
 
-def _score_before_pruning(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> dict[str, float]:
-    """Return the headline score on validation and test rows; nothing if the run does not prune."""
-    if isinstance(experiment.pruning, NoPruning):
+def _select_seconds(
+    experiment: Experiment, stopwatch: Stopwatch, *, is_tuned: bool, is_pruned: bool
+) -> dict[str, float]:
+    """Return the wall times of the stages that were there."""
+    is_used = {
+        "fit": True,
+        "tune": is_tuned,
+        "prune": is_pruned,
+        "decide": experiment.decision_folds is not None,
+    }
+    return {stage: stopwatch.seconds[stage] for stage, used in is_used.items() if used}
+
+
+def _score_before_pruning(experiment: Experiment, model: Any, split: Split, log: RowLog) -> dict[str, float]:
+    """Return the headline score on validation and test rows; nothing if the run does not prune.
+
+    If the run calibrates or chooses a threshold, the tree before pruning has neither, so that nothing is compared.
+    """
+    if isinstance(experiment.pruning, NoPruning) or experiment.calibration.is_on or experiment.threshold.is_on:
         return {}
     scores = {}
     for part, rows in {"validation": split.validation, "test": split.test}.items():
         if len(rows):
-            predictions = predict_part(experiment, pipeline, part, rows, log)
+            predictions = predict_part(experiment, model, part, rows, log)
             scores[part] = compute_score(experiment.headline_metric, predictions)
     return scores

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 from sklearn.pipeline import Pipeline
@@ -12,6 +13,7 @@ from bakeoff.pipeline.stage_log import RowSet
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import Predictions
 from bakeoff.pipeline.stages.splitting import Split
+from bakeoff.pipeline.stages.threshold import ChosenThreshold
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class FittedModel:
         Each warning of the learner once.
     seen : mapping of str to RowSet
         The name of a stage -> the rows that it was given.
+    predictor : estimator
+        What predicts: the pipeline, or an estimator around it that returns to the units of the target, calibrates
+        probabilities, or applies a threshold.
+    threshold : ChosenThreshold or None
+        The threshold that the predictor applies; None if it is the learner's own.
     """
 
     pipeline: Pipeline
@@ -48,6 +55,12 @@ class FittedModel:
     seconds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     seen: Mapping[str, RowSet] = field(default_factory=dict)
+    predictor: Any = None
+    threshold: ChosenThreshold | None = None
+
+    def __post_init__(self) -> None:
+        if self.predictor is None:
+            object.__setattr__(self, "predictor", self.pipeline)
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,10 @@ class FoldResult:
         Of the test rows.
     seen : mapping of str to RowSet
         The name of a stage -> the rows that it was given, those that were scored included.
+    unseen : mapping of str to int
+        Each nominal column with values that the training rows lack -> the number of test rows that hold them.
+    n_unseen_rows : int
+        The number of test rows that hold such a value in any column.
     """
 
     number: int
@@ -74,3 +91,5 @@ class FoldResult:
     scores: Mapping[str, float]
     predictions: Predictions
     seen: Mapping[str, RowSet] = field(default_factory=dict)
+    unseen: Mapping[str, int] = field(default_factory=dict)
+    n_unseen_rows: int = 0

@@ -20,8 +20,8 @@ class Prunable(Protocol):
 
     pruning_path_: dict[str, np.ndarray]
 
-    def prune(self, X: Any, y: Any, method: str) -> Any:
-        """Prune in place."""
+    def prune(self, X: Any, y: Any, method: str, **weighting: Any) -> Any:
+        """Prune in place; rows may have a ``sample_weight``."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class NoPruning:
     needs_rows: bool = False
     method: str = "none"
 
-    def prune(self, learner: Any, X: Any, y: np.ndarray) -> PruningPath | None:
+    def prune(self, learner: Any, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> PruningPath | None:
         """Return None."""
         return None
 
@@ -69,9 +69,10 @@ class Pruning:
         """Whether the method uses validation rows."""
         return self.method != "pessimistic"
 
-    def prune(self, learner: Prunable, X: Any, y: np.ndarray) -> PruningPath | None:
-        """Prune a learner in place, on rows X (m, d) with y (m,), and return its path."""
-        learner.prune(X, y, method=self.method)
+    def prune(self, learner: Prunable, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> PruningPath | None:
+        """Prune a learner in place, on rows X (m, d) with y (m,) and weights (m,), and return its path."""
+        weighting = {} if weights is None else {"sample_weight": weights}
+        learner.prune(X, y, method=self.method, **weighting)
         path = learner.pruning_path_
         return PruningPath(
             leaves=np.asarray(path["leaves"]),

@@ -276,8 +276,8 @@ def test_a_broken_splitter_of_the_user_is_refused_and_can_be_accepted(bakeoff: B
 def test_a_leak_in_the_loop_fails_the_run_and_marks_it(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     prune = fitting.prune_learner
 
-    def prune_on_test(built: Experiment, pipeline: Any, split: Any, log: Any) -> Any:
-        return prune(built, pipeline, replace(split, validation=split.test), log)
+    def prune_on_test(built: Experiment, pipeline: Any, target: Any, split: Any, log: Any) -> Any:
+        return prune(built, pipeline, target, replace(split, validation=split.test), log)
 
     monkeypatch.setattr(loop, "prune_learner", prune_on_test)
     answer = bakeoff("dataset=wine", "learner=decision_tree", "pruning=best_first")

@@ -116,8 +116,8 @@ def test_preprocessing_that_is_fitted_on_all_rows_is_found(monkeypatch: pytest.M
     data = numbered()
     fit_pipeline = fitting.fit_pipeline
 
-    def fit_on_all(pipeline: Any, X: pd.DataFrame, y: np.ndarray, log: RowLog) -> None:
-        fit_pipeline(pipeline, data.X, data.y, log)
+    def fit_on_all(built: Experiment, pipeline: Any, rows: np.ndarray, log: RowLog) -> Any:
+        return fit_pipeline(built, pipeline, np.arange(40), log)
 
     monkeypatch.setattr(loop, "fit_pipeline", fit_on_all)
     assert leaks_of(experiment(data)) == {"preprocessing.fit": 8, "learner.fit": 8}
@@ -131,8 +131,8 @@ def test_a_learner_that_is_fitted_on_other_rows_than_preprocessing_is_found() ->
 
     data = numbered()
     log = RowLog(40)
-    pipeline = fitting.make_pipeline(experiment(data, Recorder(Log()), preprocessing=Appending(Log())))
-    fitting.fit_pipeline(pipeline, data.X.iloc[:10], data.y[:10], log)
+    built = experiment(data, Recorder(Log()), preprocessing=Appending(Log()))
+    fitting.fit_pipeline(built, fitting.make_pipeline(built), np.arange(10), log)
     assert {stage: len(rows) for stage, rows in log.seen.items()} == {"preprocessing.fit": 10, "learner.fit": 40}
 
 
@@ -150,8 +150,8 @@ def test_tuning_that_sees_test_rows_is_found(monkeypatch: pytest.MonkeyPatch) ->
 def test_pruning_on_test_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     prune = fitting.prune_learner
 
-    def prune_on_test(built: Experiment, pipeline: Any, split: Any, log: RowLog) -> Any:
-        return prune(built, pipeline, replace(split, validation=split.test), log)
+    def prune_on_test(built: Experiment, pipeline: Any, target: Any, split: Any, log: RowLog) -> Any:
+        return prune(built, pipeline, target, replace(split, validation=split.test), log)
 
     monkeypatch.setattr(loop, "prune_learner", prune_on_test)
     assert leaks_of(experiment(pruning=Pruning("best_first"))) == {"pruning": 8}

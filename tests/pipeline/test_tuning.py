@@ -40,7 +40,7 @@ SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uni
 def tuning_data(
     X: Any, y: Any, n_train: int, *, score: Callable[..., float] | None = None, more: bool = True, classes: bool = True
 ) -> TuningData:
-    def accuracy(model: Any, rows: Any, truth: Any) -> float:
+    def accuracy(model: Any, rows: Any, truth: Any, weights: Any) -> float:
         return float(accuracy_score(truth, model.predict(rows)))
 
     return TuningData(pd.DataFrame(X), np.asarray(y), n_train, score or accuracy, more, classes, seed=7)
@@ -147,7 +147,7 @@ def test_values_may_be_null_and_lists() -> None:
 
 
 def test_a_candidate_without_a_score_never_wins() -> None:
-    def undefined_at_depth_one(model: Any, X: Any, y: Any) -> float:
+    def undefined_at_depth_one(model: Any, X: Any, y: Any, weights: Any) -> float:
         return float("nan") if model.max_depth == 1 else 0.5
 
     X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2

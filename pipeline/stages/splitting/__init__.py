@@ -6,6 +6,7 @@ scikit-learn's splitters choose the test rows; `Splitter` sets a validation part
 from bakeoff.pipeline.stages.splitting.chronological import TimeHoldout, TimeSeries
 from bakeoff.pipeline.stages.splitting.given import FixedFolds, FixedSplit
 from bakeoff.pipeline.stages.splitting.grouped import GroupKFold, LeaveOneGroupOut
+from bakeoff.pipeline.stages.splitting.inner_folds import make_inner_folds
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
 from bakeoff.pipeline.stages.splitting.splitter import Splitter
 from bakeoff.pipeline.stages.splitting.splitters import Bootstrap, Holdout, KFold, LeaveOneOut
@@ -25,4 +26,5 @@ __all__ = [
     "Splitter",
     "TimeHoldout",
     "TimeSeries",
+    "make_inner_folds",
 ]

@@ -1,6 +1,6 @@
 """Tuning: ``grid`` chooses hyperparameters, and ``candidates`` lists what is tried and fits it."""
 
-from bakeoff.pipeline.stages.tuning.candidates import Grid, PathEstimator, fit_candidates
+from bakeoff.pipeline.stages.tuning.candidates import FitRows, Grid, PathEstimator, fit_candidates
 from bakeoff.pipeline.stages.tuning.grid import (
     GridTuning,
     NoTuning,
@@ -11,6 +11,7 @@ from bakeoff.pipeline.stages.tuning.grid import (
 )
 
 __all__ = [
+    "FitRows",
     "Grid",
     "GridTuning",
     "NoTuning",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -32,6 +33,31 @@ class PathEstimator(Protocol):
         """Yield a fitted estimator for each value, in the order given; the learner itself does not change."""
 
 
+def keep_model(model: Any) -> Any:
+    """Return a model as it is."""
+    return model
+
+
+@dataclass(frozen=True)
+class FitRows:
+    """What a learner is fitted on: prepared rows of its training part, which may be balanced.
+
+    Attributes
+    ----------
+    X : table of shape (n, d)
+    y : ndarray of shape (n,)
+        Class labels, or targets, which may be transformed.
+    weights : ndarray of shape (n,) or None
+    complete : callable
+        (fitted learner) -> an estimator that predicts in the units of the target.
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None = None
+    complete: Callable[[Any], Any] = keep_model
+
+
 def list_points(grids: Sequence[Grid]) -> list[dict[str, Any]]:
     """Return all points of a space, in the order of scikit-learn's ``ParameterGrid``."""
     return list(ParameterGrid([dict(grid) for grid in grids])) if grids else []
@@ -57,6 +83,7 @@ def fit_candidates(
     X: Any,
     y: np.ndarray,
     positions: Collection[int] | None = None,
+    weights: np.ndarray | None = None,
 ) -> Iterator[tuple[int, BaseEstimator, float]]:
     """Fit the learner with the combinations of the grids, along a path if it is a `PathEstimator`.
 
@@ -70,6 +97,8 @@ def fit_candidates(
     y : ndarray of shape (n,)
     positions : collection of int, optional
         Of the candidates to fit; all of them by default.
+    weights : ndarray of shape (n,), optional
+        Of the rows; all count alike by default.
 
     Yields
     ------
@@ -93,7 +122,7 @@ def fit_candidates(
             has_path = parameter is not None and len(kept) > 1
             values = [candidates[position][parameter] for position in kept] if has_path else []
             # A value of the grid may be an estimator, which must not be fitted itself.
-            fits = _iter_fits(clone(shared), parameter if has_path else None, values, X, y)
+            fits = _iter_fits(clone(shared), parameter if has_path else None, values, FitRows(X, y, weights))
             for position in kept:
                 started = time.perf_counter()
                 fitted = next(fits)
@@ -102,14 +131,13 @@ def fit_candidates(
         n_before += len(candidates)
 
 
-def _iter_fits(
-    learner: Any, parameter: str | None, values: Sequence[Any], X: Any, y: np.ndarray
-) -> Iterator[BaseEstimator]:
+def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows: FitRows) -> Iterator[BaseEstimator]:
     """Yield the fitted learner, or one for each value of the parameter."""
+    weighting = {} if rows.weights is None else {"sample_weight": rows.weights}
     if parameter is None:
-        yield learner.fit(X, y)
+        yield learner.fit(rows.X, rows.y, **weighting)
     else:
-        yield from learner.path(X, y, parameter, values)
+        yield from learner.path(rows.X, rows.y, parameter, values, **weighting)
 
 
 def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:

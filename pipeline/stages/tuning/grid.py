@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.tuning.candidates import (
+    FitRows,
     Grid,
     PathEstimator,
     draw_positions,
@@ -40,21 +41,31 @@ class TuningData:
     n_train : int
         The number of training rows.
     score : callable
-        (fitted learner, prepared X, y) -> float, in the metric's natural sign.
+        (fitted learner, prepared X, y, weights of the rows or None) -> float, in the metric's natural sign.
     greater_is_better : bool
     is_classification : bool
         Whether y holds labels, whose proportions the inner folds keep.
     seed : int
         Of the inner folds.
+    weights : ndarray of shape (n,) or None
+        How much each row counts, in fits and scores.
+    prepare : callable
+        (prepared X, y, weights) of the rows to fit on -> what the learner is fitted on.
     """
 
     X: pd.DataFrame
     y: np.ndarray
     n_train: int
-    score: Callable[[BaseEstimator, pd.DataFrame, np.ndarray], float]
+    score: Callable[[BaseEstimator, pd.DataFrame, np.ndarray, np.ndarray | None], float]
     greater_is_better: bool
     is_classification: bool
     seed: int
+    weights: np.ndarray | None = None
+    prepare: Callable[[Any, np.ndarray, np.ndarray | None], FitRows] = FitRows
+
+    def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the weights of some rows, given by their positions; None if all count alike."""
+        return None if self.weights is None else self.weights[rows]
 
 
 @dataclass(frozen=True)
@@ -159,9 +170,11 @@ class GridTuning:
         for number, (train, validation) in enumerate(inner_splits):
             # Candidates differ in parameters of the learner alone, so the rows are preprocessed once for all.
             X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
-            fits = fit_candidates(model[-1], self.grids, X, data.y[train], rows)
+            given = data.prepare(X, data.y[train], data.select_weights(train))
+            weights = data.select_weights(validation)
+            fits = fit_candidates(model[-1], self.grids, given.X, given.y, rows, given.weights)
             for position, learner, fit_seconds in fits:
-                scores[rows[position], number] = data.score(learner, Q, data.y[validation])
+                scores[rows[position], number] = data.score(given.complete(learner), Q, data.y[validation], weights)
                 seconds[rows[position], number] = fit_seconds
         mean_scores = scores.mean(axis=1)  # (number of candidates,)
         best_params = self.candidates[find_best_candidate(mean_scores, data.greater_is_better)]

@@ -1,0 +1,192 @@
+"""From a fitted pipeline to what predicts: calibrated probabilities, and the threshold between two classes.
+
+Both are learnt on rows that the pipeline was not fitted on, and on the same ones: the validation part, or the training
+rows, each of which is predicted by a pipeline that was fitted without its inner fold. A threshold is chosen on
+probabilities whose calibrators have not seen the row either, so that no row counts for two choices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from bakeoff.pipeline import stage_log
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.fitting import fit_pipeline, prune_learner, select_weights
+from bakeoff.pipeline.seeds import derive_seed
+from bakeoff.pipeline.stage_log import RowLog
+from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY, Outputs
+from bakeoff.pipeline.stages.scoring import Predictions, compute_scores
+from bakeoff.pipeline.stages.splitting import Split, make_inner_folds
+from bakeoff.pipeline.stages.threshold import BinaryScores, ChosenThreshold, GivenThreshold, TunedThreshold
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What predicts, and the threshold that it applies.
+
+    Attributes
+    ----------
+    predictor : estimator
+    threshold : ChosenThreshold or None
+    """
+
+    predictor: Any
+    threshold: ChosenThreshold | None = None
+
+
+def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> Decision:
+    """Calibrate a fitted pipeline and set its threshold, as far as the experiment asks for it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    pipeline : Pipeline
+        Fitted on the training rows of the split, and pruned; it does not change.
+    split : Split
+    log : RowLog
+
+    Raises
+    ------
+    UserError
+        The rows to learn on lack a class.
+    """
+    threshold = experiment.threshold
+    if experiment.decision_folds is None and not threshold.is_on:
+        return Decision(pipeline)
+    predictor: Any = pipeline
+    outputs: Outputs | None = None
+    if experiment.decision_folds is not None:
+        outputs = _collect_outputs(experiment, pipeline, split, log)
+        predictor = experiment.calibration.calibrate(pipeline, outputs)
+    if isinstance(threshold, GivenThreshold):
+        chosen = ChosenThreshold(threshold.value, PROBABILITY)
+    elif isinstance(threshold, TunedThreshold):
+        assert outputs is not None
+        unseen = experiment.calibration.predict_unseen(outputs, derive_seed(experiment.seed, "threshold"))
+        chosen = threshold.choose(_select_positive(experiment, unseen))
+    else:
+        return Decision(predictor)
+    return Decision(chosen.apply(predictor, experiment.dataset.positive), chosen)
+
+
+def list_decision_rows(experiment: Experiment, split: Split) -> np.ndarray:
+    """Return the numbers of the rows that calibration and threshold are learnt on."""
+    return split.train if experiment.decision_folds else split.validation
+
+
+def list_inner_splits(experiment: Experiment, split: Split) -> list[tuple[Split, np.ndarray]]:
+    """Return the splits whose models predict the training rows, each tested on an inner fold of them.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    split : Split
+
+    Returns
+    -------
+    list of (Split, ndarray of int)
+        With the positions of the tested rows among the training rows.
+    """
+    seed = derive_seed(experiment.seed, "decision")
+    folds = make_inner_folds(experiment.split_input, split.train, experiment.decision_folds or 0, seed)
+    return [
+        (Split(split.train[fitted], split.validation, split.train[held_out]), held_out) for fitted, held_out in folds
+    ]
+
+
+def _collect_outputs(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> Outputs:
+    """Return the outputs for the rows to learn on, each by a pipeline that has not seen the row."""
+    # Probabilities of calibration are learnt from decision values, if there are any, as scikit-learn does.
+    preferred = (DECISION, PROBABILITY) if experiment.calibration.is_on else (PROBABILITY, DECISION)
+    method = next(name for name in preferred if hasattr(pipeline, name))
+    rows = list_decision_rows(experiment, split)
+    X = _note_rows(experiment, rows, log)
+    if not experiment.decision_folds:
+        scores = np.asarray(getattr(pipeline, method)(X))
+    else:
+        scores = _predict_inner_folds(experiment, pipeline, split, method, log)
+    truth = experiment.dataset.y[rows]
+    if not np.array_equal(np.unique(truth), pipeline.classes_):
+        raise UserError(
+            f"calibration and threshold are learnt on {len(rows)} rows, which hold the classes "
+            f"{', '.join(map(str, np.unique(truth)))}, and the model knows {', '.join(map(str, pipeline.classes_))}."
+        )
+    return Outputs(scores, method, pipeline.classes_, truth, select_weights(experiment, rows))
+
+
+def _predict_inner_folds(
+    experiment: Experiment, pipeline: Pipeline, split: Split, method: str, log: RowLog
+) -> np.ndarray:
+    """Return the outputs for the training rows, of shape (m,) or (m, c), by copies fitted without each inner fold."""
+    scores: np.ndarray | None = None
+    for inner, positions in list_inner_splits(experiment, split):
+        copy = clone(pipeline)
+        inner_log = RowLog(log.n)
+        target = fit_pipeline(experiment, copy, inner.train, inner_log)
+        prune_learner(experiment, copy, target, inner, inner_log)
+        for seen in inner_log.seen.values():
+            _note_rows(experiment, seen.to_rows(), log)
+        if not np.array_equal(copy.classes_, pipeline.classes_):
+            raise UserError(
+                f"an inner fold of the training rows leaves {len(inner.train)} rows without the class "
+                f"{next(iter(set(pipeline.classes_) - set(copy.classes_)))}; set calibration.folds=0 or "
+                "threshold.folds=0, which use the validation part."
+            )
+        outputs = np.asarray(getattr(copy, method)(experiment.dataset.X.iloc[inner.test]))
+        if scores is None:
+            scores = np.empty((len(split.train), *outputs.shape[1:]))
+        scores[positions] = outputs
+    assert scores is not None
+    return scores
+
+
+def _note_rows(experiment: Experiment, rows: np.ndarray, log: RowLog) -> pd.DataFrame:
+    """Record that calibration, threshold or both are given some rows, and return their table."""
+    X = experiment.dataset.X.iloc[rows]  # (m, d)
+    if experiment.calibration.is_on:
+        log.note(stage_log.CALIBRATION, X)
+    if experiment.threshold.is_chosen:
+        log.note(stage_log.THRESHOLD, X)
+    return X
+
+
+def _select_positive(experiment: Experiment, outputs: Outputs) -> BinaryScores:
+    """Return the scores of the positive class, and how a division of the rows is scored."""
+    positive = experiment.dataset.positive
+    is_second = outputs.classes[1] == positive
+    if outputs.scores.ndim == 2:
+        scores = outputs.scores[:, int(is_second)]  # (m,)
+    else:
+        scores = outputs.scores if is_second else -outputs.scores  # (m,)
+    metric = experiment.threshold_metric or experiment.headline_metric
+    return BinaryScores(
+        scores=scores,
+        method=outputs.method,
+        score_threshold=partial(_score_division, experiment, outputs),
+        greater_is_better=metric.greater_is_better,
+    )
+
+
+def _score_division(experiment: Experiment, outputs: Outputs, is_positive: np.ndarray) -> float:
+    """Return the score of the metric if the given rows (m,) are predicted to be of the positive class."""
+    metric = experiment.threshold_metric or experiment.headline_metric
+    positive = experiment.dataset.positive
+    (negative,) = (label for label in outputs.classes if label != positive)
+    predictions = Predictions(
+        truth=outputs.truth,
+        predicted=np.where(is_positive, np.array(positive, outputs.classes.dtype), negative),
+        probabilities=outputs.scores if outputs.method == PROBABILITY else None,
+        decision=outputs.scores if outputs.method == DECISION else None,
+        classes=experiment.dataset.classes,
+        positive=positive,
+        weights=outputs.weights,
+    )
+    return compute_scores({"metric": metric}, predictions)["metric"]

@@ -1,0 +1,192 @@
+"""Balance: training rows of rare classes count more, or as many rows of each class are fitted on.
+
+It applies to the training rows of a fit alone, after preprocessing; validation and test rows keep the natural shares of
+the classes, so that scores are those on rows as they come. The probabilities of a balanced learner are those of
+balanced classes, which calibration, on rows as they come, corrects.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from bakeoff.pipeline.errors import UserError
+
+
+@dataclass(frozen=True)
+class BalancedRows:
+    """The m rows that the learner is fitted on.
+
+    Attributes
+    ----------
+    X : table of shape (m, d)
+    y : ndarray of shape (m,)
+    weights : ndarray of shape (m,) or None
+        None if all rows count alike.
+    index : Index
+        The numbers in the dataset of the rows that were taken, or that new rows were made of.
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    index: pd.Index
+
+
+class Balance(ABC):
+    """Abstract: change the rows of a fit so that its classes count more evenly."""
+
+    name: str
+    needs_weights: bool = False
+    """Whether the learner must accept weights of rows."""
+    makes_rows: bool = False
+    """Whether there are new rows, which have no weights."""
+
+    @abstractmethod
+    def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
+        """Return the rows to fit on, made of prepared training rows alone; the seed decides what is drawn."""
+
+
+@final
+@dataclass(frozen=True)
+class NoBalance(Balance):
+    """Leave the rows as they are."""
+
+    name = "none"
+
+    def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
+        """Return the rows unchanged."""
+        return rows
+
+
+@final
+@dataclass(frozen=True)
+class ClassWeights(Balance):
+    """Weight the rows so that all classes have the same total, and the mean weight stays what it was.
+
+    References
+    ----------
+    G. King and L. Zeng, "Logistic regression in rare events data", Political Analysis 9, 2001: what
+    ``class_weight="balanced"`` is in scikit-learn.
+    """
+
+    name = "weights"
+    needs_weights = True
+
+    def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
+        """Return the rows with new weights."""
+        classes, codes = np.unique(rows.y, return_inverse=True)
+        weights = np.ones(len(codes)) if rows.weights is None else rows.weights  # (m,)
+        totals = np.bincount(codes, weights=weights)  # (c,)
+        # A class whose rows all have the weight 0 has nothing to share out.
+        factors = np.divide(weights.sum(), len(classes) * totals, out=np.zeros(len(classes)), where=totals > 0)
+        return BalancedRows(rows.X, rows.y, weights * factors[codes], rows.index)
+
+
+@final
+@dataclass(frozen=True)
+class Oversampling(Balance):
+    """Repeat rows of rare classes, drawn with replacement, besides all rows that there are.
+
+    Parameters
+    ----------
+    ratio : float
+        The rows of each class, at least, as a fraction of those of the most frequent class; above 0, at most 1.
+    """
+
+    ratio: float = 1.0
+
+    name = "oversample"
+
+    def __post_init__(self) -> None:
+        _require_ratio(self.ratio)
+
+    def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
+        """Return all rows, followed by those that were drawn."""
+        rng = np.random.default_rng(seed)
+        members = _list_members(rows.y)
+        wanted = round(self.ratio * max(map(len, members)))
+        drawn = [np.arange(len(rows.y))]
+        drawn += [rng.choice(own, wanted - len(own)) for own in members if len(own) < wanted]
+        return _take_rows(rows, np.concatenate(drawn))
+
+
+@final
+@dataclass(frozen=True)
+class Undersampling(Balance):
+    """Leave out rows of frequent classes, drawn at random.
+
+    Parameters
+    ----------
+    ratio : float
+        The rows of the rarest class as a fraction of those of each other class, at least; above 0, at most 1.
+    """
+
+    ratio: float = 1.0
+
+    name = "undersample"
+
+    def __post_init__(self) -> None:
+        _require_ratio(self.ratio)
+
+    def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
+        """Return the rows that are kept, in their order."""
+        rng = np.random.default_rng(seed)
+        members = _list_members(rows.y)
+        allowed = round(min(map(len, members)) / self.ratio)
+        kept = [own if len(own) <= allowed else rng.choice(own, allowed, replace=False) for own in members]
+        return _take_rows(rows, np.sort(np.concatenate(kept)))
+
+
+@final
+@dataclass(frozen=True)
+class Resampling(Balance):
+    """Resample by a sampler of imbalanced-learn, or another with its ``fit_resample``, which may make new rows.
+
+    Parameters
+    ----------
+    sampler : sampler
+        Its ``random_state``, if it has one and it is None, is set from the seed of the experiment.
+    """
+
+    sampler: Any
+
+    name = "resample"
+    makes_rows = True
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.sampler, "fit_resample"):
+            raise UserError(
+                f"balance.sampler={type(self.sampler).__name__} has no method fit_resample; name a sampler of "
+                "imbalanced-learn, such as imblearn.over_sampling.SMOTE."
+            )
+
+    def balance(self, rows: BalancedRows, seed: int) -> BalancedRows:
+        """Return the rows of the sampler."""
+        sampler = clone(self.sampler)
+        if sampler.get_params().get("random_state", 0) is None:
+            sampler.set_params(random_state=seed)
+        X, y = sampler.fit_resample(rows.X, rows.y)
+        return BalancedRows(X, np.asarray(y), None, rows.index)
+
+
+def _require_ratio(ratio: float) -> None:
+    is_number = isinstance(ratio, int | float) and not isinstance(ratio, bool)
+    if not is_number or not 0 < ratio <= 1:
+        raise UserError(f"balance.ratio={ratio!r} must be a number above 0 and at most 1; 1 is full balance.")
+
+
+def _list_members(y: np.ndarray) -> list[np.ndarray]:
+    """Return the positions of the rows of each class, the classes in sorted order."""
+    return [np.flatnonzero(y == label) for label in np.unique(y)]
+
+
+def _take_rows(rows: BalancedRows, positions: np.ndarray) -> BalancedRows:
+    X = rows.X.iloc[positions] if isinstance(rows.X, pd.DataFrame) else rows.X[positions]
+    weights = None if rows.weights is None else rows.weights[positions]
+    return BalancedRows(X, rows.y[positions], weights, rows.index[positions])

@@ -1,0 +1,199 @@
+"""Calibration: probabilities that agree with frequencies, learnt on rows that the model was not fitted on.
+
+The rows are those of the validation part; if pruning or tuning uses that part, or there is none, the outputs are those
+of models fitted on inner folds of the training rows, each for the fold that it has not seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.metaestimators import available_if
+
+from bakeoff.pipeline.errors import UserError, did_you_mean
+
+METHODS = {"platt": "sigmoid", "isotonic": "isotonic", "temperature": "temperature"}
+"""The names of the methods here and in scikit-learn."""
+MAX_CROSS_FOLDS = 5
+DECISION = "decision_function"
+PROBABILITY = "predict_proba"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What models that have not seen m rows say of them.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (m,) or (m, c)
+        Decision values, or probabilities.
+    method : {"decision_function", "predict_proba"}
+    classes : ndarray of shape (c,)
+        Sorted; the columns of the scores.
+    truth : ndarray of shape (m,)
+    weights : ndarray of shape (m,) or None
+        How much each row counts.
+    """
+
+    scores: np.ndarray
+    method: str
+    classes: np.ndarray
+    truth: np.ndarray
+    weights: np.ndarray | None = None
+
+
+@final
+@dataclass(frozen=True)
+class NoCalibration:
+    """Leave the learner's probabilities as they are."""
+
+    is_on: bool = False
+    folds: int = 0
+
+    def add_methods(self, learner: Any) -> Any:
+        """Return the learner: it has the methods that it has."""
+        return learner
+
+    def calibrate(self, model: Any, outputs: Outputs) -> Any:
+        """Return the model."""
+        return model
+
+    def predict_unseen(self, outputs: Outputs, seed: int) -> Outputs:
+        """Return the outputs."""
+        return outputs
+
+
+@final
+@dataclass(frozen=True)
+class Calibration:
+    """Map decision values, or probabilities, to calibrated probabilities by scikit-learn's ``CalibratedClassifierCV``.
+
+    Parameters
+    ----------
+    method : {"platt", "isotonic", "temperature"}
+        A logistic curve of two parameters for each class, a monotone step function for each class, or one temperature
+        for all classes.
+    folds : int
+        The number of inner folds of the training rows; 0 calibrates on the validation part.
+
+    References
+    ----------
+    J. Platt, "Probabilistic outputs for support vector machines", 1999. B. Zadrozny and C. Elkan, "Transforming
+    classifier scores into accurate multiclass probability estimates", KDD 2002. C. Guo et al., "On calibration of
+    modern neural networks", ICML 2017.
+    """
+
+    method: str
+    folds: int = 0
+
+    is_on = True
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UserError(f"calibration.method={self.method!r} is not a method. {did_you_mean(self.method, METHODS)}")
+        is_count = isinstance(self.folds, int) and not isinstance(self.folds, bool)
+        if not is_count or self.folds < 0 or self.folds == 1:
+            raise UserError(
+                f"calibration.folds={self.folds!r} must be 0 (calibrate on the validation part) or an integer of at "
+                "least 2."
+            )
+
+    def add_methods(self, learner: Any) -> Any:
+        """Return an unfitted estimator with the methods that the calibrated learner will have."""
+        return CalibratedClassifierCV(learner)
+
+    def calibrate(self, model: Any, outputs: Outputs) -> CalibratedClassifierCV:
+        """Return a fitted model with calibrated probabilities, whose prediction is the most probable class.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted; it does not change.
+        outputs : Outputs
+            Those of the model, or of models fitted in the same way on other rows.
+        """
+        calibrated = self._fit(outputs, np.arange(len(outputs.truth)))
+        frozen = FrozenEstimator(model)
+        # From here on, outputs come from the model; the calibrators have been fitted on the recorded ones.
+        calibrated.calibrated_classifiers_[0].estimator = frozen
+        return calibrated.set_params(estimator=frozen, cv=None)
+
+    def predict_unseen(self, outputs: Outputs, seed: int) -> Outputs:
+        """Return calibrated probabilities of the same rows, each by calibrators that have not seen the row.
+
+        Parameters
+        ----------
+        outputs : Outputs
+        seed : int
+            Of the folds in which the calibrators are fitted.
+
+        Returns
+        -------
+        Outputs
+            Uncalibrated where a class has a single row, which cannot be left out.
+        """
+        n_rarest = np.unique(outputs.truth, return_counts=True)[1].min()
+        if n_rarest < 2:
+            return outputs
+        folds = StratifiedKFold(min(MAX_CROSS_FOLDS, int(n_rarest)), shuffle=True, random_state=seed)
+        probabilities = np.empty((len(outputs.truth), len(outputs.classes)))  # (m, c)
+        for fitted_on, held_out in folds.split(outputs.truth, outputs.truth):
+            calibrated = self._fit(outputs, fitted_on)
+            probabilities[held_out] = calibrated.predict_proba(held_out[:, np.newaxis])
+        return Outputs(probabilities, PROBABILITY, outputs.classes, outputs.truth, outputs.weights)
+
+    def _fit(self, outputs: Outputs, rows: np.ndarray) -> CalibratedClassifierCV:
+        """Return calibrators fitted on some of the rows; their input is the position of a row."""
+        recorded = FrozenEstimator(RecordedOutputs(outputs.scores, outputs.method, outputs.classes).fit())
+        everything = np.arange(len(rows))
+        # scikit-learn asks for folds even of a model that is not fitted again: here one fold, of all rows.
+        calibrated = CalibratedClassifierCV(recorded, method=METHODS[self.method], cv=[(everything, everything)])
+        weights = None if outputs.weights is None else outputs.weights[rows]
+        return calibrated.fit(rows[:, np.newaxis], outputs.truth[rows], sample_weight=weights)
+
+
+def _has(method: str) -> Any:
+    """Return a condition of recorded outputs: whether they are those of a method."""
+    return lambda recorded: recorded.method == method
+
+
+class RecordedOutputs(ClassifierMixin, BaseEstimator):
+    """A classifier whose outputs for m rows are known; it is asked for them by the positions of the rows.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (m,) or (m, c)
+    method : {"decision_function", "predict_proba"}
+        The one method that it has.
+    classes : ndarray of shape (c,)
+    """
+
+    def __init__(self, scores: np.ndarray, method: str, classes: np.ndarray) -> None:
+        self.scores = scores
+        self.method = method
+        self.classes = classes
+
+    def fit(self, X: Any = None, y: Any = None) -> RecordedOutputs:
+        """Take the classes; the arguments are not used."""
+        self.classes_ = self.classes
+        return self
+
+    @available_if(_has(DECISION))
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        """Return the decision values of rows, given by their positions (k, 1)."""
+        return self._look_up(X)
+
+    @available_if(_has(PROBABILITY))
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Return the probabilities of rows, given by their positions (k, 1)."""
+        return self._look_up(X)
+
+    def _look_up(self, X: np.ndarray) -> np.ndarray:
+        rows: np.ndarray = self.scores[np.asarray(X).ravel()]
+        return rows

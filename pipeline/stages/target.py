@@ -1,0 +1,166 @@
+"""The target of a regression, transformed for the fit: predictions and scores stay in its own units.
+
+The transformer is fitted on the targets of the training rows alone, in every fold and inner fold, and its inverse is
+applied to each prediction. A learner that estimates a mean then estimates the mean on the other scale: under the
+logarithm, its predictions are geometric means, which are below the mean of a skewed target.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import FunctionTransformer
+
+from bakeoff.pipeline.errors import UserError
+
+RELATIVE_TOLERANCE = 1e-6
+"""Of a target that is transformed and transformed back."""
+
+
+class FittedTarget(ABC):
+    """Abstract: a transformation of targets, fitted on n training rows."""
+
+    @abstractmethod
+    def transform(self, y: np.ndarray) -> np.ndarray:
+        """Return targets (m,) as the learner is to see them, shape (m,)."""
+
+    @abstractmethod
+    def invert(self, model: Any) -> Any:
+        """Return an estimator that predicts as a fitted model does, in the units of the target."""
+
+
+@final
+@dataclass(frozen=True)
+class SameTarget(FittedTarget):
+    """The target as it is."""
+
+    def transform(self, y: np.ndarray) -> np.ndarray:
+        """Return the targets."""
+        return y
+
+    def invert(self, model: Any) -> Any:
+        """Return the model."""
+        return model
+
+
+@final
+@dataclass(frozen=True)
+class FittedTransformer(FittedTarget):
+    """A transformer, and the n targets that it was fitted on.
+
+    Attributes
+    ----------
+    transformer : transformer
+        Fitted on a column.
+    y : ndarray of shape (n,)
+    """
+
+    transformer: Any
+    y: np.ndarray
+
+    def transform(self, y: np.ndarray) -> np.ndarray:
+        """Return transformed targets."""
+        transformed: np.ndarray = self.transformer.transform(y[:, np.newaxis]).ravel()
+        return transformed
+
+    def invert(self, model: Any) -> TransformedTargetRegressor:
+        """Return scikit-learn's regressor, which applies the inverse of the transformer to each prediction."""
+        # The model is frozen, so that only the transformer is fitted: once more, on the same targets.
+        predictor = TransformedTargetRegressor(
+            regressor=FrozenEstimator(model), transformer=self.transformer, check_inverse=False
+        )
+        return predictor.fit(self.y[:, np.newaxis], self.y)
+
+
+@final
+@dataclass(frozen=True)
+class NoTarget:
+    """Leave the target as it is."""
+
+    is_on: bool = False
+
+    def fit(self, y: np.ndarray) -> FittedTarget:
+        """Return a transformation that changes nothing."""
+        return SameTarget()
+
+
+@final
+@dataclass(frozen=True)
+class TransformedTarget:
+    """Transform the target by a transformer of scikit-learn that has an inverse.
+
+    Parameters
+    ----------
+    transformer : transformer
+    """
+
+    transformer: Any
+
+    is_on = True
+
+    def __post_init__(self) -> None:
+        for method in ("fit", "transform", "inverse_transform"):
+            if not hasattr(self.transformer, method):
+                raise UserError(
+                    f"target.transformer={type(self.transformer).__name__} has no method {method}; name a transformer "
+                    "with an inverse, such as sklearn.preprocessing.PowerTransformer."
+                )
+
+    def fit(self, y: np.ndarray) -> FittedTarget:
+        """Fit a copy of the transformer on targets (n,)."""
+        return FittedTransformer(clone(self.transformer).fit(y[:, np.newaxis]), y)
+
+    def check(self, y: np.ndarray, target: str) -> None:
+        """Require that the transformation is defined for all targets (n,), and that its inverse gives them back.
+
+        Raises
+        ------
+        UserError
+        """
+        name = type(self.transformer).__name__
+        column = y[:, np.newaxis]  # (n, 1)
+        with np.errstate(all="ignore"):
+            try:
+                fitted = clone(self.transformer).fit(column)
+                transformed = fitted.transform(column)
+                returned = fitted.inverse_transform(transformed) if np.isfinite(transformed).all() else None
+            except (ValueError, TypeError) as error:
+                raise UserError(f"target: {name} rejects {target!r}: {str(error).splitlines()[0]}") from error
+        if returned is None:
+            bad = y[~np.isfinite(transformed).all(axis=1)]  # (k,)
+            raise UserError(
+                f"target: {name} is not defined for {len(bad)} of the {len(y)} values of {target!r}, the least of "
+                f"which is {bad.min():g}; log needs values above 0, log1p values above -1; target=power takes all "
+                "values."
+            )
+        scale = np.abs(y).max()
+        if not np.allclose(returned.ravel(), y, rtol=RELATIVE_TOLERANCE, atol=RELATIVE_TOLERANCE * scale):
+            raise UserError(
+                f"target: the inverse of {name} does not give the values of {target!r} back, so that predictions would "
+                "be in other units; choose another target, or target=none."
+            )
+
+
+def make_function(function: str) -> FunctionTransformer:
+    """Return a transformer that applies a function of fixed inverse to each target.
+
+    Parameters
+    ----------
+    function : {"log", "log1p"}
+
+    Raises
+    ------
+    UserError
+    """
+    # Both inverses accept every prediction; that of the square root would make -2 and 2 the same.
+    pairs = {"log": (np.log, np.exp), "log1p": (np.log1p, np.expm1)}
+    if function not in pairs:
+        raise UserError(f"target.transformer.function={function!r} must be one of {', '.join(pairs)}.")
+    forward, inverse = pairs[function]
+    return FunctionTransformer(forward, inverse, validate=True)

@@ -1,0 +1,177 @@
+"""The threshold from which two classes are told apart: given, or chosen on rows that the model was not fitted on.
+
+Scores that depend on labels (accuracy, F1, a cost) depend on it; scores of probabilities and rankings do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.model_selection import FixedThresholdClassifier
+
+from bakeoff.pipeline.errors import UserError
+
+MAX_CANDIDATES = 200
+"""Of more different scores, thresholds at their quantiles are tried."""
+DEFAULTS = {"predict_proba": 0.5, "decision_function": 0.0}
+"""The threshold of a classifier that chooses none, by the method that gives its scores."""
+
+
+@dataclass(frozen=True)
+class BinaryScores:
+    """The m rows that a threshold is chosen on.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (m,)
+        Probabilities, or decision values, of the positive class.
+    method : {"decision_function", "predict_proba"}
+    score_threshold : callable
+        (whether each row is predicted positive, shape (m,)) -> the score to optimize.
+    greater_is_better : bool
+    """
+
+    scores: np.ndarray
+    method: str
+    score_threshold: Callable[[np.ndarray], float]
+    greater_is_better: bool
+
+
+@dataclass(frozen=True)
+class ChosenThreshold:
+    """A threshold, and what it was chosen by.
+
+    Attributes
+    ----------
+    value : float
+        A row is positive if its score is not below.
+    method : {"decision_function", "predict_proba"}
+        The method that gives the scores.
+    score : float
+        On the rows of the choice; NaN if the threshold was given.
+    default_score : float
+        On the same rows, that of the threshold that the learner has by itself.
+    """
+
+    value: float
+    method: str
+    score: float = float("nan")
+    default_score: float = float("nan")
+
+    def apply(self, model: Any, positive: object) -> FixedThresholdClassifier:
+        """Return a fitted classifier that predicts the positive class from the threshold on."""
+        # A label of NumPy's own type is not one that a stored model may hold.
+        label = positive.item() if isinstance(positive, np.generic) else positive
+        return FixedThresholdClassifier(model, threshold=self.value, pos_label=label, response_method=self.method)
+
+
+@final
+@dataclass(frozen=True)
+class NoThreshold:
+    """Predict what the learner predicts."""
+
+    is_on: bool = False
+    is_chosen: bool = False
+    folds: int = 0
+    metric: str | None = None
+
+
+@final
+@dataclass(frozen=True)
+class GivenThreshold:
+    """Predict the positive class from a given probability on.
+
+    Parameters
+    ----------
+    value : float
+        Above 0 and below 1.
+    """
+
+    value: float
+
+    is_on = True
+    is_chosen = False
+    folds = 0
+    metric = None
+
+    def __post_init__(self) -> None:
+        is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if not is_number or not 0 < self.value < 1:
+            raise UserError(f"threshold.value={self.value!r} must be a probability above 0 and below 1.")
+
+
+@final
+@dataclass(frozen=True)
+class TunedThreshold:
+    """Choose the threshold with the best score on rows that the model was not fitted on.
+
+    Parameters
+    ----------
+    metric : str, optional
+        The name of the score; the headline by default.
+    folds : int
+        The number of inner folds of the training rows; 0 chooses on the validation part.
+
+    References
+    ----------
+    V. Sheng and C. Ling, "Thresholding for making classifiers cost-sensitive", AAAI 2006.
+    """
+
+    metric: str | None = None
+    folds: int = 0
+
+    is_on = True
+    is_chosen = True
+
+    def __post_init__(self) -> None:
+        is_count = isinstance(self.folds, int) and not isinstance(self.folds, bool)
+        if not is_count or self.folds < 0 or self.folds == 1:
+            raise UserError(
+                f"threshold.folds={self.folds!r} must be 0 (choose on the validation part) or an integer of at least 2."
+            )
+
+    def choose(self, rows: BinaryScores) -> ChosenThreshold:
+        """Return the best threshold; of equal ones the one nearest to that of the learner.
+
+        Raises
+        ------
+        UserError
+            The score is not defined for any threshold.
+        """
+        default = DEFAULTS[rows.method]
+        candidates = list_candidates(rows.scores, default)  # (k,)
+        values = np.array([rows.score_threshold(rows.scores >= value) for value in candidates])
+        if np.isnan(values).all():
+            raise UserError("threshold=tuned: the metric is not defined on the rows to choose on, for any threshold.")
+        best = np.nanmax(values) if rows.greater_is_better else np.nanmin(values)
+        tied = np.flatnonzero(values == best)
+        nearest = tied[np.argmin(np.abs(candidates[tied] - default))]
+        default_score = float(values[candidates == default][0])
+        return ChosenThreshold(float(candidates[nearest]), rows.method, float(best), default_score)
+
+
+def list_candidates(scores: np.ndarray, default: float) -> np.ndarray:
+    """Return the thresholds to try, in ascending order: between neighbouring scores, at the ends, and the default.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (m,)
+    default : float
+
+    Examples
+    --------
+    >>> list_candidates(np.array([0.2, 0.4, 0.4, 0.8]), 0.5).tolist()
+    [0.2, 0.30000000000000004, 0.5, 0.6000000000000001, 0.8000000000000002]
+    """
+    different = np.unique(scores)  # (k,)
+    middles = (different[:-1] + different[1:]) / 2
+    if len(middles) > MAX_CANDIDATES:
+        # Those of equal numbers of rows between them, which are denser where more rows lie.
+        shares = np.linspace(0, 1, MAX_CANDIDATES)
+        middles = np.quantile(scores, shares)
+    # From the least score on all rows are positive, and none is above the greatest one.
+    ends = [different[0], np.nextafter(different[-1], np.inf)]
+    return np.unique(np.concatenate([ends, middles, [default]]))
