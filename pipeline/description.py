@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
+from bakeoff.pipeline.config.absent_parts import NULL_PARTS, is_null_part
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.experiment import Experiment
@@ -16,6 +17,8 @@ from bakeoff.pipeline.tracking import RunDescription
 
 PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation")
 """The parts of a configuration that a run's params describe."""
+OPTIONAL_PARTS = tuple(NULL_PARTS)
+"""Parts that are described only if they do something, so that runs of versions without them remain comparable."""
 DATASET_PARAMETERS = ("path", "rows")
 """Keys of a dataset that is read from a file or generated; any other dataset is described by its option's name."""
 PREPROCESSING_CHOSEN = "preprocessing.chosen"
@@ -45,6 +48,9 @@ def describe_run(
     choices = {part: invocation.choices.get(part, "custom") for part in PARTS}
     choices["dataset"] = experiment.dataset.name
     choices["pruning"] = str(spec["pruning"].get("method", "none"))
+    for part in OPTIONAL_PARTS:
+        if not is_null_part(part, spec[part]):
+            choices[part] = invocation.choices.get(part, "custom")
     template = invocation.choices.get("experiment", "none")
     params = _make_params(spec, choices, template)
     if experiment.preprocessing_summary:
@@ -90,7 +96,9 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
     values = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
     words = []
     for key in keys:
-        if choices.get(key, "none") != "none":
+        if key in OPTIONAL_PARTS and key in choices:
+            words.append(f"{key}={choices[key]}")
+        elif choices.get(key, "none") != "none":
             words.append(choices[key])
         else:
             words.append(f"{key.split('.')[-1]}={_get_nested(values, key)}")
@@ -110,7 +118,7 @@ def _make_params(spec: Mapping[str, Any], choices: Mapping[str, str], experiment
     if experiment != "none":
         params["experiment"] = experiment
     params["seed"] = str(spec["seed"])
-    for part in PARTS:
+    for part in (*PARTS, *(part for part in OPTIONAL_PARTS if part in choices)):
         is_described_by_option = part == "dataset" and not any(key in spec[part] for key in DATASET_PARAMETERS)
         if not is_described_by_option:
             params |= dict(_flatten(part, spec[part]))

@@ -20,7 +20,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-DECISIVE_KEYS = ("preprocessing", "learner", "tuning", "pruning", "evaluation", "seed")
+DECISIVE_KEYS = (
+    "preprocessing", "learner", "tuning", "pruning", "balance", "target", "calibration", "threshold", "evaluation",
+    "seed",
+)  # fmt: skip
 """Keys of the settled configuration that decide the result; the dataset is represented by its digest."""
 CORE_MODULES = (
     "bakeoff.pipeline.experiment",

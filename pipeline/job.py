@@ -13,6 +13,7 @@ from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
 from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import describe_run
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -146,6 +147,10 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     # What suits the learner must suit each candidate of tuning, which may accept less than the learner itself.
     variants = list_candidate_learners(learner, tuning) if isinstance(preprocessing, AutoPreprocessing) else [learner]
     chosen = choose_preprocessing(preprocessing, variants, dataset.X)
+    calibration = resources.build("calibration", spec["calibration"], trust)
+    threshold = resources.build("threshold", spec["threshold"], trust)
+    # Calibration gives probabilities to learners that have none.
+    scored = calibration.add_methods(learner)
     return Experiment(
         dataset=dataset,
         preprocessing=chosen.transformer,
@@ -154,24 +159,54 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
         tuning=tuning,
         pruning=resources.build("pruning", spec["pruning"], trust),
         splitter=resources.build("evaluation", splitter_node, trust),
-        metrics=_choose_metrics(spec, dataset, learner),
+        metrics=_choose_metrics(spec, dataset, scored, spec["evaluation"].get("metrics")),
         seed=spec["seed"],
+        balance=resources.build("balance", spec["balance"], trust),
+        target=resources.build("target", spec["target"], trust),
+        calibration=calibration,
+        threshold=threshold,
+        threshold_metric=_choose_threshold_metric(spec, dataset, scored),
     )
 
 
-def _choose_metrics(spec: Mapping[str, Any], dataset: Dataset, learner: Any) -> dict[str, Metric]:
-    """Return the metrics that the evaluation names, each of which was tried on the target of the dataset."""
-    evaluation = spec["evaluation"]
+def _choose_metrics(
+    spec: Mapping[str, Any], dataset: Dataset, scored: Any, entries: Sequence[Any] | None
+) -> dict[str, Metric]:
+    """Return the metrics that are named, each of which was tried on the target of the dataset.
+
+    Parameters
+    ----------
+    spec : mapping
+    dataset : Dataset
+    scored : estimator
+        Has the methods of the model that is scored.
+    entries : sequence or None
+        The metrics as ``evaluation.metrics`` names them.
+    """
     classes = dataset.classes if dataset.is_classification else None
     target = Target(dataset.y, classes, dataset.positive, has_weights=dataset.weights is not None)
     return choose_metrics(
-        evaluation.get("metrics"),
+        entries,
         dataset.task,
-        learner,
+        scored,
         target=target,
-        costs=evaluation.get("costs"),
+        costs=spec["evaluation"].get("costs"),
         find_function=partial(find_target, key="evaluation.metrics", trust=spec["trust"]),
     )
+
+
+def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: Any) -> Metric | None:
+    """Return the metric that a threshold is chosen by; None is the headline."""
+    name = spec["threshold"].get("metric")
+    if name is None:
+        return None
+    try:
+        chosen = _choose_metrics(spec, dataset, scored, [name])
+    except UserError as error:
+        message = str(error).replace("evaluation.metrics", "threshold.metric")
+        raise UserError(message.replace("; remove it from the list", "; choose another")) from None
+    # A metric of costs joins the list by itself, after the one that is named.
+    return next(iter(chosen.values()))
 
 
 def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: PartCache) -> PreparedJob:

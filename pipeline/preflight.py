@@ -18,6 +18,7 @@ from bakeoff import learners
 from bakeoff.pipeline.cell_checks import check_cells
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.fit_checks import check_decision_splits, check_fit
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -37,6 +38,7 @@ def check_experiment(experiment: Experiment) -> None:
     check_pruning(experiment)
     check_space(experiment)
     check_validation_rows(experiment)
+    check_fit(experiment)
 
 
 def check_splits(experiment: Experiment, splits: Splits) -> None:
@@ -48,6 +50,7 @@ def check_splits(experiment: Experiment, splits: Splits) -> None:
     """
     check_inner_folds(experiment, splits)
     check_row_bounds(experiment, splits)
+    check_decision_splits(experiment, splits)
     check_cells(experiment, splits.folds[0])
 
 

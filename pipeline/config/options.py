@@ -11,8 +11,8 @@ import bakeoff
 
 CONF = Path(bakeoff.__file__).parent / "conf"
 GROUPS = (
-    "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "evaluation", "audit", "tracking", "search",
-    "experiment",
+    "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "balance", "target", "calibration",
+    "threshold", "evaluation", "audit", "tracking", "search", "experiment",
 )  # fmt: skip
 
 

@@ -20,6 +20,10 @@ class Schema:
     space: Any = None
     tuning: Any = None
     pruning: Any = None
+    balance: Any = None
+    target: Any = None
+    calibration: Any = None
+    threshold: Any = None
     evaluation: Any = None
     audit: Any = None
     tracking: Any = None

@@ -13,12 +13,14 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
+from bakeoff.pipeline.config.absent_parts import add_absent_parts
 from bakeoff.pipeline.config.build import locate_target
 from bakeoff.pipeline.config.named_figures import settle_figures
 from bakeoff.pipeline.config.options import read_option, read_options
 from bakeoff.pipeline.config.own_metrics import settle_metrics
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
+from bakeoff.pipeline.config.settle_decision import settle_decision
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 DEFAULT_VALIDATION_FRACTION = 0.2
@@ -64,6 +66,8 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
     - ``tuning.folds=null`` becomes 5 if pruning uses the validation part, else 0, which tunes on that part.
     - ``evaluation.validation=null`` becomes 0.2 if pruning or tuning needs rows, else 0.
     - Dotted names in ``evaluation.metrics`` become mappings with a ``_target_``.
+    - ``calibration.folds=null`` and ``threshold.folds=null`` become 0, the validation part, if neither pruning nor
+      tuning uses it, else 5.
     - ``figures=all`` and names of figures become nodes with a ``_target_``.
 
     Parameters
@@ -93,6 +97,7 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
         for key, value in spec.items()
         if key not in ("space", *SWEEP_KEYS)
     }
+    settled = add_absent_parts(settled)
     # A configuration that was stored before there were audits has none.
     if not settled.get("audit"):
         settled["audit"] = {"_target_": DEFAULT_AUDIT}
@@ -109,10 +114,11 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
     evaluation = settled["evaluation"]
     if "metrics" in evaluation:
         evaluation["metrics"] = settle_metrics(evaluation["metrics"])
+    tunes_on_rows = is_tuned and tuning["folds"] == 0
     if evaluation.get("validation") is None:
-        tunes_on_rows = is_tuned and tuning["folds"] == 0
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
-    return settled
+    has_free_rows = bool(evaluation["validation"]) and not prunes_on_rows and not tunes_on_rows
+    return {**settled, **settle_decision(settled, has_free_rows=has_free_rows)}
 
 
 def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:

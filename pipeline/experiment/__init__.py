@@ -4,7 +4,9 @@ Holdout, k-fold and all other evaluations use the same code. A stage that is swi
 loop has no modes. It yields the result of each fold to its caller: a tracker, a progress display or a test.
 """
 
+from bakeoff.pipeline.experiment.decision import list_decision_rows, list_inner_splits
 from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.fitting import prepare_rows
 from bakeoff.pipeline.experiment.loop import evaluate_split, evaluate_splits, fit_final_model, fit_model
 from bakeoff.pipeline.experiment.prediction import score_headline
 from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
@@ -17,5 +19,8 @@ __all__ = [
     "evaluate_splits",
     "fit_final_model",
     "fit_model",
+    "list_decision_rows",
+    "list_inner_splits",
+    "prepare_rows",
     "score_headline",
 ]

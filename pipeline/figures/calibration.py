@@ -54,10 +54,10 @@ class Reliability(RunFigure):
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that there are probabilities; UserError if not."""
         super().check(experiment, splits)
-        if not hasattr(experiment.learner, "predict_proba"):
+        if not hasattr(experiment.scored_learner, "predict_proba"):
             raise UserError(
                 f"figures: Reliability shows probabilities, and {type(experiment.learner).__name__} has none; "
-                "choose another learner, or remove the figure."
+                "add calibration=platt, choose another learner, or remove the figure."
             )
         check_classes("Reliability", experiment)
 

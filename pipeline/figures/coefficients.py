@@ -135,6 +135,8 @@ class Coefficients(TabulatedFigure):
         note = run.describe_folds()
         if n_drawn < n_columns:
             note += f"\nthe {n_drawn} largest of {n_columns} columns"
+        if run.experiment.target.is_on:
+            note += "\nof the transformed target"
         if run.experiment.preprocessing is None:
             note += "\ncolumns are not scaled: do not compare different units"
         if len(scores) == 1:

@@ -15,7 +15,8 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, score_headline
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, prepare_rows, score_headline
+from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 
@@ -55,6 +56,29 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
             preflight.check_row_bounds(variant, splits)
         except UserError as error:
             raise UserError(f"figures: {error}") from None
+    _require_scores(experiment)
+
+
+def _require_scores(experiment: Experiment) -> None:
+    """Require a headline that can be computed for variants, which are not calibrated."""
+    needs = experiment.headline_metric.needs
+    if needs and not any(hasattr(experiment.learner, method) for method in needs):
+        raise UserError(
+            f"figures: {experiment.headline}, the first of evaluation.metrics, needs calibrated probabilities, and the "
+            "variants of a figure are not calibrated; put another metric first, or remove the figure."
+        )
+
+
+def describe_variants(experiment: Experiment) -> str:
+    """Return what the variants of a run lack, to follow a note; empty if they are fitted as the run's model is."""
+    lacking = []
+    if not isinstance(experiment.pruning, NoPruning):
+        lacking.append("trees not pruned")
+    if experiment.calibration.is_on:
+        lacking.append("not calibrated")
+    if experiment.threshold.is_on:
+        lacking.append("threshold of the learner")
+    return "".join(f", {words}" for words in lacking)
 
 
 def make_variant(pipeline: Pipeline, parameters: Parameters) -> Pipeline:
@@ -121,26 +145,45 @@ class FinishedRun:
 
     def fit_variant(self, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
         """Fit the pipeline of the run's model with other parameters; `rows` and `columns` as in `select_rows`."""
-        return self._fit(self.model.pipeline, parameters, rows, columns)
+        return self._fit(self.model.pipeline, parameters, rows, columns)[0]
 
-    def get_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Pipeline:
-        """Return the run's own model if nothing differs from it, else `fit_variant` on its training rows."""
+    def fit_predictor(self, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Any:
+        """Return what predicts as `fit_variant` does, in the units of the target."""
+        return self._fit(self.model.pipeline, parameters, rows, columns)[1]
+
+    def get_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Any:
+        """Return the run's own model if nothing differs from it, else `fit_predictor` on its training rows."""
         if not parameters and not columns:
-            return self.model.pipeline
-        return self.fit_variant(parameters, self.split.train, columns)
+            return self.model.predictor
+        return self.fit_predictor(parameters, self.split.train, columns)
 
-    def _fit(self, base: Pipeline, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()) -> Pipeline:
+    def _fit(
+        self, base: Pipeline, parameters: Parameters, rows: np.ndarray, columns: Sequence[str] = ()
+    ) -> tuple[Pipeline, Any]:
+        """Return a variant, and what predicts in the units of the target; neither is pruned, calibrated or divided."""
         pipeline = make_variant(base, parameters)
         X, y = self.select_rows(rows, columns)
         with warnings.catch_warnings():
             # The run itself has reported that its learner did not converge.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            pipeline.fit(X, y)
-        return pipeline
+            prepared = pipeline[:-1].fit_transform(X, y)
+            given = prepare_rows(self.experiment, prepared, y, self.select_weights(rows))
+            weighting = {} if given.weights is None else {"sample_weight": given.weights}
+            pipeline[-1].fit(given.X, given.y, **weighting)
+        return pipeline, given.complete(pipeline)
 
-    def score_model(self, model: Any, X: Any, y: np.ndarray) -> float:
+    def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the weights of some rows; None if all rows count alike."""
+        weights = self.experiment.dataset.weights
+        return None if weights is None else weights[rows]
+
+    def score_model(self, model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the headline score of a fitted model."""
-        return score_headline(self.experiment, model, X, y)
+        return score_headline(self.experiment, model, X, y, weights)
+
+    def _score_rows(self, model: Any, rows: np.ndarray) -> float:
+        """Return the headline score of a fitted model on some rows of the dataset."""
+        return self.score_model(model, *self.select_rows(rows), self.select_weights(rows))
 
     def score_variant(self, parameters: Parameters) -> tuple[float, float]:
         """Return the headline score on training and on test rows, each a mean over the folds.
@@ -153,9 +196,9 @@ class FinishedRun:
         training = []
         test = []
         for fold in self.folds:
-            pipeline = self._fit(fold.model.pipeline, parameters, fold.split.train)
-            training.append(self.score_model(pipeline, *self.select_rows(fold.split.train)))
-            test.append(self.score_model(pipeline, *self.select_rows(fold.split.test)))
+            _, predictor = self._fit(fold.model.pipeline, parameters, fold.split.train)
+            training.append(self._score_rows(predictor, fold.split.train))
+            test.append(self._score_rows(predictor, fold.split.test))
         return float(np.mean(training)), float(np.mean(test))
 
     def _average_score(self, part: str) -> float:
@@ -184,7 +227,12 @@ class FinishedRun:
             X, seen, unseen = preprocess_tables(pipeline, X_train, y_train, X_train, X_test)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                for position, learner, _ in fit_candidates(pipeline[-1], [grid], X, y_train):
-                    training[position, number] = self.score_model(learner, seen, y_train)
-                    test[position, number] = self.score_model(learner, unseen, y_test)
+                train_weights = self.select_weights(fold.split.train)
+                test_weights = self.select_weights(fold.split.test)
+                given = prepare_rows(self.experiment, X, y_train, train_weights)
+                fits = fit_candidates(pipeline[-1], [grid], given.X, given.y, weights=given.weights)
+                for position, learner, _ in fits:
+                    model = given.complete(learner)
+                    training[position, number] = self.score_model(model, seen, y_train, train_weights)
+                    test[position, number] = self.score_model(model, unseen, y_test, test_weights)
         return training, test

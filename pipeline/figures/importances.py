@@ -92,13 +92,14 @@ class Importances(TabulatedFigure):
 
         fold = run.folds[number]
         X, y = run.select_rows(fold.split.test)
+        weights = run.select_weights(fold.split.test)
         # A fall of an error is a rise of the score: importances are positive where a column helps.
         sign = 1 if run.experiment.headline_metric.greater_is_better else -1
         result: Any = permutation_importance(
-            fold.model.pipeline,
+            fold.model.predictor,
             X,
             y,
-            scoring=lambda model, rows, targets: sign * run.score_model(model, rows, targets),
+            scoring=lambda model, rows, targets: sign * run.score_model(model, rows, targets, weights),
             n_repeats=self.repeats,
             random_state=derive_seed(run.experiment.seed, "importances") + number,
         )

@@ -61,7 +61,7 @@ class RegressionCurves(RunFigure):
         figure, panels = make_panels(len(variants), sharex=True, sharey=True)
         for axes, (title, parameters) in zip(panels[0], variants.items(), strict=True):
             axes.scatter(X[name], y, s=22, c=CLASS_COLOURS[0], alpha=0.55, edgecolors="none", label="rows")
-            pipeline = run.fit_variant(parameters, run.split.train)
+            pipeline = run.fit_predictor(parameters, run.split.train)
             axes.plot(grid[name], pipeline.predict(grid), color=CLASS_COLOURS[1], linewidth=1.8, label="prediction")
             axes.set(xlabel=self.get_label(name))
             axes.grid(axis="y", color=GRID_COLOUR)

@@ -129,3 +129,7 @@ def check_tree(name: str, experiment: Experiment) -> None:
     # Trees of scikit-learn have no such method, and other attributes than the figure needs.
     if not hasattr(experiment.learner, "prune"):
         raise UserError(f"figures: {name} draws decision trees; add learner=decision_tree, or remove the figure.")
+    if experiment.target.is_on:
+        raise UserError(
+            f"figures: {name} would show the values of a transformed target; set target=none, or remove the figure."
+        )

@@ -22,9 +22,8 @@ from bakeoff.pipeline.figures.drawing.bands import (
     style_scores,
 )
 from bakeoff.pipeline.figures.drawing.panels import MUTED_COLOUR, add_title, make_panels
-from bakeoff.pipeline.figures.finished_run import FinishedRun, check_variants
+from bakeoff.pipeline.figures.finished_run import FinishedRun, check_variants, describe_variants
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
-from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 
@@ -131,9 +130,7 @@ class ValidationCurve(TabulatedFigure):
         axes.set_xlabel(self.get_label(parameter))
         style_scores(axes, self.get_label(experiment.headline))
         self._write_ends(axes)
-        note = run.describe_folds()
-        if not isinstance(experiment.pruning, NoPruning):
-            note += ", trees not pruned"
+        note = run.describe_folds() + describe_variants(experiment)
         n_scores = table.groupby("fold")[["train", "test"]].nunique()
         # A flat line looks like a mistake; the note says that it is the result.
         if n_scores.le(1).to_numpy().all():

@@ -116,7 +116,7 @@ def _compare(
     if model is None:
         notes.append(reason)
     else:
-        comparisons.append(compare_models(model, repeat.model.pipeline, experiment.dataset))
+        comparisons.append(compare_models(model, repeat.model.predictor, experiment.dataset))
     return comparisons, notes
 
 

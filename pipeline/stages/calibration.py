@@ -194,6 +194,13 @@ class RecordedOutputs(ClassifierMixin, BaseEstimator):
         """Return the probabilities of rows, given by their positions (k, 1)."""
         return self._look_up(X)
 
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class with the greatest score of rows, given by their positions (k, 1)."""
+        scores = self._look_up(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)  # (k,)
+        predicted: np.ndarray = self.classes[codes]
+        return predicted
+
     def _look_up(self, X: np.ndarray) -> np.ndarray:
         rows: np.ndarray = self.scores[np.asarray(X).ravel()]
         return rows

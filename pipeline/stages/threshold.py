@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
 
 from bakeoff.pipeline.errors import UserError
@@ -65,7 +66,11 @@ class ChosenThreshold:
         """Return a fitted classifier that predicts the positive class from the threshold on."""
         # A label of NumPy's own type is not one that a stored model may hold.
         label = positive.item() if isinstance(positive, np.generic) else positive
-        return FixedThresholdClassifier(model, threshold=self.value, pos_label=label, response_method=self.method)
+        predictor = FixedThresholdClassifier(
+            FrozenEstimator(model), threshold=self.value, pos_label=label, response_method=self.method
+        )
+        # A frozen model is not fitted again: the rows only tell the two classes, in any columns.
+        return predictor.fit(np.zeros((2, 1)), model.classes_)
 
 
 @final

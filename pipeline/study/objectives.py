@@ -176,3 +176,9 @@ def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, 
             "the study and tuning with tuning.folds=0 would choose on the same validation rows; "
             "set tuning=none, or tuning.folds to 2 or more."
         )
+    for part in ("calibration", "threshold"):
+        if spec[part].get("folds") == 0:
+            raise UserError(
+                f"the study and {part} with {part}.folds=0 would use the same validation rows; "
+                f"set {part}.folds=5, which uses inner folds of the training rows."
+            )

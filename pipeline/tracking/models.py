@@ -55,7 +55,7 @@ def log_model(store: Store, run_id: str, description: RunDescription, dataset: D
     upload = partial(client.log_model_artifacts, logged.model_id)
     try:
         with artifact_folder(logged.artifact_location, upload) as folder:
-            model_file.save_model(model.pipeline, folder, record, dataset, description.trust)
+            model_file.save_model(model.predictor, folder, record, dataset, description.trust)
     except BaseException:
         client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
         raise

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.comparison.grid.run_facts import RUN_KEY, Params
 
-GROUPS = ("preprocessing", "tuning", "pruning")
+NAMED_GROUPS = ("balance", "target", "calibration", "threshold")
+"""Groups that stand before their option in a name; a run without such an option has no param of it."""
+GROUPS = ("preprocessing", "tuning", "pruning", *NAMED_GROUPS)
 """Groups whose chosen option is a param of its own."""
-SHARED_GROUPS = ("preprocessing", "tuning")
+SHARED_GROUPS = ("preprocessing", "tuning", *NAMED_GROUPS)
 """Groups whose option stands in every name if it varies at all; pruning follows from the learner."""
 SPACE_PREFIX = "tuning.space."
 MAX_VALUE_LETTERS = 28
@@ -74,7 +76,8 @@ def _write_name(params: Mapping[str, str], keys: Sequence[str]) -> str:
         value = params.get(key)
         if value is None:
             continue
-        is_option = key in GROUPS and value != "none"
+        # Options such as "tuned" say what they are of; "one_hot" or "best_first" say enough by themselves.
+        is_option = key in GROUPS and key not in NAMED_GROUPS and value != "none"
         if is_option or key == RUN_KEY:
             words.append(value)
         else:

@@ -95,11 +95,13 @@ class RunFacts:
 
     @property
     def has_free_validation_rows(self) -> bool:
-        """Whether validation rows were set aside that neither tuning nor pruning has used."""
+        """Whether validation rows were set aside that no choice of the run has used."""
         has_rows = bool(self.rows_per_fold.get("validation"))
         is_pruned = self.run.params.get("pruning", "none") in PRUNING_METHODS_ON_ROWS
         is_tuned_on_rows = self.is_tuned and self.run.params.get("tuning.folds", "0") == "0"
-        return has_rows and not is_pruned and not is_tuned_on_rows
+        # Calibration and a threshold have no param if the run has neither.
+        is_decided_on_rows = any(self.run.params.get(f"{part}.folds") == "0" for part in DECISION_PARTS)
+        return has_rows and not is_pruned and not is_tuned_on_rows and not is_decided_on_rows
 
     @property
     def reason(self) -> str:
@@ -115,6 +117,8 @@ class RunFacts:
         return f"{status}: {error}" if error else status
 
 
+DECISION_PARTS = ("calibration", "threshold")
+"""Parts that learn on validation rows if they use no inner folds."""
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Methods of pruning that use validation rows."""
 

@@ -140,7 +140,7 @@ def check_ranking(name: str, experiment: Experiment) -> None:
     """Raise UserError if the learner has no score for each class; `name` is the figure's."""
     learner = experiment.learner
     learner_name = type(learner).__name__
-    if hasattr(learner, "predict_proba"):
+    if hasattr(experiment.scored_learner, "predict_proba"):
         return
     if not hasattr(learner, "decision_function"):
         raise UserError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from bakeoff.pipeline.config.absent_parts import add_absent_parts
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store
@@ -58,6 +59,6 @@ def _parse_config(text: str, run_id: str) -> dict[str, Any]:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not YAML; restore the file, or run again.") from error
     if not isinstance(spec, dict) or "learner" not in spec:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
-    # A run of an earlier version names classes that have moved since.
+    # A run of an earlier version names classes that have moved since, and lacks parts that have come since.
     renamed: dict[str, Any] = rename_targets(spec, spec.get("trust") or [])
-    return renamed
+    return add_absent_parts(renamed)

@@ -1,0 +1,230 @@
+"""Checks, before the first fit, of what changes a fit or its predictions: weights, balance, target and decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import has_fit_parameter
+
+from bakeoff import learners
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, list_decision_rows, list_inner_splits
+from bakeoff.pipeline.stages.splitting import Split, Splits
+from bakeoff.pipeline.stages.target import TransformedTarget
+from bakeoff.pipeline.stages.tuning import GridTuning
+
+SCORE_METHODS = ("predict_proba", "decision_function")
+
+
+def check_fit(experiment: Experiment) -> None:
+    """Reject an experiment whose weights, balance, target, calibration or threshold cannot work on any splits.
+
+    Raises
+    ------
+    UserError
+    """
+    check_weights(experiment)
+    check_balance(experiment)
+    check_target_transformation(experiment)
+    check_calibration(experiment)
+    check_threshold(experiment)
+    check_decision_rows(experiment)
+    check_headline_while_tuning(experiment)
+
+
+def check_weights(experiment: Experiment) -> None:
+    """Require a learner that accepts weights of rows, if the dataset or the balance gives any."""
+    if experiment.dataset.weights is not None:
+        _require_weighted_fit(experiment, "dataset.weights", "leave the weights out")
+        if experiment.balance.makes_rows:
+            raise UserError(
+                f"balance={experiment.balance.name} makes new rows, which have no weights, but dataset.weights is "
+                "given; use balance=weights or oversample."
+            )
+    if experiment.balance.needs_weights:
+        _require_weighted_fit(experiment, f"balance={experiment.balance.name}", "use balance=oversample")
+
+
+def _require_weighted_fit(experiment: Experiment, key: str, cure: str) -> None:
+    if has_fit_parameter(experiment.learner, "sample_weight"):
+        return
+    of_task = is_classifier(experiment.learner)
+    options = [
+        name
+        for name, registered in learners.REGISTRY.items()
+        if is_classifier(registered()) == of_task and has_fit_parameter(registered, "sample_weight")
+    ]
+    raise UserError(
+        f"{key} weights the rows, and {type(experiment.learner).__name__} does not accept weights; {cure}, or choose "
+        f"one of learner={','.join(options)}."
+    )
+
+
+def check_balance(experiment: Experiment) -> None:
+    """Require classes to balance."""
+    name = experiment.balance.name
+    if name != "none" and not experiment.dataset.is_classification:
+        raise UserError(
+            f"balance={name} balances classes, but dataset={experiment.dataset.name} is regression; use balance=none."
+        )
+
+
+def check_target_transformation(experiment: Experiment) -> None:
+    """Require numbers to transform, for which the transformation and its inverse are defined."""
+    target = experiment.target
+    if not isinstance(target, TransformedTarget):
+        return
+    dataset = experiment.dataset
+    if dataset.is_classification:
+        raise UserError(f"target transforms numbers, but dataset={dataset.name} is classification; use target=none.")
+    target.check(dataset.y, dataset.target)
+
+
+def check_calibration(experiment: Experiment) -> None:
+    """Require a classifier with a score for each class."""
+    if not experiment.calibration.is_on:
+        return
+    learner = experiment.learner
+    learner_name = type(learner).__name__
+    dataset = experiment.dataset
+    if not dataset.is_classification:
+        raise UserError(
+            f"calibration is of probabilities, but dataset={dataset.name} is regression; use calibration=none."
+        )
+    if not _has_scores(learner):
+        raise UserError(
+            f"calibration needs probabilities or decision values, and {learner_name} has neither; use calibration=none."
+        )
+    gives_pairs = learner.get_params().get("decision_function_shape") == "ovo"
+    if gives_pairs and len(dataset.classes) > 2:
+        raise UserError(
+            f"calibration needs a score for each class, and learner.decision_function_shape=ovo of {learner_name} "
+            "gives one for each pair; set learner.decision_function_shape=ovr."
+        )
+
+
+def check_threshold(experiment: Experiment) -> None:
+    """Require two classes, scores of one of them, and a metric that a threshold can change."""
+    threshold = experiment.threshold
+    if not threshold.is_on:
+        return
+    dataset = experiment.dataset
+    learner_name = type(experiment.learner).__name__
+    name = "tuned" if threshold.is_chosen else "fixed"
+    if not dataset.is_classification or len(dataset.classes) != 2:
+        kind = f"has {len(dataset.classes)} classes" if dataset.is_classification else "is regression"
+        raise UserError(f"threshold={name} divides two classes, but dataset={dataset.name} {kind}; use threshold=none.")
+    has_probabilities = hasattr(experiment.scored_learner, "predict_proba")
+    if not threshold.is_chosen and not has_probabilities:
+        raise UserError(
+            f"threshold=fixed is a probability, and {learner_name} gives none; add calibration=platt, or use "
+            "threshold=tuned, which takes decision values too."
+        )
+    if not has_probabilities and not _has_scores(experiment.learner):
+        raise UserError(
+            f"threshold={name} needs probabilities or decision values, and {learner_name} has neither; "
+            "use threshold=none."
+        )
+    metric = experiment.threshold_metric or experiment.headline_metric
+    if threshold.is_chosen and metric.needs:
+        metric_name = threshold.metric or experiment.headline
+        raise UserError(
+            f"threshold=tuned would be chosen by {metric_name}, which scores probabilities or rankings and does not "
+            "depend on a threshold; set threshold.metric to a metric of labels, such as accuracy or f1."
+        )
+
+
+def check_decision_rows(experiment: Experiment) -> None:
+    """Require rows for calibration and threshold that no other choice uses, and the same for both."""
+    folds = experiment.decision_folds
+    if folds is None:
+        return
+    key = "calibration" if experiment.calibration.is_on else "threshold"
+    if experiment.threshold.is_chosen and experiment.threshold.folds != folds:
+        raise UserError(
+            f"calibration.folds={folds} and threshold.folds={experiment.threshold.folds} differ, but both are learnt "
+            "on the same rows; give both the same number."
+        )
+    if folds:
+        return
+    if not experiment.has_validation_rows:
+        raise UserError(
+            f"{key}.folds=0 needs a validation part, but evaluation.validation=0; set evaluation.validation=0.2, or "
+            f"{key}.folds=5, which uses inner folds of the training rows."
+        )
+    for other, stage in {"pruning": experiment.pruning, "tuning": experiment.tuning}.items():
+        if stage.needs_rows:
+            raise UserError(
+                f"{key}.folds=0 and {other} would use the same validation rows; set {key}.folds=5, which uses inner "
+                "folds of the training rows."
+            )
+
+
+def check_headline_while_tuning(experiment: Experiment) -> None:
+    """Require that tuning can score candidates, which are not calibrated."""
+    needs = experiment.headline_metric.needs
+    is_tuned = isinstance(experiment.tuning, GridTuning)
+    if is_tuned and needs and not any(hasattr(experiment.learner, method) for method in needs):
+        raise UserError(
+            f"tuning chooses by {experiment.headline}, the first of evaluation.metrics, before probabilities are "
+            f"calibrated, and {type(experiment.learner).__name__} has none of its own; put another metric first."
+        )
+
+
+def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
+    """Require that the rows on which calibration and threshold are learnt hold all classes of the training rows.
+
+    Raises
+    ------
+    UserError
+    """
+    folds = experiment.decision_folds
+    if folds is None:
+        return
+    key = "calibration" if experiment.calibration.is_on else "threshold"
+    if folds:
+        _require_inner_folds(experiment, splits, key, folds)
+    all_splits = [*splits.folds, *([splits.refit] if splits.refit is not None else [])]
+    for number, split in enumerate(all_splits):
+        missing = _find_missing_class(experiment, split)
+        if missing is not None:
+            part = "an inner fold of the training rows" if folds else "the validation part"
+            cure = f"{key}.folds=0" if folds else f"{key}.folds=5, evaluation.stratify=true"
+            raise UserError(
+                f"{key} is learnt on rows of every class, but {part} of fold {number} leaves class {str(missing)!r} "
+                f"out; use {cure}, or a larger part, or {key}=none."
+            )
+
+
+def _require_inner_folds(experiment: Experiment, splits: Splits, key: str, folds: int) -> None:
+    """Require rows enough for the inner folds, and an order of rows that they do not break."""
+    if experiment.splitter.keeps_order:
+        raise UserError(
+            f"{key}.folds={folds} would mix past and future in its inner folds; set {key}.folds=0 and "
+            "evaluation.validation=0.2, to learn on a validation part that follows the training rows."
+        )
+    data = experiment.split_input
+    together = data.folds if data.groups is None else data.groups
+    parts = [split.train if together is None else together[split.train] for split in splits.folds]
+    n_units = min(len(np.unique(part)) for part in parts)
+    unit = "rows" if together is None else "groups"
+    if folds > n_units:
+        raise UserError(f"{key}.folds={folds}, but the smallest training part has {n_units} {unit}; use fewer folds.")
+
+
+def _find_missing_class(experiment: Experiment, split: Split) -> object | None:
+    """Return a class that the rows to learn on lack, or that a model fitted for them would not know; None if none."""
+    y = experiment.dataset.y
+    known = np.unique(y[split.train])
+    fitted = [inner.train for inner, _ in list_inner_splits(experiment, split)] if experiment.decision_folds else []
+    for rows in [list_decision_rows(experiment, split), *fitted]:
+        differing = np.setxor1d(known, np.unique(y[rows]))
+        if len(differing):
+            return differing[0]
+    return None
+
+
+def _has_scores(learner: Any) -> bool:
+    return any(hasattr(learner, method) for method in SCORE_METHODS)
