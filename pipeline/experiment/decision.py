@@ -23,7 +23,7 @@ from bakeoff.pipeline.experiment.fitting import fit_pipeline, prune_learner, sel
 from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stage_log import RowLog
 from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY, Outputs
-from bakeoff.pipeline.stages.scoring import Predictions, compute_scores
+from bakeoff.pipeline.stages.scoring import Predictions, compute_score
 from bakeoff.pipeline.stages.splitting import Split, make_inner_folds
 from bakeoff.pipeline.stages.threshold import BinaryScores, ChosenThreshold, GivenThreshold, TunedThreshold
 
@@ -189,4 +189,4 @@ def _score_division(experiment: Experiment, outputs: Outputs, is_positive: np.nd
         positive=positive,
         weights=outputs.weights,
     )
-    return compute_scores({"metric": metric}, predictions)["metric"]
+    return compute_score(metric, predictions)
