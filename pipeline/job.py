@@ -60,6 +60,11 @@ class PartCache:
         dataset: Dataset = self.build("dataset", spec["dataset"], spec["trust"])
         return dataset
 
+    @property
+    def datasets(self) -> list[Dataset]:
+        """The datasets that were loaded, in the order in which they were."""
+        return [part for part in self._built.values() if isinstance(part, Dataset)]
+
     def get_tracker(self, spec: Mapping[str, Any]) -> Tracker:
         """Return the tracker of a settled configuration."""
         tracker: Tracker = self.build("tracking", spec["tracking"], spec["trust"])

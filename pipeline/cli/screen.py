@@ -46,8 +46,13 @@ class Screen:
                 yield fold
 
     def show_experiment(self, name: str, experiment: Experiment) -> None:
-        """Print the name of the run, its dataset, and what preprocessing=auto does."""
-        self._out.print(f"[bold]{escape(name)}[/]\n{escape(experiment.dataset.describe())}", soft_wrap=True)
+        """Print the name of the run, its dataset with its columns, and what preprocessing=auto does."""
+        dataset = experiment.dataset
+        self._out.print(f"[bold]{escape(name)}[/]\n{escape(dataset.describe())}", soft_wrap=True)
+        for line in dataset.describe_columns():
+            self._out.print(f"  {escape(line)}", soft_wrap=True)
+        for remark in dataset.remarks:
+            self._err.print(f"[yellow]dataset:[/] {escape(remark)}", soft_wrap=True)
         if experiment.preprocessing_summary:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}", soft_wrap=True)
 

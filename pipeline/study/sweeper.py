@@ -66,6 +66,7 @@ def run_study(
     # An option or a value that cannot work is found now, and not after an hour of trials.
     edge_plan = _plan_edges(space, command, runner)
     refused = refused_outcomes(edge_plan)
+    SweepDisplay(0).show_datasets(runner.resources.datasets)
     if refused and (options.on_invalid == "stop" or not edge_plan.jobs):
         SweepDisplay(0).show_invalid(edge_plan)
         return refused

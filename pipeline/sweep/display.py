@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable
@@ -78,6 +79,12 @@ class SweepDisplay:
         """Print which learners of a pattern are not among the jobs; nothing if the sentence is empty."""
         if sentence:
             self._out.print(escape(sentence), soft_wrap=True)
+
+    def show_datasets(self, datasets: Sequence[Dataset]) -> None:
+        """Print what may be wrong with the columns of each dataset, and which are left out."""
+        for dataset in datasets:
+            for remark in dataset.remarks:
+                self._err.print(f"[yellow]dataset {escape(dataset.name)}:[/] {escape(remark)}", soft_wrap=True)
 
     def show_problems(self, problems: Sequence[str]) -> None:
         """Print what went wrong without stopping the sweep."""

@@ -66,6 +66,7 @@ def run_sweep(
         refused = refused_outcomes(plan)
         display = SweepDisplay(len(plan.jobs))
         display.show_left_out(left_out)
+        display.show_datasets(runner.resources.datasets)
         if options.dry_run:
             display.show_plan(planner.add_estimates(plan), options.workers)
             return refused

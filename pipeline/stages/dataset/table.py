@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.column import Column
+from bakeoff.pipeline.stages.dataset.column import DATE, NOMINAL, NUMERIC, ORDERED, TEXT, Column
 
 DIGEST_BYTES = 8
 BYTES_KINDS = "fiubU"
 """NumPy type kinds whose bytes are the values: floats, integers, Booleans and text."""
+FEATURE_KINDS = (NUMERIC, NOMINAL, ORDERED, DATE, TEXT)
+"""The kinds of features that their types tell apart; a Boolean column is a nominal one."""
+MAX_SHOWN_COLUMNS = 20
 
 
 @dataclass(frozen=True)
@@ -122,16 +126,42 @@ class Dataset:
                 fingerprint.update(cells)
         return fingerprint.hexdigest()
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a run says about the data: how it was read, what is left out, and what may be wrong with columns."""
+        suspicions = [sentence for column in self.columns for sentence in column.suspicions]
+        return (*self.notes, *suspicions)
+
+    @property
+    def names_by_kind(self) -> dict[str, list[str]]:
+        """The names of the features by the kind of their cells: numeric, nominal, ordered, date or text."""
+        names: dict[str, list[str]] = {}
+        for kind in FEATURE_KINDS:
+            found = [str(name) for name, dtype in self.X.dtypes.items() if _find_kind(dtype) == kind]
+            if found:
+                names[kind] = found
+        return names
+
     def describe(self) -> str:
-        """Return a line with size, types of the columns and target."""
+        """Return a line with size, kinds of the columns and target."""
         n, d = self.X.shape
-        n_nominal = len(self.nominal)
-        counts = {"numeric": d - n_nominal, "nominal": n_nominal}
-        types = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
+        counts = [f"{len(names)} {kind}" for kind, names in self.names_by_kind.items()]
+        kinds = " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
         plural = "s" if d > 1 else ""
         goal = f"{len(self.classes)} classes" if self.is_classification else "regression"
         positive = "" if self.positive is None else f" (positive: {self.positive})"
-        return f"{self.name}: {n} rows, {types} column{plural}, {goal} of {self.target}{positive}"
+        return f"{self.name}: {n} rows, {kinds} column{plural}, {goal} of {self.target}{positive}"
+
+    def describe_columns(self) -> list[str]:
+        """Return a line for each kind with the names of its columns; none if the kinds were not inferred."""
+        if not self.columns:
+            return []
+        lines = []
+        for kind, names in self.names_by_kind.items():
+            n_further = len(names) - MAX_SHOWN_COLUMNS
+            further = f" and {n_further} more" if n_further > 0 else ""
+            lines.append(f"{kind}: {', '.join(names[:MAX_SHOWN_COLUMNS])}{further}")
+        return lines
 
 
 def find_positive_class(name: str | None, y: np.ndarray, task: str) -> object | None:
@@ -163,6 +193,15 @@ def find_positive_class(name: str | None, y: np.ndarray, task: str) -> object | 
     if str(name) not in labels:
         raise UserError(f"dataset.positive={name!r} is not a class of the target. {did_you_mean(str(name), labels)}")
     return labels[str(name)]
+
+
+def _find_kind(dtype: Any) -> str:
+    """Return the kind of a feature of a type."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return ORDERED if dtype.ordered else NOMINAL
+    if is_datetime64_any_dtype(dtype):
+        return DATE
+    return TEXT if isinstance(dtype, pd.StringDtype) else NUMERIC
 
 
 def _encode_cells(column: pd.Series | np.ndarray) -> list[bytes]:
