@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.stages.dataset.columns import ColumnRules
@@ -14,7 +13,7 @@ from bakeoff.pipeline.stages.dataset.reading import (
     FileLayout,
     OpenmlQuery,
     Query,
-    read_file,
+    read_files,
     read_frame,
     read_openml,
     read_query,
@@ -24,25 +23,29 @@ from bakeoff.pipeline.stages.dataset.roles import Roles
 from bakeoff.pipeline.stages.dataset.table import Dataset
 
 
-def read_table(path: str, target: str, **keys: Any) -> Dataset:
-    """Read a dataset from a file; the kind of each column is inferred unless it is given.
+def read_table(
+    path: str | Sequence[str], target: str, test_path: str | Sequence[str] | None = None, **keys: Any
+) -> Dataset:
+    """Read a dataset from a file, or from several of one shape; the kind of each column is inferred unless it is given.
 
     Parameters
     ----------
-    path : str
-        The extension of the file says how it is read.
+    path : str or sequence of str
+        A file, whose extension says how it is read; a pattern such as ``data/*.csv``; or a list of both.
     target : str
         The column to predict; ``last`` is the last one, unless a column has that name.
+    test_path : str or sequence of str, optional
+        The files with the test rows, if `path` holds the training rows only.
     **keys
         The fields of `FileLayout`, `Roles` and `ColumnRules`.
 
     Raises
     ------
     UserError
-        The file or a column does not exist, there are no rows, or a target is missing.
+        The file or a column does not exist, files have different columns, there are no rows, or a target is missing.
     """
     layout, roles, rules = build_from_keys({"target": target, **keys}, FileLayout, Roles, ColumnRules)
-    raw = read_file(Path(path).expanduser(), layout)
+    raw = read_files(path, test_path, layout)
     return make_dataset(raw, roles, rules)
 
 

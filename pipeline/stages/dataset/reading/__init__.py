@@ -6,6 +6,7 @@ from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.openml import OpenmlQuery, read_openml
 from bakeoff.pipeline.stages.dataset.reading.query import Query, read_query
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.stages.dataset.reading.several_files import read_files
 from bakeoff.pipeline.stages.dataset.reading.sklearn_data import read_sklearn
 from bakeoff.pipeline.stages.dataset.reading.text_file import count_columns
 
@@ -16,6 +17,7 @@ __all__ = [
     "RawTable",
     "count_columns",
     "read_file",
+    "read_files",
     "read_frame",
     "read_openml",
     "read_query",

@@ -10,18 +10,15 @@ import pyarrow as pa
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.reading.arff_file import read_arff
 from bakeoff.pipeline.stages.dataset.reading.arrow_file import read_arrow, read_parquet
+from bakeoff.pipeline.stages.dataset.reading.compressed import DECOMPRESSORS, strip_compression
 from bakeoff.pipeline.stages.dataset.reading.excel_file import read_excel
 from bakeoff.pipeline.stages.dataset.reading.json_file import read_json, read_json_lines
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
-from bakeoff.pipeline.stages.dataset.reading.text_file import read_text
+from bakeoff.pipeline.stages.dataset.reading.text_file import TEXT_EXTENSIONS, read_text
 
 READERS: Mapping[str, Callable[[Path, FileLayout], RawTable]] = {
-    ".csv": read_text,
-    ".tsv": read_text,
-    ".txt": read_text,
-    ".dat": read_text,
-    ".data": read_text,
+    **dict.fromkeys(TEXT_EXTENSIONS, read_text),
     ".parquet": read_parquet,
     ".pq": read_parquet,
     ".arrow": read_arrow,
@@ -51,12 +48,7 @@ def read_file(file: Path, layout: FileLayout) -> RawTable:
         The file does not exist, has another extension, or holds no table.
     """
     require_file(file)
-    reader = READERS.get(file.suffix.lower())
-    if reader is None:
-        raise UserError(
-            f"dataset.path={str(file)!r}: files with the extension {file.suffix!r} are not read. "
-            f"Allowed: {', '.join(READERS)}."
-        )
+    reader = find_reader(file)
     if file.stat().st_size == 0:
         needed = "a row of column names and rows of data" if layout.has_names else "rows of data"
         raise UserError(f"dataset.path={str(file)!r} is empty; it needs {needed}.")
@@ -69,9 +61,21 @@ def read_file(file: Path, layout: FileLayout) -> RawTable:
     return raw
 
 
-def require_file(file: Path) -> None:
-    """Raise UserError for a path at which there is no file."""
+def find_reader(file: Path) -> Callable[[Path, FileLayout], RawTable]:
+    """Return the function that reads files of an extension; raises UserError if there is none."""
+    reader = READERS.get(strip_compression(file).suffix.lower())
+    if reader is None:
+        extension = f"the extension {file.suffix!r}" if file.suffix else "no extension"
+        raise UserError(
+            f"dataset.path={str(file)!r}: files with {extension} are not read. Allowed: {', '.join(READERS)}, and text "
+            f"that is compressed: {', '.join(f'.csv{ending}' for ending in DECOMPRESSORS)}."
+        )
+    return reader
+
+
+def require_file(file: Path, key: str = "path") -> None:
+    """Raise UserError for a path, given by a key of the dataset, at which there is no file."""
     if not file.is_file():
         raise UserError(
-            f"dataset.path={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a CSV file."
+            f"dataset.{key}={str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a file with a table."
         )

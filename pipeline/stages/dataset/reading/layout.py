@@ -12,9 +12,13 @@ REFUSE = "refuse"
 LEAVE_OUT = "leave_out"
 RAGGED = (REFUSE, LEAVE_OUT)
 """What happens to rows with more or fewer cells than the others."""
-DECIMAL_SIGNS = (".", ",")
-THOUSANDS_SIGNS = (",", ".", "'", "’", "_", " ", "\u00a0", "\u202f")
-"""The comma, the point, apostrophes, the underscore, and the spaces of which two do not break a line."""
+COMMA = ","
+POINT = "."
+SIGN_WORDS = {"comma": COMMA, "point": POINT, "apostrophe": "'", "underscore": "_", "space": " "}
+"""Signs in numbers by name, because the command line reads some of them in a way of its own."""
+DECIMAL_SIGNS = (POINT, COMMA)
+THOUSANDS_SIGNS = (*SIGN_WORDS.values(), "’", "\u00a0", "\u202f")
+"""Further ones are the typographic apostrophe, and the spaces at which lines are not broken."""
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 """Separators by name, because a shell and YAML read some of the characters in a way of their own."""
 
@@ -38,10 +42,11 @@ class FileLayout:
         Whether to leave out spaces around cells.
     encoding : str, optional
         Of a text file; by default UTF-8, or UTF-16 if the file begins with its byte order mark.
-    decimal : {".", ","}, optional
-        The decimal sign of numbers in text; by default a comma is recognised where it cannot mean anything else.
+    decimal : str, optional
+        The decimal sign of numbers in text, a point or a comma, or the word for it. If neither this nor `thousands` is
+        given, commas are recognised where they can have one meaning only.
     thousands : str, optional
-        The sign between groups of three digits of numbers in text, one of `THOUSANDS_SIGNS`.
+        The sign between groups of three digits of numbers in text: one of `THOUSANDS_SIGNS`, or its word.
     quote : str, optional
         The character around cells that hold separators or line breaks; None if there is none.
     comment : str, optional
@@ -120,12 +125,14 @@ class FileLayout:
                 raise UserError(f"dataset.{key}={value!r} must be a text in quotation marks, or null.")
         if self.quote is not None and (len(self.quote) > 1 or not self.quote.isascii()):
             raise UserError(f"dataset.quote={self.quote!r} must be one character, such as '\"', or null for none.")
-        if self.decimal not in (None, *DECIMAL_SIGNS):
-            raise UserError(f"dataset.decimal={self.decimal!r} must be '.' or ',', or null for a guess.")
-        if self.thousands not in (None, *THOUSANDS_SIGNS):
-            signs = " ".join(map(repr, THOUSANDS_SIGNS))
-            raise UserError(f"dataset.thousands={self.thousands!r} must be one of {signs}, or null for none.")
-        if self.thousands is not None and self.thousands == self.decimal:
+        decimal = read_sign(self.decimal)
+        thousands = read_sign(self.thousands)
+        if decimal not in (None, *DECIMAL_SIGNS):
+            raise UserError(f"dataset.decimal={self.decimal!r} must be point or comma, or null for a guess.")
+        if thousands not in (None, *THOUSANDS_SIGNS):
+            words = ", ".join(SIGN_WORDS)
+            raise UserError(f"dataset.thousands={self.thousands!r} must be one of {words}, or null for none.")
+        if thousands is not None and thousands == decimal:
             raise UserError(f"dataset.thousands={self.thousands!r} is the decimal sign as well; give two signs.")
 
     def _check_names(self) -> None:
@@ -140,3 +147,13 @@ class FileLayout:
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise UserError(f"dataset.names gives {', '.join(map(repr, repeated))} to more than one column.")
+
+
+def read_sign(sign: str | None) -> str | None:
+    """Return a sign in numbers that is given itself or by its word."""
+    return None if sign is None else SIGN_WORDS.get(str(sign), str(sign))
+
+
+def name_sign(sign: str) -> str:
+    """Return the word for a sign in numbers, or the sign itself if there is none."""
+    return next((word for word, each in SIGN_WORDS.items() if each == sign), sign)

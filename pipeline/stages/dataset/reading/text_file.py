@@ -1,25 +1,65 @@
-"""Tables of text: how their cells are separated, and whether the first row holds names or data."""
+"""Tables of text: CSV, TSV and files with other separators."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
-from pyarrow import csv
+import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
+from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
+from bakeoff.pipeline.stages.dataset.reading.header import (
+    ROW_NAMES,
+    name_unnamed,
+    require_different_names,
+    split_names,
+)
+from bakeoff.pipeline.stages.dataset.reading.layout import LEAVE_OUT, SEPARATOR_WORDS, FileLayout
+from bakeoff.pipeline.stages.dataset.reading.number_signs import spell_numbers
+from bakeoff.pipeline.stages.dataset.reading.parser import TEXT, Cells, parse_cells
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.stages.dataset.reading.records import WHITESPACE, Record, find_open_quote, read_records
+from bakeoff.pipeline.stages.dataset.reading.separator import (
+    DEFAULT_SEPARATOR,
+    draw_sample,
+    guess_separator,
+    name_separator,
+)
+from bakeoff.pipeline.stages.dataset.reading.text_content import read_content
 
-DEFAULT_SEPARATOR = ","
-QUOTE = b'"'
+TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
+TABS = (".tsv", ".tab")
+"""The extensions of files whose cells are separated by tabs, which is not worth a note."""
+MAX_SHOWN_LINES = 5
+MAX_SHOWN_LETTERS = 60
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and how its cells are separated.
+
+    Attributes
+    ----------
+    file : Path
+    content : bytes
+    separator : str
+    layout : FileLayout
+    """
+
+    file: Path
+    content: bytes
+    separator: str
+    layout: FileLayout
 
 
 def read_text(file: Path, layout: FileLayout) -> RawTable:
-    """Read the cells of a text file as the file spells them.
+    """Read the cells of a text file as the file spells them; only numbers with other signs are spelled as usual.
 
     Parameters
     ----------
@@ -29,109 +69,190 @@ def read_text(file: Path, layout: FileLayout) -> RawTable:
     Raises
     ------
     UserError
-        The first row looks like data although it should hold names, or ``names`` has the wrong length.
+        The file is not text, has another encoding, its separator cannot be guessed, rows have more or fewer cells than
+        the first one, a quotation is not closed, or the first row does not hold names.
     """
-    rows = _read_rows(file, layout)
-    if layout.strip:
-        rows = rows.apply(lambda column: column.str.strip())
-    first_row = rows.iloc[0]
-    if not layout.has_names:
-        frame = rows
-        frame.columns = pd.Index(_choose_names(layout, rows.shape[1], file))
-        return RawTable(frame, file.stem, str(file.resolve()))
-    frame = rows.iloc[1:].reset_index(drop=True)
-    frame.columns = pd.Index([str(name) for name in first_row])
-    below = rows.iloc[1:].apply(_guess_numbers)
-    if layout.header is None and looks_like_data(first_row[first_row != ""], below.loc[:, first_row != ""]):
-        raise UserError(
-            f"the first row of dataset.path={str(file)!r} looks like data; add dataset.header=false to read it as "
-            "data, or dataset.header=true if it holds the names of the columns."
-        )
-    _require_different_names(list(frame.columns), file)
-    return RawTable(frame, file.stem, str(file.resolve()))
+    text, notes = _open_text(file, layout)
+    cells = parse_cells(text.content, text.separator, layout)
+    if _has_row_names(cells, layout):
+        text, table, row_note = _name_first_column(text)
+        notes.append(row_note)
+    else:
+        table = cells.table
+        notes += _answer_ragged_rows(text, cells)
+    names, table = split_names(table, layout, file)
+    names, table, name_notes = _complete_names(names, table, file)
+    require_different_names(names, file)
+    table = table.rename_columns(names)
+    sign_notes: list[str] = []
+    if _may_hold_signs(text):
+        table, sign_notes = spell_numbers(table, layout, file.name)
+    # The dtype of pandas that holds such columns as they are.
+    frame = table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
+    return RawTable(frame, strip_compression(file).stem, str(file.resolve()), (*notes, *name_notes, *sign_notes))
+
+
+def require_several_columns(raw: RawTable, layout: FileLayout) -> None:
+    """Reject a text of a single column, which cannot hold a target and a feature."""
+    file = strip_compression(Path(raw.source))
+    if raw.frame.shape[1] != 1 or file.suffix.lower() not in TEXT_EXTENSIONS:
+        return
+    name = str(raw.frame.columns[0])
+    how = "with every separator that is guessed (comma, semicolon, tab, pipe)"
+    if layout.separator is not None:
+        how = f"with dataset.separator={layout.separator!r}"
+    raise UserError(
+        f"{file.name} has one column {how}: {_shorten(name)}; give the character between its cells, such "
+        "as dataset.separator=semicolon or dataset.separator=whitespace."
+    )
 
 
 def count_columns(file: Path, layout: FileLayout) -> int:
     """Return the number of cells in the first row of a file; 0 if it has none."""
-    return 0 if file.stat().st_size == 0 else _read_rows(file, layout).shape[1]
+    if file.stat().st_size == 0:
+        return 0
+    text, _ = _open_text(file, layout)
+    return int(parse_cells(draw_sample(text.content), text.separator, layout).table.num_columns)
 
 
-def _read_rows(file: Path, layout: FileLayout) -> pd.DataFrame:
-    """Return all rows of a file as text, the row of names included."""
-    if file.read_bytes().count(QUOTE) % 2:
-        raise UserError(f"dataset.path={str(file)!r} cannot be read as a table: a quotation mark is not closed.")
-    separator = layout.separator or DEFAULT_SEPARATOR
-    read_options = csv.ReadOptions(autogenerate_column_names=True, encoding=layout.encoding or "utf-8")
-    parse_options = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    names = csv.open_csv(file, read_options, parse_options).schema.names
-    convert_options = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    table = csv.read_csv(file, read_options, parse_options, convert_options)
-    return table.to_pandas(types_mapper={pa.string(): pd.StringDtype("pyarrow")}.get)
+def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
+    """Return a text with its separator, and a sentence if it was guessed."""
+    content = read_content(file, layout)
+    separator = layout.separator
+    notes = []
+    if separator is None:
+        guess = guess_separator(content, layout, file)
+        separator = guess or DEFAULT_SEPARATOR
+        is_usual = separator == DEFAULT_SEPARATOR or (
+            separator == "\t" and strip_compression(file).suffix.lower() in TABS
+        )
+        if not is_usual:
+            word = name_separator(separator)
+            notes.append(
+                f"{file.name}: the separator is taken to be the {word} (dataset.separator={word} confirms it)."
+            )
+    line = find_open_quote(content, separator, layout)
+    if line is not None:
+        raise UserError(
+            f"dataset.path={str(file)!r} cannot be read as a table: a quotation mark in line {line} is not closed; "
+            "close it, or give dataset.quote=null if the mark is a part of the cells."
+        )
+    return Text(file, content, separator, layout), notes
 
 
-def _choose_names(layout: FileLayout, d: int, file: Path) -> list[str]:
-    """Return the names of the d columns of a file without a row of names."""
-    if not layout.names:
-        return [f"column_{number}" for number in range(1, d + 1)]
-    if len(layout.names) != d:
-        raise UserError(f"dataset.names has {len(layout.names)} names, but {file.name} has {d} columns.")
-    return [str(name) for name in layout.names]
+def _has_row_names(cells: Cells, layout: FileLayout) -> bool:
+    """Return whether all rows have one cell more than the row of names."""
+    is_alone = cells.table.num_rows == 1 and len(cells.ragged_counts) > 0
+    return is_alone and layout.has_names and set(cells.ragged_counts) == {cells.table.num_columns + 1}
 
 
-def _require_different_names(names: Sequence[str], file: Path) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise UserError(f"{file.name} has two columns of the name {repeated[0]!r}; rename one in the file.")
+def _name_first_column(text: Text) -> tuple[Text, pa.Table, str]:
+    """Return a text whose rows have one cell more than the row of names, with a name for the first or without the last.
 
-
-def _guess_numbers(column: pd.Series) -> pd.Series:
-    """Return a column as numbers if all its cells that are not empty are numbers."""
-    cells = column.mask(column == "")
-    try:
-        return pd.to_numeric(cells)
-    except (ValueError, TypeError):
-        return cells
-
-
-def looks_like_data(first_row: pd.Series, frame: pd.DataFrame) -> bool:
-    """Return whether the first row of a file seems to hold data instead of the names of the columns.
-
-    It does if each cell is like the cells below it: a number above numbers, or text that occurs below. Numbers that
-    count the columns are names.
-
-    Parameters
-    ----------
-    first_row : Series of shape (d,)
-        As the file spells it.
-    frame : DataFrame of shape (n, d)
-        The rows below.
+    R writes the names of rows in this way; other programs write a separator at the end of each row.
     """
-    cells = [str(cell).strip() for cell in first_row if isinstance(cell, str)]
-    if not cells or len(first_row) != frame.shape[1] or _count_up(cells):
-        return False
-    pairs = zip(first_row, frame.items(), strict=True)
-    return all(_fits_column(str(cell).strip(), column) for cell, (_, column) in pairs if isinstance(cell, str))
+    character = SEPARATOR_WORDS.get(text.separator, " " if text.separator in WHITESPACE else text.separator)
+    first_name = f"{ROW_NAMES}{character}".encode()
+    content = text.content.lstrip(b"\r\n")
+    table = parse_cells(first_name + content, text.separator, text.layout).table
+    last_column = table.column(table.num_columns - 1).slice(1)
+    if not _is_empty(last_column):
+        note = (
+            f"{text.file.name}: the rows have a cell more than the row of names; the first one is taken for the name "
+            f"of the row, and its column is called {ROW_NAMES}."
+        )
+        return text, table, note
+    names = [column.slice(0, 1) for column in table.columns[1:]]
+    cells = [column.slice(1) for column in table.columns[:-1]]
+    joined = [pa.chunked_array([*name.chunks, *cell.chunks], TEXT) for name, cell in zip(names, cells, strict=True)]
+    note = f"{text.file.name}: the rows end with a separator, and the empty column behind it is left out."
+    return text, pa.table(joined, names=[str(number) for number in range(len(joined))]), note
 
 
-def _fits_column(cell: str, column: pd.Series) -> bool:
-    """Return whether a cell is like the cells of a column."""
-    if is_numeric_dtype(column) and not is_bool_dtype(column):
-        # A column without any cell below the first row says nothing.
-        return _is_number(cell)
-    return cell in set(column.dropna().astype(str).str.strip())
+def _answer_ragged_rows(text: Text, cells: Cells) -> list[str]:
+    """Return a sentence about the rows that are left out; raises UserError if this was not asked for."""
+    n_ragged = len(cells.ragged_counts)
+    if n_ragged == 0:
+        return []
+    n_cells = cells.table.num_columns
+    usual, n_usual = Counter(cells.ragged_counts).most_common(1)[0]
+    if n_usual > cells.table.num_rows:
+        raise _explain_first_row(text, n_cells, usual)
+    ragged = list(islice(_find_ragged(text, n_cells), MAX_SHOWN_LINES))
+    if text.layout.ragged == LEAVE_OUT:
+        lines = ", ".join(str(record.line) for record in ragged)
+        more = ", …" if n_ragged > len(ragged) else ""
+        rows = "1 row is" if n_ragged == 1 else f"{n_ragged} rows are"
+        return [f"{text.file.name}: {rows} left out for not having {n_cells} cells (line {lines}{more})."]
+    record = ragged[0]
+    others = f" (the first of {n_ragged} such rows)" if n_ragged > 1 else ""
+    raise UserError(
+        f"line {record.line} of {text.file.name} has {_count_cells(len(record.cells))}, but the first row has "
+        f"{n_cells}: {_show_row(record, text)}{others}; correct the row, or leave such rows out with "
+        "dataset.ragged=leave_out."
+    )
 
 
-def _count_up(cells: Sequence[str]) -> bool:
-    """Return whether cells are consecutive integers: 0, 1, 2, … or years."""
-    if not all(cell.isdigit() for cell in cells):
-        return False
-    numbers = [int(cell) for cell in cells]
-    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+def _explain_first_row(text: Text, n_cells: int, usual: int) -> UserError:
+    """Return the error of a first row that has another number of cells than most rows."""
+    records = read_records(text.content, text.separator, text.layout)
+    first = next(records)
+    n_lines = next((record.line for record in records if len(record.cells) == usual), 2) - 1
+    return UserError(
+        f"line {first.line} of {text.file.name} has {_count_cells(n_cells)}, but most rows have {usual}: "
+        f"{_show_row(first, text)}; if the table begins below it, give dataset.skip_rows={n_lines}."
+    )
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+def _find_ragged(text: Text, n_cells: int) -> Iterator[Record]:
+    """Yield the rows that do not have `n_cells` cells."""
+    for record in read_records(text.content, text.separator, text.layout):
+        if len(record.cells) != n_cells:
+            yield record
+
+
+def _show_row(record: Record, text: Text) -> str:
+    """Return the beginning of a row, as a message shows it."""
+    character = " " if text.separator in WHITESPACE else SEPARATOR_WORDS.get(text.separator, text.separator)
+    return _shorten(character.join(record.cells))
+
+
+def _shorten(text: str) -> str:
+    """Return the beginning of a text in quotation marks."""
+    return repr(text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…")
+
+
+def _count_cells(number: int) -> str:
+    return "1 cell" if number == 1 else f"{number} cells"
+
+
+def _complete_names(names: list[str], table: pa.Table, file: Path) -> tuple[list[str], pa.Table, list[str]]:
+    """Return names for all columns, without columns that have neither a name nor cells, and a sentence for each."""
+    completed = name_unnamed(names)
+    notes = []
+    kept = []
+    for position, name in enumerate(names):
+        has_name = name.strip() != ""
+        if has_name:
+            kept.append(position)
+        elif _is_empty(table.column(position)):
+            notes.append(f"{file.name}: column {position + 1} has no name and no cells; it is left out.")
+        else:
+            kept.append(position)
+            notes.append(f"{file.name}: column {position + 1} has no name; it is called {completed[position]!r}.")
+    return [completed[position] for position in kept], table.select(kept), notes
+
+
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    """Return whether all cells of a column are empty."""
+    return not pc.any(pc.not_equal(column, "")).as_py()
+
+
+def _may_hold_signs(text: Text) -> bool:
+    """Return whether numbers may have other signs than usual: commas do not occur in cells that commas separate."""
+    layout = text.layout
+    if layout.decimal is not None or layout.thousands is not None:
+        return True
+    character = SEPARATOR_WORDS.get(text.separator, text.separator)
+    has_quotes = layout.quote is not None and layout.quote.encode() in text.content
+    return b"," in text.content and (has_quotes or character != ",")

@@ -1,0 +1,170 @@
+"""Several files of one shape as one table, and a file of training rows with one of test rows."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.reading.formats import find_reader, read_file, require_file
+from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
+from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.stages.dataset.reading.text_file import require_several_columns
+
+WILDCARDS = "*?["
+TRAIN = "train"
+TEST = "test"
+MAX_SHOWN_NAMES = 5
+
+
+def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None, layout: FileLayout) -> RawTable:
+    """Read one file or several of one shape, the rows in the order of the files.
+
+    Parameters
+    ----------
+    path : str or sequence of str
+        Paths, or patterns such as ``data/*.csv``, whose files are sorted by name.
+    test_path : str or sequence of str, optional
+        Of the files with the test rows.
+    layout : FileLayout
+        Of each file.
+
+    Returns
+    -------
+    RawTable
+        With the parts of the rows if `test_path` is given.
+
+    Raises
+    ------
+    UserError
+        There is no such file, a file is named twice, or files have different columns or formats.
+    """
+    train_files = find_files("path", path)
+    test_files = [] if test_path is None else find_files("test_path", test_path)
+    files = [*train_files, *test_files]
+    _require_different_files(files)
+    _require_one_format(files)
+    tables = [read_file(file, layout) for file in files]
+    for table in tables:
+        require_several_columns(table, layout)
+    if len(tables) == 1:
+        return tables[0]
+    n_more = len(train_files) - 1
+    name = f"{tables[0].name}+{n_more}" if n_more > 0 else tables[0].name
+    raw = replace(_join_tables(tables, files), name=name)
+    if not test_files:
+        return raw
+    sizes = [len(table.frame) for table in tables]
+    n_train = sum(sizes[: len(train_files)])
+    n_test = sum(sizes[len(train_files) :])
+    return replace(raw, parts=np.repeat([TRAIN, TEST], [n_train, n_test]))  # (n,)
+
+
+def find_files(key: str, path: str | Sequence[str]) -> list[Path]:
+    """Return the files of a path, a pattern, or a list of both.
+
+    Parameters
+    ----------
+    key : str
+        Of the dataset, for messages.
+    path : str or sequence of str
+
+    Raises
+    ------
+    UserError
+        There is no such file, no file has a name of this pattern, or the list is empty.
+    """
+    given = [path] if isinstance(path, (str, Path)) else list(path)
+    if not given:
+        raise UserError(
+            f"dataset.{key}=[] names no file; give a path, a pattern such as data/*.csv, or a list of them."
+        )
+    files = [file for each in given for file in _expand_pattern(key, str(each))]
+    for file in files:
+        require_file(file, key)
+    return files
+
+
+def _expand_pattern(key: str, text: str) -> list[Path]:
+    """Return the file of a path, or the files of a pattern, sorted by name."""
+    file = Path(text).expanduser()
+    is_pattern = any(letter in text for letter in WILDCARDS) and not file.exists()
+    if not is_pattern:
+        return [file]
+    found = sorted(Path(name) for name in glob.glob(str(file), recursive=True))
+    files = [each for each in found if each.is_file()]
+    if not files:
+        raise UserError(f"dataset.{key}={text!r} is a pattern that no file has (looked in {Path.cwd()}).")
+    return files
+
+
+def _require_different_files(files: Sequence[Path]) -> None:
+    """Reject a file that is named twice: its rows would count twice, or be tested after a fit on them."""
+    resolved = [file.resolve() for file in files]
+    for file, real in zip(files, resolved, strict=True):
+        if resolved.count(real) > 1:
+            raise UserError(f"{str(file)!r} is named twice by dataset.path and dataset.test_path; name each file once.")
+
+
+def _require_one_format(files: Sequence[Path]) -> None:
+    """Reject files of several formats: text and typed cells of one column would not be of one kind."""
+    readers = {find_reader(file): file for file in files}
+    if len(readers) > 1:
+        first, second, *_ = readers.values()
+        raise UserError(
+            f"{first.name} and {second.name} are of different formats; save all files of a dataset in one of them."
+        )
+
+
+def _join_tables(tables: Sequence[RawTable], files: Sequence[Path]) -> RawTable:
+    """Return the rows of all tables, with the columns in the order of the first one."""
+    first = tables[0]
+    names = [str(name) for name in first.frame.columns]
+    for table, file in zip(tables[1:], files[1:], strict=True):
+        _require_same_columns(names, [str(name) for name in table.frame.columns], files[0], file)
+    frame = pd.concat([table.frame[names] for table in tables], ignore_index=True)
+    sizes = ", ".join(f"{file.name} ({len(table.frame)})" for table, file in zip(tables, files, strict=True))
+    notes = dict.fromkeys(note for table in tables for note in table.notes)
+    return RawTable(
+        frame=frame,
+        name=first.name,
+        source=", ".join(table.source for table in tables),
+        notes=(f"{len(frame)} rows of {len(files)} files: {sizes}.", *notes),
+        declared=_join_declared(tables),
+    )
+
+
+def _require_same_columns(names: Sequence[str], others: Sequence[str], file: Path, other: Path) -> None:
+    missing = [name for name in names if name not in others]
+    further = [name for name in others if name not in names]
+    differences = []
+    if missing:
+        differences.append(f"lacks {_list_names(missing)}")
+    if further:
+        differences.append(f"has {_list_names(further)} besides")
+    if differences:
+        raise UserError(
+            f"{other.name} does not have the columns of {file.name}: it {' and '.join(differences)}; files of one "
+            "dataset must have the same columns, in any order."
+        )
+
+
+def _list_names(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:MAX_SHOWN_NAMES]))
+    n_more = len(names) - MAX_SHOWN_NAMES
+    return f"{shown} and {n_more} more" if n_more > 0 else shown
+
+
+def _join_declared(tables: Sequence[RawTable]) -> Mapping[str, tuple[str, ...]]:
+    """Return the values that all files together declare for a column, in the order of their first declaration."""
+    joined: dict[str, dict[str, None]] = {}
+    for table in tables:
+        for name, values in table.declared.items():
+            joined.setdefault(name, {}).update(dict.fromkeys(values))
+    is_everywhere = {name: all(name in table.declared for table in tables) for name in joined}
+    return {name: tuple(values) for name, values in joined.items() if is_everywhere[name]}

@@ -1,0 +1,151 @@
+"""The text of a file: decompressed, decoded, and without the lines that are not part of the table."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.reading.compressed import read_bytes
+from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
+
+UTF_8 = "utf-8"
+USUAL_ENCODING = "cp1252"
+"""The encoding that most files have that are not UTF-8; it is suggested, and never assumed."""
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+OTHER_FORMATS = {
+    b"PK\x03\x04": "is an Excel file or a ZIP archive; its name must end in .xlsx, or in .csv.zip",
+    b"\xd0\xcf\x11\xe0": "is a file of an old Excel; save it as .xlsx or as CSV",
+    b"\x1f\x8b": "is compressed by gzip; its name must end in .csv.gz",
+    b"\xfd7zXZ": "is compressed by xz; its name must end in .csv.xz",
+    b"PAR1": "is Parquet; its name must end in .parquet",
+    b"ARROW1": "is an Arrow file; its name must end in .feather",
+    b"SQLite format 3": "is a database; read it with dataset=sql",
+    b"%PDF": "is a PDF file",
+    b"version https://git-lfs": "is a pointer of Git LFS, and not the file itself; fetch it with `git lfs pull`",
+}
+"""How files begin that are often named like text, and what the user can do."""
+WEB_PAGE = re.compile(rb"\s*<(!doctype html|html)", re.IGNORECASE)
+RECORDS = re.compile(rb'\s*\[?\s*\{\s*"')
+ARFF = re.compile(rb"(\s*%[^\n]*\n)*\s*@relation\b", re.IGNORECASE)
+
+
+def read_content(file: Path, layout: FileLayout) -> bytes:
+    """Return the text of a file in UTF-8; lines that the layout leaves out are blank, so that lines keep their numbers.
+
+    Parameters
+    ----------
+    file : Path
+    layout : FileLayout
+
+    Raises
+    ------
+    UserError
+        The file is not text, is empty, or has another encoding.
+    """
+    data = read_bytes(file)
+    encoding = _find_encoding(data, layout)
+    _reject_other_formats(data, file)
+    is_usual = encoding == UTF_8
+    content = data.removeprefix(codecs.BOM_UTF8)
+    if not is_usual:
+        content = _decode(data, encoding, file).removeprefix("\ufeff").encode()
+    _reject_nul(content, file)
+    if is_usual:
+        _require_utf_8(content, file)
+    if layout.skip_rows > 0:
+        content = _blank_first_lines(content, layout.skip_rows)
+    if layout.comment is not None:
+        content = _blank_comments(content, layout)
+    is_blank = re.search(rb"\S", content) is None
+    if is_blank:
+        needed = "a row of column names and rows of data" if layout.has_names else "rows of data"
+        raise UserError(f"dataset.path={str(file)!r} is empty; it needs {needed}.")
+    return content
+
+
+def _find_encoding(data: bytes, layout: FileLayout) -> str:
+    if layout.encoding is None:
+        return next((name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), UTF_8)
+    try:
+        return codecs.lookup(str(layout.encoding)).name
+    except LookupError:
+        raise UserError(
+            f"dataset.encoding={layout.encoding!r} is not an encoding; give one of Python's, such as utf-8, cp1252, "
+            "latin-1 or utf-16."
+        ) from None
+
+
+def _reject_other_formats(data: bytes, file: Path) -> None:
+    """Reject a file whose first bytes say that it is no table of text."""
+    patterns = {
+        WEB_PAGE: "is a web page, and not a table; download the file itself",
+        RECORDS: "is JSON; its name must end in .jsonl",
+        ARFF: "is ARFF; its name must end in .arff",
+    }
+    found = [sentence for start, sentence in OTHER_FORMATS.items() if data.startswith(start)]
+    found += [sentence for pattern, sentence in patterns.items() if pattern.match(data)]
+    if found:
+        raise UserError(f"dataset.path={str(file)!r} cannot be read as a table of text: it {found[0]}.")
+
+
+def _reject_nul(content: bytes, file: Path) -> None:
+    if b"\0" in content:
+        raise UserError(
+            f"dataset.path={str(file)!r} cannot be read as a table: it holds NUL characters, as files do that are not "
+            "text, or that are UTF-16 without a mark; for the latter, give dataset.encoding=utf-16-le."
+        )
+
+
+def _require_utf_8(content: bytes, file: Path) -> None:
+    if content.isascii():
+        return
+    try:
+        content.decode(UTF_8)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start : error.start + 1]
+        character = byte.decode(USUAL_ENCODING, errors="ignore")
+        meaning = f", which is {character!r} in {USUAL_ENCODING}" if character else ""
+        raise UserError(
+            f"line {line} of {file.name} is not UTF-8: it holds the byte 0x{byte.hex().upper()}{meaning}; give the "
+            f"encoding of the file, such as dataset.encoding={USUAL_ENCODING}."
+        ) from None
+
+
+def _decode(data: bytes, encoding: str, file: Path) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = data[error.start : error.start + 1].hex().upper()
+        raise UserError(
+            f"line {line} of {file.name} is not {encoding}: it holds the byte 0x{byte}; give another dataset.encoding."
+        ) from None
+
+
+def _blank_first_lines(content: bytes, n_lines: int) -> bytes:
+    """Return a text whose first lines are blank."""
+    lines = content.split(b"\n", n_lines)
+    return b"\n" * (len(lines) - 1) + lines[-1]
+
+
+def _blank_comments(content: bytes, layout: FileLayout) -> bytes:
+    """Return a text in which the lines are blank that begin as comments do, except in quoted cells."""
+    comment = re.compile(rb"^" + re.escape(str(layout.comment).encode()) + rb"[^\n]*", re.MULTILINE)
+    quote = None if layout.quote is None else layout.quote.encode()
+    pieces = []
+    n_quotes = 0
+    counted_to = 0
+    kept_to = 0
+    for match in comment.finditer(content):
+        n_quotes += 0 if quote is None else content.count(quote, counted_to, match.start())
+        counted_to = match.start()
+        is_in_quotes = n_quotes % 2 == 1
+        if is_in_quotes:
+            continue
+        pieces.append(content[kept_to : match.start()])
+        counted_to = match.end()
+        kept_to = match.end()
+    return b"".join([*pieces, content[kept_to:]])
