@@ -25,10 +25,11 @@ PREPROCESSING_CHOSEN = "preprocessing.chosen"
 """The param that says what preprocessing=auto does."""
 WHOLE_KEYS = ("evaluation.costs",)
 """Keys whose value is one param: the keys in it are labels of the user, which need not be names of params."""
-UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "figures", "n_jobs", "audit")
+UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "default_space", "figures", "n_jobs", "audit")
 """Parts whose keys never appear as KEY=VALUE in a run's name."""
 LONG_KEYS = ("evaluation.metrics",)
 """Keys whose values are too long for a run's name."""
+SPACE_PREFIX = "space."
 
 
 def describe_run(
@@ -83,13 +84,15 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
     'knn n_neighbors=5 iris'
     >>> name_run(choices, {"seed": 3}, ("seed",))
     'seed=3 knn iris'
+    >>> name_run(choices, {"tuning": {"space": {"n_neighbors": [1, 5]}}}, ("learner", "space.n_neighbors"))
+    'knn n_neighbors=[1, 5] iris'
     """
     return f"{name_configuration(choices, spec, varying)} {choices['dataset']}"
 
 
 def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
     """Return the name of a run without its dataset; the arguments are those of `name_run`."""
-    keys = [key for key in varying if key.split(".")[0] not in UNNAMED_KEYS and key not in LONG_KEYS]
+    keys = [_find_stored_key(key) for key in varying if _is_named(key, spec)]
     # The order in which a reader compares runs: the experiment, the learner, the learner's parameters, the rest.
     keys = sorted(keys, key=_rank_key)
     # An option "none" is shown with its group, because "pruning=none" is clearer than "none".
@@ -103,6 +106,18 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
         else:
             words.append(f"{key.split('.')[-1]}={_get_nested(values, key)}")
     return " ".join(words if "learner" in keys else [*words, choices["learner"]])
+
+
+def _is_named(key: str, spec: Mapping[str, Any]) -> bool:
+    """Return whether a key may appear in a run's name: a parameter of the space only if it is searched."""
+    if key.startswith(SPACE_PREFIX):
+        return _get_nested(spec, _find_stored_key(key)) is not None
+    return key.split(".")[0] not in UNNAMED_KEYS and key not in LONG_KEYS
+
+
+def _find_stored_key(key: str) -> str:
+    """Return the key under which a settled configuration holds a value: tuning holds the space that it searches."""
+    return f"tuning.{key}" if key.startswith(SPACE_PREFIX) else key
 
 
 def _rank_key(key: str) -> int:

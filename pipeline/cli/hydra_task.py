@@ -54,7 +54,7 @@ class HydraTask:
         try:
             spec = resolve_config(composed)
             invocation = read_invocation()
-            settled = settle_config(spec, invocation.choices)
+            settled = settle_config(spec)
             invocation = replace(invocation, choices=settle_choices(settled, invocation.choices))
             outcome = run_single_job(settled, invocation, self.tracebacks)
         except UserError as error:

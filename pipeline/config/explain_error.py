@@ -8,6 +8,9 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
+UNDELETED = "Could not delete from config."
+"""How Hydra's message begins if a key that is to be deleted does not exist."""
+
 
 def explain_error(error: Exception) -> UserError:
     """Translate an exception that was raised while a configuration was composed.
@@ -29,6 +32,11 @@ def explain_error(error: Exception) -> UserError:
     if isinstance(error, OverrideParseException):
         first_line = str(error).splitlines()[0]
         return UserError(f"{first_line}: it must be KEY=VALUE, with special characters of VALUE in quotes.")
+    if str(error).startswith(f"{UNDELETED} 'space."):
+        return UserError(
+            "~space.PARAMETER has nothing to leave out, because no space is written; write the parameters to search, "
+            "as in space.PARAMETER=[1,2], or leave one out of the default space with ~default_space.PARAMETER."
+        )
     # Hydra wraps OmegaConf's exceptions, and only the wrapped one knows the key.
     cause = error.__cause__
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):

@@ -17,7 +17,8 @@ class Schema:
     dataset: Any = None
     preprocessing: Any = None
     learner: Any = None
-    space: Any = None
+    space: Any = field(default_factory=dict)
+    default_space: Any = None
     tuning: Any = None
     pruning: Any = None
     balance: Any = None
@@ -46,5 +47,8 @@ SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid"
 
 def register_schema() -> None:
     """Register the schema and the resolvers with Hydra, which must happen before it composes a configuration."""
-    ConfigStore.instance().store(group="schema", name="bakeoff", node=Schema)
+    schema = OmegaConf.structured(Schema)
+    # Which parameters a space has is not known here, so that they are given without a plus sign.
+    OmegaConf.set_struct(schema.space, False)
+    ConfigStore.instance().store(group="schema", name="bakeoff", node=schema)
     OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)

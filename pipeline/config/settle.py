@@ -10,22 +10,23 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, read_write
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bakeoff.pipeline.config.absent_parts import add_absent_parts
 from bakeoff.pipeline.config.build import locate_target
 from bakeoff.pipeline.config.named_figures import settle_figures
-from bakeoff.pipeline.config.options import read_option, read_options
+from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.own_metrics import settle_metrics
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle_decision import settle_decision
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError
 
 DEFAULT_VALIDATION_FRACTION = 0.2
 DEFAULT_INNER_FOLDS = 5
 DEFAULT_AUDIT = "bakeoff.pipeline.audit.Audit"
+DEFAULT_SPACE_KEY = "default_space"
 REQUIRED_PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation", "tracking")
 MAKE_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.make_preprocessing"
 AUTO_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.AutoPreprocessing"
@@ -42,22 +43,26 @@ PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 def resolve_config(composed: DictConfig) -> dict[str, Any]:
     """Return a composed configuration as plain dicts and lists, with its interpolations resolved.
 
+    What is written under ``space`` replaces the default space of the learner; a file that ``space=NAME`` chooses does
+    so, too.
+
     Raises
     ------
     UserError
         A mandatory value is missing, or an interpolation refers to a key that does not exist.
     """
     try:
+        _choose_space(composed)
         spec = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
     except MissingMandatoryValue as error:
         raise UserError(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
     except OmegaConfBaseException as error:
         raise UserError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
     assert isinstance(spec, dict)
-    return {str(key): value for key, value in spec.items()}
+    return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
 
 
-def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = None) -> dict[str, Any]:
+def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Make the choices that the YAML leaves open, so that the record shows what was done.
 
     - ``preprocessing=default`` becomes ``none`` for datasets that come with bakeoff, else ``auto``.
@@ -74,8 +79,6 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
     ----------
     spec : mapping
         As returned by `resolve_config`; it is not changed.
-    choices : mapping of str to str, optional
-        The chosen option of each group.
 
     Returns
     -------
@@ -85,11 +88,9 @@ def settle_config(spec: Mapping[str, Any], choices: Mapping[str, str] | None = N
     Raises
     ------
     UserError
-        A part of the experiment is missing, the named space or a named figure does not exist, or ``n_jobs`` is not a
-        number of processes.
+        A part of the experiment is missing, a named figure does not exist, or ``n_jobs`` is not a number of processes.
     """
     spec = rename_targets(spec, spec.get("trust") or [])
-    _require_space(spec, choices or {})
     _require_parts(spec)
     _require_n_jobs(spec.get("n_jobs", 1))
     settled = {
@@ -139,6 +140,16 @@ def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> di
     return {**choices, "preprocessing": "custom" if is_given else chosen}
 
 
+def _choose_space(composed: DictConfig) -> None:
+    """Let ``space`` refer to the default space of the learner if nothing is written there.
+
+    It is changed in place, because a copy would take longer than all other steps.
+    """
+    if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
+        with read_write(composed):
+            composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
+
+
 def to_yaml(spec: Mapping[str, Any]) -> str:
     """Write a settled configuration as YAML, in the order of its keys."""
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # PyYAML may have been built without its faster C code
@@ -168,15 +179,6 @@ def _settle_pruning(spec: Mapping[str, Any]) -> dict[str, Any]:
     if has_rows and hasattr(locate_target(str(spec["learner"].get("_target_"))), "prune"):
         return {"_target_": "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first"}
     return {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
-
-
-def _require_space(spec: Mapping[str, Any], choices: Mapping[str, str]) -> None:
-    """Reject a space that does not exist: Hydra accepts it, because a learner need not have a space."""
-    chosen = choices.get("space", "none")
-    if chosen in ("none", "null", choices.get("learner")):
-        return
-    if "space" in spec and spec["space"] is None:
-        raise UserError(f"space={chosen} is not an option. {did_you_mean(chosen, read_options('space'))}")
 
 
 def _require_parts(spec: Mapping[str, Any]) -> None:

@@ -98,7 +98,7 @@ class Composer:
         overrides = tuple(words)
         try:
             spec, choices = self.compose(overrides)
-            settled = settle_config(spec, choices)
+            settled = settle_config(spec)
             invocation = Invocation(
                 settle_choices(settled, choices),
                 varying=varying,

@@ -307,11 +307,24 @@ def test_random_points_are_seeded_and_the_same_for_every_dataset(bakeoff: Bakeof
     assert [name.removesuffix(" iris") for name in once[:5]] == [name.removesuffix(" wine") for name in once[5:]]
 
 
-def test_a_space_may_be_given_on_the_command_line(bakeoff: Bakeoff) -> None:
-    narrow = ("space.n_neighbors=[1,3]", "space.weights=[uniform]", "space.metric=[euclidean]")
-    answer = bakeoff("-m", "learner=knn", "dataset=iris", "search=grid", *narrow, "tracking.models=false")
-    assert answer.status == 0
-    assert {run.data.params["learner.n_neighbors"] for run in bakeoff.runs()} == {"1", "3"}
+def test_what_is_written_under_space_is_all_that_a_grid_searches(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("plan", "-m", "learner=knn", "dataset=iris", "search=grid", "space.n_neighbors=[1,3]")
+    assert names(answer) == ["n_neighbors=1 knn iris", "n_neighbors=3 knn iris"]
+    # A parameter that conf/space does not list is searched as well, and needs no plus sign.
+    answer = bakeoff("plan", "-m", "learner=knn", "dataset=iris", "search=grid", "space.leaf_size=[2,30]")
+    assert names(answer) == ["leaf_size=2 knn iris", "leaf_size=30 knn iris"]
+
+
+def test_a_space_in_an_experiment_replaces_the_default_one(bakeoff: Bakeoff) -> None:
+    own = bakeoff.folder / "mine" / "experiment"
+    own.mkdir(parents=True)
+    (own / "few.yaml").write_text("# @package _global_\nspace:\n  n_neighbors: [1, 3]\n")
+    words = ("--config-dir", "mine", "experiment=few", "learner=knn", "dataset=iris")
+    assert names(bakeoff("plan", "-m", *words, "search=grid")) == ["n_neighbors=1 knn iris", "n_neighbors=3 knn iris"]
+    assert bakeoff(*words, "tuning=grid", "tracking.models=false").status == 0
+    (run,) = bakeoff.runs()
+    assert run.data.params["tuning.space.n_neighbors"] == "[1, 3]"
+    assert "tuning.space.weights" not in run.data.params
 
 
 def test_zip_pairs_values(bakeoff: Bakeoff) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -261,10 +262,42 @@ def _raised_by(words: list[str]) -> Exception:
 
 
 def test_a_space_that_is_not_there_is_refused_though_a_learner_may_have_none() -> None:
-    composed_spec = resolve_config(composed("learner=knn", "space=decision_three"))
-    with pytest.raises(UserError, match=r"space=decision_three is not an option.*decision_tree"):
-        settle_config(composed_spec, {"learner": "knn", "space": "decision_three"})
-    settle_config(resolve_config(composed("learner=majority")), {"learner": "majority", "space": "majority"})
+    error = explain_error(_raised_by(["learner=knn", "space=decision_three"]))
+    assert re.match(r"space=decision_three is not an option.*decision_tree", str(error))
+    assert resolve_config(composed("learner=majority"))["space"] is None
+
+
+# The space: what is written replaces the default
+
+DEFAULT_SPACE: Any = OmegaConf.to_container(OmegaConf.load(CONF / "space" / "knn.yaml"))
+
+
+@pytest.mark.parametrize("tuning", ["grid", "default"])
+def test_what_is_written_under_space_replaces_the_default_space(tuning: str) -> None:
+    def searched(*words: str) -> Any:
+        spec = resolve_config(composed("learner=knn", f"tuning={tuning}", *words))
+        assert spec["tuning"]["space"] == spec["space"]
+        assert "default_space" not in spec
+        return spec["space"]
+
+    assert searched() == DEFAULT_SPACE
+    assert searched("space.n_neighbors=[1,5]") == {"n_neighbors": [1, 5]}
+    assert searched("space.n_neighbors=[1,5]", "+space.p=[1,2]") == {"n_neighbors": [1, 5], "p": [1, 2]}
+    # A parameter that the default space does not have needs no plus sign.
+    assert searched("space.leaf_size=[2,30]") == {"leaf_size": [2, 30]}
+    assert searched("~default_space.metric") == {
+        name: values for name, values in DEFAULT_SPACE.items() if name != "metric"
+    }
+
+
+def test_a_space_that_is_chosen_by_name_is_changed_by_what_is_written() -> None:
+    spec = resolve_config(composed("learner=sklearn_knn", "space=knn", "space.metric=[hamming]", "tuning=grid"))
+    assert spec["tuning"]["space"] == {**DEFAULT_SPACE, "metric": ["hamming"]}
+
+
+def test_leaving_out_a_parameter_of_a_space_that_is_not_written_names_the_default_space() -> None:
+    error = explain_error(_raised_by(["learner=knn", "~space.metric"]))
+    assert "~default_space.PARAMETER" in str(error)
 
 
 def test_a_key_that_a_part_does_not_take_is_refused_with_the_nearest() -> None:

@@ -127,7 +127,7 @@ class GridTuning:
                     raise UserError(f"space.{name}={values!r} must be a list of values to try.")
         if self.strict and not any(self.grids):
             raise UserError(
-                "tuning=grid has no space: set +space.PARAMETER=[...], or space=NAME to use a file in conf/space."
+                "tuning=grid has no space: set space.PARAMETER=[...], or space=NAME to use a file in conf/space."
             )
 
     @property
