@@ -5,7 +5,7 @@ The formulas are scikit-learn's. A score that is not defined on some rows (ROC A
 """
 
 from bakeoff.pipeline.stages.scoring.choice import choose_metrics
-from bakeoff.pipeline.stages.scoring.costs import COST
+from bakeoff.pipeline.stages.scoring.costs import COST, COST_SENTENCE
 from bakeoff.pipeline.stages.scoring.entries import describe_definition, is_bounded, is_greater_better, name_entry
 from bakeoff.pipeline.stages.scoring.metrics import (
     CLASSIFICATION,
@@ -24,6 +24,7 @@ from bakeoff.pipeline.stages.scoring.trial import Target
 __all__ = [
     "CLASSIFICATION",
     "COST",
+    "COST_SENTENCE",
     "DEFAULTS",
     "REGRESSION",
     "Metric",

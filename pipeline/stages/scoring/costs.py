@@ -14,6 +14,7 @@ from bakeoff.pipeline.stages.scoring.predictions import Predictions
 
 COST = "cost"
 """The name of the metric."""
+COST_SENTENCE = "Mean cost of a row, by evaluation.costs."
 KEY = "evaluation.costs"
 
 
@@ -55,7 +56,9 @@ def make_cost_metric(given: Any, classes: np.ndarray | None) -> Metric:
     UserError
         The costs are not those of the classes, or one is missing.
     """
-    return Metric(CostFormula(read_costs(given, classes)), greater_is_better=False, is_bounded=False)
+    return Metric(
+        CostFormula(read_costs(given, classes)), greater_is_better=False, is_bounded=False, sentence=COST_SENTENCE
+    )
 
 
 def read_costs(given: Any, classes: np.ndarray | None) -> np.ndarray:

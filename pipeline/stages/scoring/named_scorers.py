@@ -7,12 +7,15 @@ own name, ``max_error``: positive, and lower is better.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from bakeoff.pipeline.stages.scoring.metrics import Metric
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, Metric
+from bakeoff.pipeline.stages.scoring.predictions import Predictions
 from bakeoff.pipeline.stages.scoring.scorer_formula import ScorerFormula
 from bakeoff.pipeline.stages.scoring.trial import Target, make_scorer_metric, make_trial
 
@@ -24,8 +27,27 @@ UNBOUNDED = ("mutual_info_score", "positive_likelihood_ratio")
 BOUNDED_ERRORS = ("brier_score",)
 """Scorers with ``neg_`` whose values are on a fixed scale."""
 TWO_CLASSES = Target(np.arange(2), np.arange(2))
+BETTER_DEFINED = {
+    "neg_log_loss": "log_loss",
+    "neg_brier_score": "brier",
+    "neg_max_error": "max_error",
+    "neg_mean_absolute_percentage_error": "mape",
+}
+"""Scorers for which bakeoff's formula is taken: it is the same number, and defined where rows of a class are absent or
+rows have weights, or not defined where scikit-learn divides by a tiny number instead of 0."""
 NUMBERS = Target(np.array([0.5, 1.25, 2.75]))
 """Targets for which every scorer of a task can be computed."""
+
+
+@dataclass(frozen=True)
+class Negative:
+    """Minus the value of a formula."""
+
+    formula: Callable[[Predictions], float]
+
+    def __call__(self, predictions: Predictions) -> float:
+        """Return the value for predictions."""
+        return -self.formula(predictions)
 
 
 @cache
@@ -81,6 +103,9 @@ def make_named_metric(name: str) -> Metric:
         There is no such scorer.
     """
     scorer_name, sign = split_sign(name)
+    if scorer_name in BETTER_DEFINED:
+        known = {**CLASSIFICATION, **REGRESSION}[BETTER_DEFINED[scorer_name]]
+        return known if sign < 0 else replace(known, formula=Negative(known.formula), greater_is_better=True)
     formula = ScorerFormula(get_scorer(scorer_name), sign, name=name)
     target = TWO_CLASSES if _get_task(scorer_name) == "classification" else NUMBERS
     return make_scorer_metric(formula, sign > 0, is_bounded_scorer(name), target)

@@ -14,6 +14,7 @@ from bakeoff.pipeline.stages.scoring.scorer_formula import ScorerFormula
 
 MAX_TRIAL_ROWS = 100
 ROWS_PER_CLASS = 2
+NO_WEIGHTS = "it cannot weight rows, and dataset.weights is given"
 PROBABILITY = "predict_proba"
 PROBABILITY_OF_PREDICTED = 0.6
 
@@ -86,18 +87,19 @@ def try_metric(name: str, metric: Metric, target: Target, learner: object) -> No
     UserError
     """
     methods = [method for method in RESPONSES if hasattr(learner, method)]
-    reason = ""
+    reason = _explain(metric, target, methods)
     try:
         # A scorer that is tolerant of errors on some rows is not tolerant of errors here.
         compute = metric.formula.compute if isinstance(metric.formula, ScorerFormula) else metric.formula
         score = compute(make_trial(target, methods))
     except (ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0]
+        is_of_weights = target.has_weights and isinstance(error, TypeError)
+        reason = NO_WEIGHTS if is_of_weights else str(error).splitlines()[0]
         score = np.nan
     if np.isnan(score):
         raise UserError(
             f"evaluation.metrics names {name!r}, which is not defined for {_describe(target)} and "
-            f"{type(learner).__name__}{': ' if reason else ''}{reason}; remove it from the list."
+            f"{type(learner).__name__}: {reason.rstrip('.')}. Remove it from the list."
         )
 
 
@@ -137,6 +139,13 @@ def _is_computed(formula: ScorerFormula, predictions: Predictions) -> bool:
     except (ValueError, TypeError, AttributeError):
         return False
     return True
+
+
+def _explain(metric: Metric, target: Target, methods: Sequence[str]) -> str:
+    """Return why a score is not defined, as far as the metric says what it computes."""
+    if target.classes is not None and len(target.classes) > 2 and metric.needs and PROBABILITY not in methods:
+        return f"with more than two classes it needs {PROBABILITY}"
+    return metric.sentence or "scikit-learn calls it undefined"
 
 
 def _describe(target: Target) -> str:
