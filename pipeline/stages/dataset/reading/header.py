@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.columns.missing import MISSING_AMONG_NUMBERS, MISSING_ANYWHERE
+from bakeoff.pipeline.stages.dataset.columns.missing import AMONG_NUMBERS, EVERYWHERE
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 
 ROW_NAMES = "row_names"
 """The name of a first column that has none, because the rows have a cell more than the row of names."""
-MISSING = pa.array([*MISSING_ANYWHERE, *MISSING_AMONG_NUMBERS], pa.large_string())
+MISSING = pa.array(sorted({spelling.lower() for spelling in EVERYWHERE | AMONG_NUMBERS}), pa.large_string())
+"""Spellings of a missing cell, in lower case."""
 
 
 def split_names(table: pa.Table, layout: FileLayout, file: Path) -> tuple[list[str], pa.Table]:
@@ -103,7 +104,7 @@ def _holds_numbers(column: pa.ChunkedArray) -> bool:
     """Return whether all cells of a column are numbers, missing ones aside."""
     cells = pc.utf8_trim_whitespace(column)
     try:
-        pc.cast(pc.if_else(pc.is_in(cells, MISSING), None, cells), pa.float64())
+        pc.cast(pc.if_else(pc.is_in(pc.utf8_lower(cells), MISSING), None, cells), pa.float64())
     except pa.ArrowInvalid:
         return False
     return True
