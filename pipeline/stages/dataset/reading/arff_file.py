@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading.cells import TEXT_TYPE, arrow_to_column
+from bakeoff.pipeline.stages.dataset.reading.cells import TEXT_TYPE, arrow_to_column, unify_types
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 
@@ -171,7 +171,8 @@ def read_arff(file: Path, layout: FileLayout) -> RawTable:
         if attribute.type == NOMINAL
     }
     name = file.name.removesuffix(".gz").removesuffix(".arff")
-    return RawTable(pd.DataFrame(columns), name, str(file.resolve()), _describe_sparse(lines), declared)
+    frame, _ = unify_types(pd.DataFrame(columns))
+    return RawTable(frame, name, str(file.resolve()), _describe_sparse(lines), declared)
 
 
 def _describe_sparse(lines: ArffLines) -> tuple[str, ...]:

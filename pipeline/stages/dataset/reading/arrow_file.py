@@ -98,7 +98,7 @@ def make_raw_table(table: pa.Table, name: str, source: str) -> RawTable:
     frame = pd.DataFrame({column: arrow_to_column(table[column]) for column in kept})
     unified, notes = unify_types(frame)
     if numbers:
-        notes = (*notes, f"column {numbers[0]!r}, the row numbers of pandas, is left out.")
+        notes = (*notes, f"Column {numbers[0]!r}, the row numbers of pandas, is left out.")
     return RawTable(unified, name, source, notes, find_categories(unified))
 
 

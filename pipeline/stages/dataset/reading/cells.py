@@ -49,7 +49,7 @@ def unify_types(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         if unified is not None:
             columns[str(name)] = unified
         if note:
-            notes.append(f"column {str(name)!r}: {note}")
+            notes.append(f"Column {str(name)!r}: {note}")
     return pd.DataFrame(columns, index=pd.RangeIndex(len(frame))), tuple(notes)
 
 

@@ -46,7 +46,7 @@ def read_frame(table: Any, name: str = "frame") -> RawTable:
     index_names = [str(level) for level in table.index.names if level is not None]
     unified, notes = unify_types(frame)
     if index_names:
-        notes = (*notes, f"the index {index_names[0]!r} is left out; frame.reset_index() makes it a column.")
+        notes = (*notes, f"The index {index_names[0]!r} is left out; frame.reset_index() makes it a column.")
     return RawTable(unified, name, SOURCE, notes, find_categories(unified))
 
 

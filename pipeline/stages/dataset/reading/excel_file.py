@@ -84,7 +84,7 @@ def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, t
     others = [title for title in sheets if title != chosen.title]
     if not others:
         return chosen, ()
-    return chosen, (f"sheet {chosen.title!r} is read; dataset.sheet chooses another one: {', '.join(others)}.",)
+    return chosen, (f"Sheet {chosen.title!r} is read; dataset.sheet chooses another one: {', '.join(others)}.",)
 
 
 def _read_cells(sheet: Any, layout: FileLayout) -> tuple[list[list[Any]], tuple[str, ...]]:

@@ -86,7 +86,7 @@ def _describe_version(query: OpenmlQuery, details: Any) -> tuple[str, ...]:
     if query.id is not None or query.version is not None:
         return ()
     version = details["version"]
-    return (f"version {version} is read, the oldest active one; dataset.version={version} keeps it.",)
+    return (f"Version {version} is read, the oldest active one; dataset.version={version} keeps it.",)
 
 
 def _fetch(query: OpenmlQuery) -> tuple[Any, tuple[str, ...]]:

@@ -87,7 +87,7 @@ def read_query(query: Query) -> RawTable:
     cells = {name: pd.Series([row[position] for row in rows], dtype=object) for position, name in enumerate(names)}
     frame, notes = unify_types(pd.DataFrame(cells, index=pd.RangeIndex(len(rows))))
     if not ORDER.search(statement) and url.get_backend_name() != SQLITE:
-        order_note = "the query has no ORDER BY, so the database may give the rows, and the splits, in another order."
+        order_note = "The query has no ORDER BY, so the database may give the rows, and the splits, in another order."
         notes = (order_note, *notes)
     name = query.table or Path(str(url.database)).stem
     return RawTable(frame, name, f"{shown}: {statement}", notes)

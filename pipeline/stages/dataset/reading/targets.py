@@ -43,10 +43,10 @@ def choose_target(
     target = known[0] if wanted is None else wanted
     if target not in known:
         others = ", ".join(map(repr, known))
-        note = (f"{others}, the target that {owner} names, is a column like the others.",) if known else ()
+        note = (f"The target that {owner} names is a column like the others: {others}.",) if known else ()
         return frame, target, note
     left_out = [name for name in known if name != target]
     if not left_out:
         return frame, target, ()
-    note = (f"the other targets that {owner} names are left out: {', '.join(map(repr, left_out))}.",)
+    note = (f"The other targets that {owner} names are left out: {', '.join(map(repr, left_out))}.",)
     return frame.drop(columns=left_out), target, note

@@ -1,0 +1,131 @@
+"""ARFF files: real ones, what a declaration means, and every line that is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from wheel_data import OPENML_IDS, wheel_frame, wheel_text
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
+
+HEADER = "@relation people\n@attribute age numeric\n@attribute job {cook,'sous chef'}\n@data\n"
+
+
+def read(folder: Path, text: str, **layout: object) -> RawTable:
+    file = folder / "people.arff"
+    file.write_text(text, encoding="utf-8")
+    return read_file(file, FileLayout(**layout))  # type: ignore[arg-type]
+
+
+def cells(raw: RawTable) -> dict[str, list[object]]:
+    """Return the cells by column, None where missing."""
+    frame = raw.frame.astype(object)
+    return frame.where(raw.frame.notna(), None).to_dict(orient="list")  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("name", OPENML_IDS)
+def test_every_cell_of_a_real_file_is_read_as_it_is_spelled(name: str, tmp_path: Path) -> None:
+    file = tmp_path / f"{name}.arff"
+    file.write_text(wheel_text(name), encoding="utf-8")
+    raw = read_file(file, FileLayout())
+    spelled = wheel_frame(name)
+    assert list(raw.frame.columns) == list(spelled.columns)
+    for column in spelled:
+        read_cells = raw.frame[column]
+        is_number = pd.api.types.is_numeric_dtype(read_cells)
+        expected = pd.to_numeric(spelled[column]).astype(read_cells.dtype) if is_number else spelled[column]
+        assert read_cells.isna().equals(expected.isna())
+        assert (read_cells.dropna() == expected.dropna()).all()
+
+
+def test_declared_values_are_known_and_numbers_are_numbers(tmp_path: Path) -> None:
+    raw = read(tmp_path, wheel_text("titanic"))
+    declared = {"survived": ("0", "1"), "sex": ("female", "male"), "embarked": ("C", "Q", "S")}
+    assert (raw.name, raw.declared) == ("people", declared)
+    kinds = {str(name): str(dtype) for name, dtype in raw.frame.dtypes.items()}
+    assert kinds["ticket"] == "string"
+    assert (kinds["age"], kinds["sibsp"], kinds["body"]) == ("float64", "int64", "Int64")
+
+
+def test_a_question_mark_is_missing_unless_it_is_quoted(tmp_path: Path) -> None:
+    text = "@relation r\n@attribute a string\n@attribute b {x,?}\n@data\n?,?\n'?',x\n"
+    raw = read(tmp_path, text)
+    assert cells(raw) == {"a": [None, "?"], "b": [None, "x"]}
+    assert raw.declared == {"b": ("x",)}
+
+
+def test_names_and_cells_may_be_quoted(tmp_path: Path) -> None:
+    header = "@relation r\n@attribute 'it\\'s' real\n@attribute\t\"a b\"\tstring % said\n@attribute c{'d e'}\n"
+    raw = read(tmp_path, f"{header}@data\n1, 'x, \"y\"', 'd e'\n")
+    assert cells(raw) == {"it's": [1], "a b": ['x, "y"'], "c": ["d e"]}
+
+
+def test_an_integer_column_keeps_its_decimals(tmp_path: Path) -> None:
+    raw = read(tmp_path, "@relation r\n@attribute a integer\n@attribute b integer\n@data\n1.5,7\n2,?\n")
+    assert cells(raw) == {"a": [1.5, 2.0], "b": [7, None]}
+
+
+def test_text_keeps_its_zeros(tmp_path: Path) -> None:
+    assert cells(read(tmp_path, "@relation r\n@attribute zip string\n@data\n007\n")) == {"zip": ["007"]}
+
+
+def test_dates_follow_their_declared_format(tmp_path: Path) -> None:
+    header = "@relation r\n@attribute a date 'dd/MM/yyyy'\n@attribute b date\n@data\n"
+    raw = read(tmp_path, f"{header}03/04/2024,2024-05-06T07:08:09\n?,?\n")
+    assert cells(raw) == {"a": [pd.Timestamp(2024, 4, 3), None], "b": [pd.Timestamp(2024, 5, 6, 7, 8, 9), None]}
+
+
+def test_sparse_rows_have_zeros_and_first_values_where_they_are_silent(tmp_path: Path) -> None:
+    raw = read(tmp_path, f"{HEADER}{{1 'sous chef'}}\n{{0 30}}\n{{}}\n")
+    assert cells(raw) == {"age": [0, 30, 0], "job": ["sous chef", "cook", "cook"]}
+    (note,) = raw.notes
+    assert note.startswith("3 rows are sparse: a cell that they leave out is 0")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{HEADER}% said\n\n12 mm,cook\n", "line 7 is not an ARFF row"),
+        (f"{HEADER}% said\n\n?,cook\nmm,cook\n", "line 8: column 'age' is declared as numeric, but 'mm' is not a num"),
+        (f"{HEADER}1,cook\n2,smith\n", "line 6 holds 'smith', which is not among the values that its column declares"),
+        (f"{HEADER}1\n", "line 5 does not hold 2 cells, as many as columns are declared"),
+        (f"{HEADER}{{2 1}}\n", "line 5 does not hold 2 cells"),
+        ("@relation r\n@attribute a string\n@data\n{0 x}\n", "line 4 is a sparse row, .* but column 'a' holds text"),
+        (
+            "@relation r\n@attribute a date 'yyyy'\n@data\nsoon\n",
+            "line 4: .*'a' declares dates as 'yyyy', but holds 's",
+        ),
+        ("@relation r\n@attribute a relational\n@data\n", "line 2 declares a as 'relational'; allowed are numeric,"),
+        ("@relation r\n@attribute a {x y}\n@data\n", "line 2 declares no column: '@attribute a {x y}'"),
+        ("a,b\n1,2\n", "is not an ARFF header"),
+        ("@relation r\n@attribute a real\n@attribute 'a' real\n@data\n1,2\n", "declares two columns of the name 'a'"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read(tmp_path, text)
+
+
+def test_values_without_a_closing_brace_are_refused_at_once(tmp_path: Path) -> None:
+    # liac-arff alone takes exponential time.
+    many = ",".join(f"'v {number}'" for number in range(60))
+    with pytest.raises(UserError, match="line 2 declares no column"):
+        read(tmp_path, f"@relation r\n@attribute a {{{many}\n@data\n'v 1'\n")
+
+
+def test_an_encoding_is_taken_and_other_keys_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.arff"
+    file.write_text("@relation r\n@attribute a string\n@data\ncafé\n", encoding="cp1252")
+    assert cells(read_file(file, FileLayout(encoding="cp1252"))) == {"a": ["café"]}
+    with pytest.raises(UserError, match=r"dataset.separator=';' does not apply to .*a.arff', which is ARFF; remove"):
+        read_file(file, FileLayout(separator=";"))
+
+
+def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "arff", None)
+    with pytest.raises(UserError, match=r'needs the package liac-arff: pip install "bakeoff\[arff\]"'):
+        read(tmp_path, HEADER)

@@ -1,0 +1,112 @@
+"""Parquet and Arrow files, as pandas and pyarrow write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather, ipc, parquet
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
+
+LAYOUT = FileLayout()
+TABLE = pa.table(
+    {
+        "age": pa.array([30, None, 29], pa.int16()),
+        "size": pa.array([1.7, 1.8, None], pa.float64()),
+        "owner": [True, None, False],
+        "job": ["cook", None, "smith"],
+        "grade": pa.DictionaryArray.from_arrays([1, 0, None], ["low", "high"], ordered=True),
+        "day": pa.array([0, 1, None], pa.date32()),
+    }
+)
+TYPES = ["Int16", "float64", "boolean", "string", "category", "datetime64[ms]"]
+
+
+def write(folder: Path, table: pa.Table) -> dict[str, Path]:
+    """Write a table in every format of Arrow."""
+    files = {name: folder / f"people.{name}" for name in ("parquet", "pq", "arrow", "feather", "ipc")}
+    parquet.write_table(table, files["parquet"])
+    parquet.write_table(table, files["pq"])
+    with pa.OSFile(str(files["arrow"]), "wb") as stream, ipc.new_file(stream, table.schema) as writer:
+        writer.write_table(table)
+    feather.write_feather(table, files["feather"])
+    with pa.OSFile(str(files["ipc"]), "wb") as stream, ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    return files
+
+
+@pytest.mark.parametrize("format_", ["parquet", "pq", "arrow", "feather", "ipc"])
+def test_each_format_of_arrow_gives_the_same_typed_cells(tmp_path: Path, format_: str) -> None:
+    raw = read_file(write(tmp_path, TABLE)[format_], LAYOUT)
+    assert [str(dtype) for dtype in raw.frame.dtypes] == TYPES
+    assert (raw.name, raw.notes, raw.declared) == ("people", (), {"grade": ("low", "high")})
+    assert raw.frame["grade"].cat.ordered
+    as_pandas_reads = TABLE.to_pandas()
+    for name in ("age", "size", "owner", "job"):
+        assert raw.frame[name].dropna().tolist() == as_pandas_reads[name].dropna().tolist()
+        assert raw.frame[name].isna().tolist() == as_pandas_reads[name].isna().tolist()
+
+
+def test_large_whole_numbers_keep_every_digit_beside_missing_cells(tmp_path: Path) -> None:
+    large = 2**62 + 1
+    raw = read_file(write(tmp_path, pa.table({"x": [large, None]}))["parquet"], LAYOUT)
+    assert raw.frame["x"][0] == large
+
+
+def test_row_numbers_of_pandas_are_left_out_and_named_ones_are_a_column(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1.5, 2.5, 3.5]}, index=[7, 3, 5])
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.rename_axis("id").to_parquet(tmp_path / "b.parquet")
+    frame.reset_index(drop=True).to_parquet(tmp_path / "c.parquet")
+    raws = [read_file(tmp_path / f"{name}.parquet", LAYOUT) for name in "abc"]
+    note = "Column '__index_level_0__', the row numbers of pandas, is left out."
+    assert [list(raw.frame) for raw in raws] == [["x"], ["x", "id"], ["x"]]
+    assert [raw.notes for raw in raws] == [(note,), (), ()]
+
+
+def test_a_column_of_lists_is_left_out_and_said(tmp_path: Path) -> None:
+    raw = read_file(write(tmp_path, pa.table({"x": [1, 2], "tags": [["a"], None]}))["parquet"], LAYOUT)
+    assert (list(raw.frame), len(raw.notes)) == (["x"], 1)
+    assert "Column 'tags': 1 of 1 cells hold lists" in raw.notes[0]
+
+
+def test_the_folder_of_a_file_adds_no_column(tmp_path: Path) -> None:
+    folder = tmp_path / "year=2020"
+    folder.mkdir()
+    assert list(read_file(write(folder, pa.table({"x": [1]}))["parquet"], LAYOUT).frame) == ["x"]
+
+
+def read_wrong(folder: Path, name: str, content: bytes, layout: FileLayout = LAYOUT) -> RawTable:
+    (folder / name).write_bytes(content)
+    return read_file(folder / name, layout)
+
+
+def test_wrong_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="it is neither an Arrow file nor an Arrow stream"):
+        read_wrong(tmp_path, "a.arrow", b"a,b\n1,2\n")
+    with pytest.raises(UserError, match="cannot be read as a table"):
+        read_wrong(tmp_path, "a.parquet", b"a,b\n1,2\n")
+    two = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(UserError, match="two columns of the name 'x'"):
+        read_file(write(tmp_path, two)["parquet"], LAYOUT)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "spelled"),
+    [("separator", ";", "';'"), ("header", False, "false"), ("encoding", "cp1252", "'cp1252'"), ("sheet", "a", "'a'")],
+)
+def test_keys_of_other_formats_are_refused(tmp_path: Path, key: str, value: object, spelled: str) -> None:
+    file = write(tmp_path, TABLE)["parquet"]
+    with pytest.raises(UserError, match=rf"dataset.{key}={spelled} does not apply to .*, which is Parquet; remove"):
+        read_file(file, FileLayout(**{key: value}))  # type: ignore[arg-type]
+
+
+def test_floats_are_read_to_the_last_bit(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).normal(size=1000)
+    raw = read_file(write(tmp_path, pa.table({"x": numbers}))["feather"], LAYOUT)
+    assert np.array_equal(raw.frame["x"].to_numpy(), numbers)

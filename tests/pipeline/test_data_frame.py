@@ -1,0 +1,54 @@
+"""Tables that Python code hands over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import load_frame
+from bakeoff.pipeline.stages.dataset.reading import read_frame
+
+FRAME = pd.DataFrame({"size": [1.5, 2.5, None], "sort": ["a", "b", "a"]})
+
+
+class Exported:
+    """A table of a library that is not known here, as polars exports its own."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return the table as a stream of Arrow."""
+        return pa.Table.from_pandas(FRAME).__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("table", [FRAME, FRAME.convert_dtypes(), pa.Table.from_pandas(FRAME), Exported()])
+def test_tables_of_pandas_arrow_and_others_are_the_same_dataset(table: Any) -> None:
+    dataset = load_frame(table, "sort", name="mine")
+    assert dataset.digest() == load_frame(FRAME, "sort").digest()
+    assert (dataset.name, dataset.source) == ("mine", "Python")
+
+
+def test_the_frame_is_not_changed_and_names_are_text() -> None:
+    frame = pd.DataFrame({0: [1, 2], "y": ["a", "b"]})
+    before = frame.copy()
+    raw = read_frame(frame)
+    assert list(raw.frame.columns) == ["0", "y"]
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_rows_keep_their_order_and_a_named_index_is_said() -> None:
+    raw = read_frame(FRAME.set_index(pd.Index([9, 5, 7], name="id")))
+    assert raw.frame["size"].tolist()[:2] == [1.5, 2.5]
+    assert raw.notes == ("The index 'id' is left out; frame.reset_index() makes it a column.",)
+    assert read_frame(FRAME.set_index(pd.Index([9, 5, 7]))).notes == ()
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(UserError, match="must be a DataFrame of pandas, or a table of Arrow or polars, but a dict"):
+        read_frame({"size": [1]})
+    with pytest.raises(UserError, match="has no rows"):
+        read_frame(FRAME.iloc[:0])
+    with pytest.raises(UserError, match="two columns of the name 'size'"):
+        read_frame(FRAME[["size", "size"]])

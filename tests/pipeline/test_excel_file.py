@@ -1,0 +1,139 @@
+"""Excel workbooks, written by openpyxl and pandas."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pytest
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
+
+PEOPLE: list[list[Any]] = [
+    ["age", "job", "day", "owner"],
+    [30, "cook", dt.date(2024, 1, 2), True],
+    [29.5, None, None, False],
+]
+
+
+def write(folder: Path, *sheets: Sequence[Sequence[Any]], merged: str = "", hidden: str = "") -> Path:
+    """Write the sheets S1, S2, … into a workbook."""
+    workbook = openpyxl.Workbook()
+    workbook.remove(workbook.active)
+    for number, rows in enumerate(sheets, start=1):
+        sheet = workbook.create_sheet(f"S{number}")
+        for row in rows:
+            sheet.append(row)
+    if merged:
+        workbook["S1"].merge_cells(merged)
+    if hidden:
+        workbook[hidden].sheet_state = "hidden"
+    file = folder / "people.xlsx"
+    workbook.save(file)
+    return file
+
+
+def read(folder: Path, *sheets: Sequence[Sequence[Any]], **layout: Any) -> RawTable:
+    return read_file(write(folder, *sheets), FileLayout(**layout))
+
+
+def test_cells_have_the_types_of_the_sheet(tmp_path: Path) -> None:
+    raw = read(tmp_path, PEOPLE)
+    assert [str(dtype) for dtype in raw.frame.dtypes] == ["float64", "string", "datetime64[us]", "bool"]
+    as_pandas_reads = pd.read_excel(tmp_path / "people.xlsx")
+    assert raw.frame["age"].tolist() == as_pandas_reads["age"].tolist()
+    assert raw.frame["day"].tolist()[0] == as_pandas_reads["day"][0]
+    assert (raw.name, raw.notes) == ("people", ())
+
+
+def test_text_that_looks_like_a_number_stays_text(tmp_path: Path) -> None:
+    assert read(tmp_path, [["zip"], ["007"], ["010"]]).frame["zip"].tolist() == ["007", "010"]
+
+
+def test_the_first_visible_sheet_is_read_and_the_others_are_named(tmp_path: Path) -> None:
+    file = write(tmp_path, [["x"], [1]], [["x"], [2]], [["x"], [3]], hidden="S1")
+    raw = read_file(file, FileLayout())
+    assert raw.frame["x"].tolist() == [2]
+    assert raw.notes == ("Sheet 'S2' is read; dataset.sheet chooses another one: S1, S3.",)
+    chosen = read_file(file, FileLayout(sheet="S1"))
+    assert (chosen.frame["x"].tolist(), chosen.notes) == ([1], ())
+    with pytest.raises(UserError, match=r"dataset.sheet='S9' is not a sheet of people.xlsx"):
+        read_file(file, FileLayout(sheet="S9"))
+
+
+def test_a_table_below_a_title_is_read_with_skip_rows(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["The people of 2024"], [], *PEOPLE]
+    with pytest.raises(UserError, match=r"column B has cells, but no name in row 1; .* dataset.skip_rows=N"):
+        read(tmp_path, rows)
+    assert read(tmp_path, rows, skip_rows=2).frame.equals(read(tmp_path, PEOPLE).frame)
+
+
+def test_empty_rows_within_the_table_are_left_out_and_counted(tmp_path: Path) -> None:
+    raw = read(tmp_path, [["x", "y"], [1, 2], [], [3, 4], [], []])
+    assert (raw.frame["x"].tolist(), raw.notes) == ([1, 3], ("1 empty rows are left out.",))
+
+
+def test_errors_are_missing_and_counted(tmp_path: Path) -> None:
+    raw = read(tmp_path, [["x", "y"], [1, "#N/A"], [2, 5], [3, "#DIV/0!"]])
+    assert raw.frame["y"].tolist() == [pd.NA, 5, pd.NA]
+    assert raw.notes == ("2 cells hold errors such as #N/A; they are missing.",)
+
+
+def test_a_formula_without_its_value_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cell B3 holds the formula =A3\*2 without its value; open the file in a spr"):
+        read(tmp_path, [["x", "y"], [1, 2], [2, "=A3*2"]])
+
+
+def test_merged_cells_are_said(tmp_path: Path) -> None:
+    raw = read_file(write(tmp_path, [["x", "y"], ["a", 1], [None, 2]], merged="A2:A3"), FileLayout())
+    assert raw.frame["x"].tolist() == ["a", pd.NA]
+    assert raw.notes == ("1 groups of cells are merged, such as A2:A3; all but the first of each are missing.",)
+
+
+def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None:
+    rows = [[1, 2], [3, 4]]
+    with pytest.raises(UserError, match=r"row 1 looks like data; add dataset.header=false"):
+        read(tmp_path, rows)
+    assert read(tmp_path, rows, header=False).frame.to_dict("list") == {"column_1": [1, 3], "column_2": [2, 4]}
+    assert list(read(tmp_path, rows, header=False, names=["a", "b"]).frame) == ["a", "b"]
+    assert list(read(tmp_path, rows, header=True).frame) == ["1", "2"]
+    with pytest.raises(UserError, match=r"dataset.names has 1 names, but the sheet has 2 columns"):
+        read(tmp_path, rows, header=False, names=["a"])
+
+
+def test_spaces_are_left_out_with_strip(tmp_path: Path) -> None:
+    rows = [["x"], [" a "], ["  "]]
+    assert read(tmp_path, rows).frame["x"].tolist() == [" a ", "  "]
+    assert read(tmp_path, rows, strip=True).frame["x"].tolist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["x", "x"], [1, 2]], "two columns have the name 'x'"),
+        ([["x", "y"]], "has column names but no rows"),
+        ([], "the sheet is empty"),
+    ],
+)
+def test_sheets_that_hold_no_table_are_refused(tmp_path: Path, rows: list[list[Any]], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read(tmp_path, rows)
+
+
+def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_text("x,y\n1,2\n")
+    with pytest.raises(UserError, match="it is not an Excel workbook, or it has a password"):
+        read_file(tmp_path / "a.xlsx", FileLayout())
+
+
+def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, PEOPLE)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(UserError, match=r'needs the package openpyxl: pip install "bakeoff\[excel\]"'):
+        read_file(file, FileLayout())

@@ -1,0 +1,68 @@
+"""JSON files: an object for each row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
+
+
+def read(folder: Path, text: str, name: str = "people.jsonl") -> RawTable:
+    (folder / name).write_text(text, encoding="utf-8")
+    return read_file(folder / name, FileLayout())
+
+
+def test_types_are_those_of_json(tmp_path: Path) -> None:
+    raw = read(tmp_path, '{"age": 30, "zip": "007", "owner": true, "size": 1.70}\n\n{"age": null, "size": 2}\n')
+    assert [str(dtype) for dtype in raw.frame.dtypes] == ["Int64", "string", "boolean", "float64"]
+    assert raw.frame["zip"].tolist() == ["007", pd.NA]
+    assert raw.frame["size"].tolist() == [1.7, 2.0]
+    assert raw.notes == ("1 of 2 objects do not have all 4 keys; those cells are missing.",)
+
+
+def test_a_column_of_numbers_and_text_is_text_as_spelled(tmp_path: Path) -> None:
+    raw = read(tmp_path, '{"x": 39.1}\n{"x": "?"}\n{"x": 40.0}\n{"x": "007"}\n')
+    assert raw.frame["x"].tolist() == ["39.1", "?", "40", "007"]
+
+
+def test_a_list_of_objects_is_the_same_table(tmp_path: Path) -> None:
+    lines = ['{"x": 1, "y": "a"}', '{"x": 2, "y": "b"}']
+    listed = read(tmp_path, f"[{','.join(lines)}]", "people.json")
+    in_lines = read(tmp_path, "\n".join(lines), "lines.json")
+    as_pandas_reads = pd.read_json(tmp_path / "people.json")
+    for raw in (listed, in_lines):
+        assert raw.frame["x"].tolist() == as_pandas_reads["x"].tolist()
+        assert raw.frame["y"].tolist() == as_pandas_reads["y"].tolist()
+
+
+def test_a_column_of_objects_is_left_out_and_said(tmp_path: Path) -> None:
+    raw = read(tmp_path, '{"x": 1, "place": {"lat": 2}}\n')
+    assert list(raw.frame) == ["x"]
+    assert raw.notes == ("Column 'place': 1 of 1 cells hold nested objects, which are not read; it is left out.",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.jsonl", '{"x": 1}\n{"x": 2,}\n', "line 2 is not JSON: .* at character \\d"),
+        ("a.jsonl", '{"x": 1}\n\n[1]\n', 'line 3 is not an object such as {"age": 29}'),
+        ("a.jsonl", '{"x": 1, "x": 2}\n', "line 1 gives the key 'x' twice"),
+        ("a.json", '[{"x": 1}, 2]', "item 2 of the list is not an object"),
+        ("a.json", '[{"x": 1}', "the file is not JSON: .*a file holds an object a line, or a list of objects"),
+        ("a.json", '{"x": [1, 2], "y": [3, 4]}', "no column is left; Column 'x': 1 of 1 cells hold lists"),
+        ("a.ndjson", "x,y\n1,2\n", "line 1 is not JSON"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read(tmp_path, text, name)
+
+
+def test_keys_of_text_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"x": 1}\n')
+    with pytest.raises(UserError, match=r"dataset.separator=',' does not apply to .*, which is JSON lines; remove"):
+        read_file(tmp_path / "a.jsonl", FileLayout(separator=","))

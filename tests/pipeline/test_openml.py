@@ -1,0 +1,137 @@
+"""Datasets of OpenML, on the answers that scikit-learn's wheel stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from openml_server import serve_openml
+from sklearn.utils import Bunch
+from wheel_data import OPENML_IDS, wheel_frame
+from written_tables import titanic
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import Dataset, load_frame, load_openml
+from bakeoff.pipeline.stages.dataset.reading import OpenmlQuery, read_openml
+
+EMOTIONS = 40589
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let scikit-learn not wait before it asks again for what is not there."""
+    monkeypatch.setattr("sklearn.datasets._openml.time.sleep", lambda seconds: None)
+
+
+def load(folder: Path, patch: pytest.MonkeyPatch, number: int, **keys: Any) -> Dataset:
+    serve_openml(patch, number)
+    return load_openml(**{"id": number, "data_home": str(folder), **keys})
+
+
+@pytest.mark.parametrize("name", ["titanic", "zoo", "krvskp", "penguins", "cpu", "iris", "australian"])
+def test_every_cell_is_that_of_the_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve_openml(monkeypatch, OPENML_IDS[name])
+    raw, target = read_openml(OpenmlQuery(id=OPENML_IDS[name], data_home=str(tmp_path)))
+    spelled = wheel_frame(name)
+    assert set(raw.frame.columns) <= set(spelled.columns)
+    assert target in raw.frame
+    for column in raw.frame:
+        cells = raw.frame[column]
+        is_number = pd.api.types.is_numeric_dtype(cells)
+        expected = pd.to_numeric(spelled[column]) if is_number else spelled[column]
+        assert cells.isna().equals(expected.isna())
+        assert np.array_equal(cells.dropna(), expected.dropna())
+
+
+def test_titanic_is_the_same_dataset_as_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drop = ["boat", "body"]
+    fetched = load(tmp_path, monkeypatch, 40945, drop=drop)
+    given = load_frame(titanic(), "survived", drop=drop)
+    assert (fetched.target, fetched.source) == ("survived", "OpenML: Titanic, version 1, id 40945")
+    # The target is the last column at OpenML, and the second one in the file.
+    assert fetched.X[given.X.columns].equals(given.X)
+    assert fetched.y.astype(str).tolist() == given.y.astype(str).tolist()
+
+
+def test_a_name_says_which_version_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_name = load(tmp_path, monkeypatch, 561, id=None, name="cpu")
+    note, warning = by_name.notes[:2]
+    assert note == "Version 1 is read, the oldest active one; dataset.version=1 keeps it."
+    assert warning.startswith("Multiple active versions of the dataset matching the name cpu exist.")
+    by_version = load(tmp_path, monkeypatch, 561, id=None, name="cpu", version=1)
+    assert not [said for said in by_version.notes if "ersion" in said]
+    assert by_version.digest() == by_name.digest()
+
+
+def test_what_openml_leaves_out_or_warns_of_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "OpenML leaves out the columns 'animal'" in load(tmp_path, monkeypatch, 62).notes[0]
+    assert any("Deep Blue is in the house" in note for note in load(tmp_path, monkeypatch, 3).notes)
+
+
+def test_one_of_several_targets_is_chosen_and_the_others_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match=r"OpenML names 6 targets: amazed.suprised, .*; choose a column with dataset.t"):
+        load(tmp_path, monkeypatch, EMOTIONS)
+    chosen = load(tmp_path, monkeypatch, EMOTIONS, target="sad.lonely")
+    assert (chosen.target, chosen.X.shape) == ("sad.lonely", (13, 72))
+    assert chosen.notes[0].startswith("The other targets that OpenML names are left out: 'amazed.suprised'")
+
+
+def test_another_column_can_be_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_sex = load(tmp_path, monkeypatch, 40945, target="sex")
+    assert by_sex.target == "sex"
+    assert "survived" in by_sex.X
+    assert "The target that OpenML names is a column like the others: 'survived'." in by_sex.notes
+
+
+def test_nominal_columns_of_a_sparse_dataset_keep_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The answer as scikit-learn gives it for sparse files: codes of values, and the values aside.
+    answer = Bunch(
+        data=scipy.sparse.csr_matrix([[0.0, 1.0], [2.5, 0.0]]),
+        target=np.array(["no", "yes"], dtype=object),
+        frame=None,
+        categories={"colour": ["red", "blue"]},
+        feature_names=["size", "colour"],
+        target_names=["bought"],
+        details={"name": "shop", "version": "1", "id": "7"},
+    )
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **keys: answer)
+    raw, target = read_openml(OpenmlQuery(id=7))
+    assert raw.frame["colour"].astype(str).tolist() == ["blue", "red"]
+    assert (raw.frame["size"].tolist(), target) == ([0.0, 2.5], "bought")
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"id": None}, r"dataset=openml needs dataset.name or dataset.id, one of them"),
+        ({"name": "iris"}, r"dataset=openml needs dataset.name or dataset.id, one of them"),
+        ({"version": 1}, r"dataset.version=1 is for dataset.name; dataset.id=40675 is one version"),
+        ({"id": "glass2"}, r"dataset.id='glass2' must be a whole number"),
+        (
+            {"id": None, "name": "glass2"},
+            r"dataset.name='glass2' cannot be read from OpenML: No active dataset glass2 f",
+        ),
+        ({"target": "colour"}, r"dataset.target='colour' is not a column"),
+    ],
+)
+def test_wrong_keys_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        load(tmp_path, monkeypatch, 40675, **keys)
+
+
+def test_without_a_network_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*words: Any, **keys: Any) -> None:
+        raise URLError("no network")
+
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", refuse)
+    with pytest.raises(UserError, match=r"dataset.id=61 cannot be read from OpenML: .*no network.*dataset=file"):
+        load_openml(id=61, data_home=str(tmp_path))

@@ -1,0 +1,177 @@
+"""Queries of databases: a SQLite file, and a PostgreSQL server."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import mlflow_server
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy
+from written_tables import titanic, write_database
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import load_frame, load_query
+from bakeoff.pipeline.stages.dataset.reading import Query, RawTable, read_query
+
+PEOPLE = pd.DataFrame({"age": [30, None, 29], "job": ["cook", "?", None], "size": [1.7, 1.8, None]})
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """Return the URL of a SQLite file with the table people."""
+    url = write_database(tmp_path / "shop.db", PEOPLE, "people")
+    with sqlite3.connect(tmp_path / "shop.db") as database:
+        database.execute('CREATE TABLE "odd name" (x, "y z" BLOB)')
+        database.executemany('INSERT INTO "odd name" VALUES (?, ?)', [(1, b"1"), ("one", None), (2.0, None)])
+    database.close()
+    return url
+
+
+def read(url: str, **keys: str) -> RawTable:
+    return read_query(Query(url, **keys))
+
+
+def test_a_table_or_a_query_is_read_with_its_types(url: str, tmp_path: Path) -> None:
+    raw = read(url, table="people")
+    assert [str(dtype) for dtype in raw.frame.dtypes] == ["float64", "string", "float64"]
+    with sqlite3.connect(tmp_path / "shop.db") as database:
+        as_pandas_reads = pd.read_sql_query("SELECT * FROM people", database)
+    database.close()
+    for name in ("age", "size"):
+        assert np.array_equal(raw.frame[name], as_pandas_reads[name], equal_nan=True)
+    assert raw.frame["job"].tolist() == ["cook", "?", pd.NA]
+    assert (raw.name, raw.notes, raw.source) == ("people", (), f"{url}: SELECT * FROM people")
+    fewer = read(url, query="SELECT job, '50% :x' AS share FROM people WHERE age > 29")
+    assert fewer.frame.to_dict("list") == {"job": ["cook"], "share": ["50% :x"]}
+    assert fewer.name == "shop"
+
+
+def test_a_column_of_numbers_and_text_is_text_and_bytes_are_left_out(url: str) -> None:
+    raw = read(url, table="odd name")
+    assert raw.frame.to_dict("list") == {"x": ["1", "one", "2"]}
+    assert raw.notes == ("Column 'y z': 1 of 1 cells hold bytes, which are not read; it is left out.",)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT age FROM people WHERE age > 99", "returns no rows"),
+        ("SELECT age, age FROM people", "returns two columns of the name 'age'; rename one with AS"),
+        ("SELEC age", "does not answer 'SELEC age': near \"SELEC\": syntax error"),
+        ("SELECT x FROM nobody", "no such table: nobody"),
+        ("DELETE FROM people", "attempt to write a readonly database"),
+    ],
+)
+def test_wrong_queries_are_refused_and_change_nothing(url: str, query: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read(url, query=query)
+    assert len(read(url, table="people").frame) == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("sqlite:///no.db", "'no.db' is not a file"),
+        ("sqlite://", "names no file; write sqlite:///my.db"),
+        ("people.csv", "is not a URL of a database, such as sqlite:///my.db"),
+        ("nosuch://host/people", "needs a database driver that is not installed"),
+        ("postgresql://me:$UNSET_PASSWORD@host/people", "the environment variable UNSET_PASSWORD, which is not set"),
+        ("postgresql://me@127.0.0.1:1/people", "does not answer .*onnection refused"),
+    ],
+)
+def test_wrong_urls_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=message):
+        read(url, table="people")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:hush@host/people", "mysql://host/people?password=hush", "postgresql://me:hush@host/$NAME"]
+)
+def test_a_password_in_clear_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(UserError, match="holds a password, which would be stored with the run") as refused:
+        read(url, table="people")
+    assert "hush" not in str(refused.value)
+
+
+def test_a_query_and_a_table_exclude_each_other() -> None:
+    for keys in ({}, {"query": "SELECT 1", "table": "people"}):
+        with pytest.raises(UserError, match=r"dataset=sql needs dataset.query or dataset.table, one of them"):
+            Query("sqlite:///shop.db", **keys)
+
+
+def test_the_url_may_be_an_environment_variable(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP", url)
+    assert read("$SHOP", table="people").frame.equals(read(url, table="people").frame)
+
+
+@pytest.fixture(scope="module")
+def postgres(open_folder: Path) -> Iterator[str]:
+    """Start a server with Titanic, and return its URL; the password is in the environment variable SHOP_PASSWORD."""
+    if reason := mlflow_server.missing():
+        pytest.skip(reason)
+    with mlflow_server.running_postgres(open_folder / "shop") as uri:
+        url = sqlalchemy.make_url(uri)
+        engine = sqlalchemy.create_engine(url)
+        with engine.begin() as connection:
+            titanic().to_sql("titanic", connection, index_label="passenger")
+            connection.exec_driver_sql(
+                "CREATE TABLE kinds (a integer, b numeric(6,2), c boolean, d date, e timestamptz, f char(3), g real, "
+                "h uuid, i jsonb, j int[])"
+            )
+            connection.exec_driver_sql(
+                "INSERT INTO kinds VALUES (1, 1.10, true, '2024-01-02', '2024-01-02 00:00+02', 'x%%', 0.1, "
+                "'00000000-0000-0000-0000-000000000007', '{}', '{1,2}'), "
+                "(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+            )
+        engine.dispose()
+        os.environ["SHOP_PASSWORD"] = str(url.password)
+        yield url.set(password="$SHOP_PASSWORD").render_as_string(hide_password=False).replace("%24", "$")
+        del os.environ["SHOP_PASSWORD"]
+
+
+@pytest.mark.external
+def test_postgresql_gives_the_same_dataset_as_python(postgres: str) -> None:
+    drop = ["boat", "body"]
+    names = ", ".join(f'"{name}"' for name in titanic().columns)
+    query = f"SELECT {names} FROM titanic ORDER BY passenger"
+    by_query = load_query("survived", url=postgres, query=query, drop=drop)
+    assert by_query.digest() == load_frame(titanic(), "survived", drop=drop).digest()
+    assert os.environ["SHOP_PASSWORD"] not in by_query.source
+
+
+@pytest.mark.external
+def test_types_of_postgresql_are_those_of_other_sources(postgres: str) -> None:
+    raw = read(postgres, query="SELECT * FROM kinds WHERE a = 1 OR f LIKE '%' OR a IS NULL")
+    kinds = {str(name): str(dtype) for name, dtype in raw.frame.dtypes.items()}
+    assert kinds == {
+        "a": "Int64", "b": "float64", "c": "boolean", "d": "datetime64[us]", "e": "datetime64[us]", "f": "string",
+        "g": "float64", "h": "string",
+    }  # fmt: skip
+    first = raw.frame.iloc[0].tolist()
+    moments = [pd.Timestamp("2024-01-02"), pd.Timestamp("2024-01-01 22:00")]
+    assert first == [1, 1.1, True, *moments, "x% ", 0.1, "00000000-0000-0000-0000-000000000007"]
+    assert raw.frame.iloc[1].isna().all()
+    said = ["no ORDER BY", "'e': times of other zones", "'i': 1 of 1 cells hold nested", "'j': 1 of 1 cells hold lists"]
+    assert [part in note for part, note in zip(said, raw.notes, strict=True)] == [True] * 4
+
+
+@pytest.mark.external
+def test_nothing_that_a_query_writes_is_kept(postgres: str) -> None:
+    with pytest.raises(UserError, match="returns no rows"):
+        read(postgres, query="DELETE FROM kinds")
+    assert len(read(postgres, table="public.kinds").frame) == 2
+
+
+@pytest.mark.external
+def test_a_wrong_password_is_not_repeated(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "hush")
+    with pytest.raises(UserError, match="password authentication failed") as refused:
+        read(postgres, table="titanic")
+    assert "hush" not in str(refused.value)
