@@ -160,7 +160,10 @@ def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return preprocessing without an open choice, and without keys of steps that are empty."""
     given: dict[str, Any] = spec["preprocessing"]
     node = {key: value for key, value in given.items() if value or key not in STEP_KEYS}
-    if node.pop("method", None) == "default" and node.get("_target_") is None:
+    is_default = node.get("method") == "default"
+    if is_default:
+        del node["method"]
+    if is_default and node.get("_target_") is None:
         has_steps = any(key in STEP_KEYS for key in node)
         if not has_steps and spec["dataset"].get("_target_") not in MADE_DATASETS:
             return read_option("preprocessing", "auto")

@@ -17,6 +17,7 @@ import sklearn
 import yaml
 
 from bakeoff import learners
+from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.stored_names import has_old_names, translate_model, translate_types
 
@@ -62,6 +63,8 @@ REVIEWED_TYPES = frozenset({
 
 MODEL_FILE_NAME = "model.skops"
 """The name that MLflow gives to the file of a model."""
+COLUMN_TYPES = {"numeric": "double", "date": "datetime"}
+"""The type of a column in the signature of a model, by its kind; nominal values and text are strings."""
 TOOLS = ("pip", "setuptools", "wheel")
 PACKAGES = ("mlflow", "bakeoff", "numpy", "pandas", "scikit-learn", "skops")
 """The packages that a model needs, in the order in which MLflow lists them."""
@@ -233,14 +236,14 @@ def environment_files() -> Mapping[str, str]:
 
 
 def model_signature(dataset: Dataset) -> ModelSignature:
-    """Return the types of the columns that the model requires, double or string, and of its predictions."""
+    """Return the types of the columns that the model requires (double, string or datetime) and of its predictions."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema, TensorSpec
 
-    nominal = set(dataset.nominal)
+    kinds = list_kinds(dataset.X)
     inputs: list[ColSpec | TensorSpec] = []
     for name in dataset.X.columns:
-        column_type = "string" if name in nominal else "double"
+        column_type = COLUMN_TYPES.get(kinds[str(name)], "string")
         inputs.append(ColSpec(column_type, str(name)))
     output_type = {"f": "double", "i": "long"}.get(dataset.y.dtype.kind, "string")
     return ModelSignature(inputs=Schema(inputs), outputs=Schema([ColSpec(output_type)]))

@@ -15,7 +15,7 @@ from bakeoff.learners import MajorityClassifier
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.settle import resolve_config, settle_config, to_yaml
+from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.description import PARTS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
@@ -239,6 +239,38 @@ def test_errors_of_composition_are_sentences(words: list[str], message: str) -> 
 def test_a_refusal_needs_no_explanation() -> None:
     refusal = UserError("as it is")
     assert explain_error(refusal) is refusal
+
+
+OWN_FILE = {"_target_": "bakeoff.pipeline.stages.dataset.read_table", "path": "my.csv", "target": "y"}
+STEP = {"_target_": "sklearn.preprocessing.PowerTransformer", "method": "box-cox"}
+DEFAULT: dict[str, Any] = {"_target_": None, "method": "default", "numeric": [], "nominal": [], "ordered": None}
+MAKE: dict[str, Any] = {
+    "_target_": "bakeoff.pipeline.stages.preprocessing.make_preprocessing", "numeric": [], "nominal": []
+}  # fmt: skip
+AUTO = {
+    "_target_": "bakeoff.pipeline.stages.preprocessing.AutoPreprocessing", "max_values": 100, "max_terms": 100
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dataset", "given", "node", "option"),
+    [
+        (OWN_FILE, DEFAULT, AUTO, "auto"),
+        ({"_target_": "mine.load", "name": "iris"}, DEFAULT, AUTO, "auto"),
+        (spec()["dataset"], DEFAULT, MAKE, "none"),
+        (OWN_FILE, DEFAULT | {"then": [STEP]}, MAKE | {"then": [STEP]}, "custom"),
+        (OWN_FILE, DEFAULT | STEP, STEP, "custom"),
+        (OWN_FILE, MAKE | {"text": [], "ordered": None}, MAKE, "none"),
+    ],
+    ids=["file", "function of the user", "bundled", "steps", "a transformer", "none for a file"],
+)
+def test_default_preprocessing_is_auto_where_columns_are_inferred(
+    dataset: dict[str, Any], given: dict[str, Any], node: dict[str, Any], option: str
+) -> None:
+    settled = settle_config(spec() | {"dataset": dataset, "preprocessing": given})
+    assert settled["preprocessing"] == node
+    chosen = {"preprocessing": "none" if "text" in given else "default", "learner": "knn"}
+    assert settle_choices(settled, chosen) == {"preprocessing": option, "learner": "knn"}
 
 
 def test_every_combination_of_stages_composes() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from doubles import Log, Recorder, check_and_split, experiment, numbered, preset
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -17,7 +20,7 @@ from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegr
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table
-from bakeoff.pipeline.stages.preprocessing import make_preprocessing
+from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import GroupKFold, KFold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
@@ -25,6 +28,7 @@ from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 IRIS, DIABETES, MORTGAGE = load_bundled("iris"), load_bundled("diabetes"), load_lecture_table("mortgage", "decision")
 HOLEY = replace(IRIS, X=IRIS.X.mask(IRIS.X < 1.0))
 ONE_HOT = make_preprocessing(nominal=[OneHotEncoder(sparse_output=False, handle_unknown="ignore")])
+MOST_FREQUENT = make_preprocessing(nominal=[SimpleImputer(strategy="most_frequent")])
 
 
 def holey_mortgage() -> Dataset:
@@ -37,6 +41,11 @@ def infinite(data: Dataset) -> Dataset:
     X = data.X.copy()
     X.iloc[3, 1] = np.inf
     return replace(data, X=X)
+
+
+def with_column(name: str, cells: Any) -> Dataset:
+    """Return the irises with one column more."""
+    return replace(IRIS, X=IRIS.X.assign(**{name: cells}))
 
 
 def knn(k: object = 5) -> KNeighborsClassifier:
@@ -142,6 +151,32 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
         experiment(MORTGAGE, MajorityClassifier(categorical_features=None)),
         "column 'job' is nominal, and MajorityClassifier accepts numbers only",
     ),
+    "dates": (
+        experiment(with_column("day", pd.to_datetime("2026-01-01") + pd.to_timedelta(np.arange(150), unit="D"))),
+        r"column 'day' holds dates, which Recorder does not accept; add preprocessing=auto or preprocessing=date_parts",
+    ),
+    "free text": (
+        experiment(with_column("note", pd.Series(["a b", "c"] * 75, dtype="string")), MajorityClassifier()),
+        r"column 'note' holds free text, .* preprocessing=auto, text_hashing or text_tfidf, .* dataset.drop=\[note\]",
+    ),
+    "text that an imputer returned": (
+        experiment(
+            MORTGAGE,
+            MajorityClassifier(),
+            preprocessing=make_preprocessing(nominal=[SimpleImputer(strategy="most_frequent")]),
+        ),
+        r"column 'job' holds text after preprocessing; add bakeoff\..*AsNominal as the last step",
+    ),
+    "dates that reach steps for numbers": (
+        experiment(
+            with_column("day", pd.to_datetime(["2026-01-01"] * 150)), preprocessing=make_preprocessing(then=[PCA()])
+        ),
+        r"preprocessing: .* \('day'\) need steps of their own, preprocessing.dates",
+    ),
+    "intervals for a learner of numbers": (
+        experiment(IRIS, LogisticRegression(), preprocessing=preset("discretize_mdl")),
+        r"column 'sepal length \(cm\)' is nominal, and LogisticRegression accepts numbers only",
+    ),
     "infinite cells": (
         experiment(infinite(IRIS), LogisticRegression()),
         r"dataset: column 'sepal width \(cm\)' holds infinite values; make them missing, or drop the column",
@@ -178,11 +213,11 @@ def test_what_can_work_passes_and_does(right: Experiment) -> None:
 
 @pytest.mark.parametrize("data", [HOLEY, MORTGAGE, holey_mortgage()])
 def test_the_cures_named_work(data: Dataset) -> None:
+    learner = LogisticRegression(max_iter=5000)
     for named in ("one_hot", "full") if data.nominal else ("impute",):
-        cured = experiment(
-            data, LogisticRegression(max_iter=5000), preprocessing=preset(named), splitter=KFold(folds=2)
-        )
-        check_and_split(cured)
+        check_and_split(experiment(data, learner, preprocessing=preset(named), splitter=KFold(folds=2)))
+    chosen = AutoPreprocessing().choose([learner], data.X)
+    check_and_split(experiment(data, learner, preprocessing=chosen.transformer, splitter=KFold(folds=2)))
 
 
 def test_nothing_is_fitted() -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from doubles import experiment, preset
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, StandardScaler
 
+from bakeoff.pipeline.config.options import read_options
 from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
-from bakeoff.pipeline.stages.preprocessing import AsNominal, make_preprocessing
+from bakeoff.pipeline.stages.preprocessing import AsNominal, make_preprocessing, make_selection
+from bakeoff.pipeline.tracking.model_file import trusted_types
 
 COLOURS = load_lecture_table("colours", "colour").X
 QUERY = pd.DataFrame({"x1": [1.0], "x2": [2.0]})
@@ -113,6 +116,89 @@ def test_a_table_of_one_kind_passes_the_steps_of_the_other() -> None:
     assert preset("standardize").fit_transform(nominal).equals(nominal)
     numeric = MIXED[["size", "mass"]]
     assert preset("one_hot").fit_transform(numeric).equals(numeric)
+
+
+# Every kind, single columns, and all columns after
+
+KINDS = MIXED.assign(
+    grade=pd.Categorical(["mid", "low", None, "high"], categories=["low", "mid", "high"], ordered=True),
+    day=pd.to_datetime(["2026-01-01", "2026-01-05", "2026-03-07", "2025-12-31"]),
+    note=pd.Series(["good", "bad", None, "good good"], dtype="string"),
+)
+CLASSES = np.array(["a", "b", "a", "b"])
+NEEDS_NUMBERS = ("select", "pca")
+"""Options with steps for all columns, which columns of dates and of text must not reach."""
+OPTIONS = sorted(set(read_options("preprocessing")) - {"default", "auto", "none"})
+
+
+def repeat(table: pd.DataFrame, times: int = 30) -> pd.DataFrame:
+    return pd.concat([table] * times, ignore_index=True)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_is_fitted_stored_and_applied_to_new_rows(name: str) -> None:
+    table = MIXED if name in NEEDS_NUMBERS else KINDS
+    X = repeat(table)
+    before = X.copy()
+    steps = preset(name).fit(X, np.tile(CLASSES, 30))
+    new_rows = table.assign(colour=pd.Categorical(["purple", "red", None, "blue"]))
+    prepared = steps.transform(new_rows)
+    assert prepared.shape[0] == 4
+    assert steps.transform(X).columns.tolist() == prepared.columns.tolist()
+    pd.testing.assert_frame_equal(X, before)
+    dumped = skops.io.dumps(steps)
+    loaded = skops.io.loads(dumped, trusted=trusted_types(dumped))
+    pd.testing.assert_frame_equal(loaded.transform(new_rows), prepared)
+
+
+def test_an_indicator_says_where_cells_were_missing() -> None:
+    table = preset("impute_indicator").fit_transform(MIXED)
+    assert table["size"].tolist() == [1.0, 2.0, 2.0, 3.0]
+    assert table["missingindicator_size"].tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert table["colour"].tolist() == ["red", "blue", "red", "missing"]
+    assert str(table["colour"].dtype) == "category"
+
+
+def test_ordinal_numbers_values_and_keeps_the_order_of_ordered_columns() -> None:
+    table = preset("ordinal").fit_transform(KINDS)
+    np.testing.assert_array_equal(table["colour"], [1.0, 0.0, 1.0, np.nan])
+    np.testing.assert_array_equal(table["grade"], [1.0, 0.0, np.nan, 2.0])
+
+
+def test_ordered_columns_are_treated_as_nominal_unless_they_have_steps() -> None:
+    encoder = OneHotEncoder(sparse_output=False)
+    as_nominal = make_preprocessing(nominal=[encoder])
+    assert as_nominal is not None
+    assert "grade_low" in as_nominal.fit_transform(KINDS)
+    left = make_preprocessing(nominal=[encoder], ordered=[])
+    assert left is not None
+    assert "grade" in left.fit_transform(KINDS)
+
+
+def test_named_columns_have_steps_of_their_own_together() -> None:
+    part = {"names": ["size", "mass"], "steps": [SimpleImputer(), PolynomialFeatures(2, include_bias=False)]}
+    steps = make_preprocessing(numeric=[StandardScaler()], columns=[part])
+    assert steps is not None
+    table = steps.fit_transform(MIXED.assign(age=[1.0, 2.0, 3.0, 4.0]))
+    assert table["age"].mean() == 0.0
+    assert table["size mass"].tolist()[0] == 10.0
+    assert table["size"].tolist()[0] == 1.0
+
+
+def test_steps_for_all_columns_follow_those_of_the_kinds() -> None:
+    encoder = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
+    steps = make_preprocessing(
+        numeric=[SimpleImputer(), StandardScaler()], nominal=[encoder], then=[make_selection(percentile=50)]
+    )
+    assert steps is not None
+    X = repeat(MIXED)
+    y = np.where(X["colour"] == "red", "p", "q")
+    selected = steps.fit_transform(X, y)
+    assert "colour_red" in selected
+    assert selected.shape == (120, 3)
+    alone = make_preprocessing(then=[MinMaxScaler()])
+    assert alone is not None
+    assert alone.fit_transform(MIXED[["size"]])["size"].max() == 1.0
 
 
 # Order and rows

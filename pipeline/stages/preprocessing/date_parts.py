@@ -77,7 +77,7 @@ class DateParts(TransformerMixin, BaseEstimator):
 
 def _compute_part(dates: pd.Series, part: str) -> pd.Series:
     """Return a part of dates (n,) as float64; dates that came as text are parsed."""
-    parsed = pd.to_datetime(dates)
+    parsed = pd.to_datetime(dates, format="ISO8601")
     if parsed.dt.tz is not None:
         parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
     return PARTS[part](parsed).astype("float64")

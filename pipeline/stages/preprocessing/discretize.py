@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from bakeoff.pipeline.stages.preprocessing.entropy_cuts import find_cuts
 
 SHOWN_DIGITS = (4, 6, 9, 17)
-"""Significant digits of the bounds in the name of an interval: the first number that tells the bounds apart."""
+"""Significant digits of the bounds in the name of an interval: the first number that suffices."""
+MAX_ROUNDING = 0.001
+"""The largest error of a bound in a name, as a fraction of the narrowest interval."""
 WHOLE_LINE = "all"
 """The name of the only interval of a column without cuts."""
 
@@ -77,8 +79,9 @@ class AsIntervals(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    cuts_ : list of ndarray
-        The bounds between the intervals of each column, in ascending order.
+    edges_ : list of ndarray
+        The bounds of the intervals of each column in ascending order; the first and the last interval are open, so that
+        the first and the last bound are only the extreme values of the training rows.
     names_ : list of list of str
         The intervals of each column.
     """
@@ -90,33 +93,32 @@ class AsIntervals(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Find the intervals of each column of X, of shape (n, d), for a target y of shape (n,)."""
         self.feature_names_in_ = X.columns.to_numpy(dtype=object)
         self.n_features_in_ = X.shape[1]
-        self.cuts_ = [self._find_cuts(X[name].to_numpy(dtype=np.float64), y) for name in X.columns]
-        self.names_ = [name_intervals(cuts) for cuts in self.cuts_]
+        self.edges_ = [self._find_edges(X[name].to_numpy(dtype=np.float64), y) for name in X.columns]
+        self.names_ = [name_intervals(edges) for edges in self.edges_]
         return self
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return a categorical column for each numeric one."""
-        check_is_fitted(self, "cuts_")
+        check_is_fitted(self, "edges_")
         columns = {}
-        for name, cuts, names in zip(self.feature_names_in_, self.cuts_, self.names_, strict=True):
-            numbers = number_intervals(X[name].to_numpy(dtype=np.float64), cuts)  # (m,)
+        for name, edges, names in zip(self.feature_names_in_, self.edges_, self.names_, strict=True):
+            numbers = number_intervals(X[name].to_numpy(dtype=np.float64), edges[1:-1])  # (m,)
             codes = np.where(np.isnan(numbers), -1, numbers).astype(int)
             columns[name] = pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(names, ordered=True))
         return pd.DataFrame(columns, index=X.index)
 
-    def _find_cuts(self, cells: np.ndarray, y: Any) -> np.ndarray:
-        """Return the cuts of one column (n,), of its present cells only."""
+    def _find_edges(self, cells: np.ndarray, y: Any) -> np.ndarray:
+        """Return minimum, cuts and maximum of one column (n,), of its present cells only."""
         is_present = ~np.isnan(cells)
         if not is_present.any():
-            return np.empty(0)
+            return np.array([-np.inf, np.inf])
         present_targets = None if y is None else np.asarray(y)[is_present]
         fitted = clone(self.discretizer)
         with warnings.catch_warnings():
             # KBinsDiscretizer warns of columns with few distinct values, whose intervals are fewer.
             warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
             fitted.fit(cells[is_present, None], present_targets)
-        edges = np.asarray(fitted.bin_edges_[0], dtype=np.float64)
-        return np.unique(edges[1:-1])
+        return np.asarray(fitted.bin_edges_[0], dtype=np.float64)
 
 
 def number_intervals(cells: np.ndarray, cuts: np.ndarray) -> np.ndarray:
@@ -132,28 +134,31 @@ def number_intervals(cells: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def name_intervals(cuts: np.ndarray) -> list[str]:
-    """Name the intervals between cuts, in order.
+def name_intervals(edges: np.ndarray) -> list[str]:
+    """Name the intervals between edges, of which the first and the last are not named.
 
     Examples
     --------
-    >>> name_intervals(np.array([2.45, 4.75]))
+    >>> name_intervals(np.array([1.0, 2.45, 4.75, 6.9]))
     ['< 2.45', '2.45 to < 4.75', '≥ 4.75']
-    >>> name_intervals(np.array([]))
+    >>> name_intervals(np.array([1.0, 6.9]))
     ['all']
     """
-    if not len(cuts):
+    if len(edges) == 2:
         return [WHOLE_LINE]
-    bounds = _write_bounds(cuts)
+    bounds = _write_bounds(edges)
     inner = [f"{lower} to < {upper}" for lower, upper in pairwise(bounds)]
     return [f"< {bounds[0]}", *inner, f"≥ {bounds[-1]}"]
 
 
-def _write_bounds(cuts: np.ndarray) -> list[str]:
-    """Write cuts with as few digits as tell them apart."""
+def _write_bounds(edges: np.ndarray) -> list[str]:
+    """Write the cuts among edges with as few digits as show where they are."""
+    cuts = edges[1:-1]
+    tolerance = MAX_ROUNDING * np.diff(edges).min()
     for digits in SHOWN_DIGITS:
         bounds = [f"{cut:.{digits}g}" for cut in cuts]
-        if len(set(bounds)) == len(bounds):
+        errors = np.abs(np.array(bounds, dtype=np.float64) - cuts)
+        if errors.max() <= tolerance:
             break
     return bounds
 

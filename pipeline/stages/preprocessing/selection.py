@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -44,7 +45,10 @@ def make_selection(percentile: float = 50, score: str = "f_test") -> SelectPerce
 
 def score_f_test(X: Any, y: np.ndarray) -> Any:
     """Return the F statistic and the p-value of each column of X (n, d), both of shape (d,)."""
-    return f_regression(X, y) if _is_numeric(y) else f_classif(X, y)
+    with warnings.catch_warnings():
+        # scikit-learn warns of columns that vary in no class, among them those that tell the classes apart.
+        warnings.simplefilter("ignore")
+        return f_regression(X, y) if _is_numeric(y) else f_classif(X, y)
 
 
 def score_mutual_information(X: Any, y: np.ndarray) -> Any:

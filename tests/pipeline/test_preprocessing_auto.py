@@ -1,0 +1,193 @@
+"""preprocessing=auto gives each learner the columns that it takes, and says what it did."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import Bakeoff
+from doubles import check_and_split, experiment
+from sklearn.base import is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.naive_bayes import CategoricalNB, MultinomialNB
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from wheel_data import wheel_frame
+
+from bakeoff import learners
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.experiment import evaluate_splits
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
+from bakeoff.pipeline.tracking.model_file import trusted_types
+
+AUTO = AutoPreprocessing()
+ROWS = np.arange(60)
+TABLE = pd.DataFrame({
+    "mass": np.where(ROWS == 3, np.nan, 1000.0 * np.cos(ROWS)),
+    "colour": pd.Series(np.array(["red", "blue", "green"])[ROWS % 3]).mask(ROWS == 5).astype("category"),
+    "size": pd.Categorical(
+        np.array(["L", "S", "M"])[ROWS % 7 % 3], categories=["S", "M", "L"], ordered=True
+    ),
+    "day": pd.to_datetime("2026-01-01") + pd.to_timedelta(ROWS * 11, unit="D"),
+    "note": pd.Series(np.array(["a good one", "bad"])[ROWS % 2], dtype="string"),
+})  # fmt: skip
+KINDS = TABLE.assign(day=TABLE["day"].mask(ROWS == 7))
+Y = np.where(np.cos(ROWS) > 0, "yes", "no")
+
+
+def choose(learner: Any, X: pd.DataFrame, auto: AutoPreprocessing = AUTO) -> Any:
+    """Return the transformer that is chosen for a learner; there must be one."""
+    transformer = auto.choose([learner], X).transformer
+    assert transformer is not None
+    return transformer
+
+
+def summary(learner: Any, X: pd.DataFrame = TABLE[["mass", "colour"]]) -> str:
+    return AUTO.choose([learner], X).summary
+
+
+@pytest.mark.parametrize("name", ["decision_tree", "random_forest", "naive_bayes", "majority"])
+def test_trees_and_naive_bayes_receive_the_values_themselves(name: str) -> None:
+    chosen = AUTO.choose([REGISTRY[name]()], TABLE[["mass", "colour"]])
+    assert chosen.transformer is None
+    assert chosen.summary == "all columns as they are"
+
+
+@pytest.mark.parametrize("name", ["logistic_regression", "svm", "perceptron", "mlp"])
+def test_linear_learners_and_networks_receive_scaled_numbers_and_one_hot_values(name: str) -> None:
+    assert summary(REGISTRY[name]()) == "numeric: median in missing cells, standardized; nominal: one-hot"
+
+
+def test_neighbours_receive_values_and_missing_cells_in_comparable_units() -> None:
+    assert summary(learners.KNeighborsClassifier()) == "numeric: standardized; nominal: as they are"
+
+
+def test_what_a_learner_takes_follows_from_its_parameters() -> None:
+    complete_only = learners.KNeighborsClassifier(missing="error")
+    assert summary(complete_only) == (
+        "numeric: median in missing cells, standardized; nominal: most frequent value in missing cells, values"
+    )
+    assert summary(HistGradientBoostingClassifier()) == "all columns as they are"
+    assert "one-hot" in summary(HistGradientBoostingClassifier(categorical_features=None))
+
+
+def test_one_setting_suits_the_learner_and_all_candidates_of_tuning() -> None:
+    candidates = [learners.KNeighborsClassifier(), learners.KNeighborsClassifier(metric="mahalanobis")]
+    assert "median in missing cells" in AUTO.choose(candidates, TABLE[["mass", "colour"]]).summary
+    assert "median" not in AUTO.choose(candidates[:1], TABLE[["mass", "colour"]]).summary
+
+
+def test_counts_are_not_negative_and_codes_are_codes() -> None:
+    X = TABLE[["mass", "colour"]]
+    # The rows that follow the first 40 are outside of their range.
+    counts = choose(MultinomialNB(), X).fit(X.iloc[:40]).transform(X)
+    assert counts.min().min() == 0.0
+    assert counts.max().max() == 1.0
+    codes = choose(CategoricalNB(), X).fit_transform(X)
+    assert sorted(codes["mass"].unique()) == [0, 1, 2, 3, 4]
+    assert sorted(codes["colour"].unique()) == [0, 1, 2]
+
+
+def test_a_table_of_similarities_is_left_alone() -> None:
+    assert summary(SVC(kernel="precomputed")) == "all columns as they are"
+
+
+def test_a_row_without_any_cell_is_filled_for_every_learner() -> None:
+    empty_row = TABLE[["mass", "colour"]].mask(pd.Series(ROWS == 9))
+    assert not choose(learners.KNeighborsClassifier(), empty_row).fit_transform(empty_row).isna().to_numpy().any()
+
+
+def test_ordered_dates_and_text_are_numbers_for_every_learner() -> None:
+    for learner in (learners.DecisionTreeClassifier(), learners.LogisticRegression()):
+        chosen = AUTO.choose([learner], KINDS)
+        table = choose(learner, KINDS).fit_transform(KINDS)
+        assert [str(dtype) for dtype in table.dtypes if str(dtype) not in ("float64", "category")] == []
+        assert "ordered: positions in their order" in chosen.summary
+        assert "date: parts of the date" in chosen.summary
+        assert "text: tf-idf of 100 terms" in chosen.summary
+    tree_table = choose(learners.DecisionTreeClassifier(), KINDS).fit_transform(KINDS)
+    assert tree_table["size"].tolist()[:3] == [2.0, 0.0, 1.0]
+    assert tree_table["day_year"].isna().tolist() == (ROWS == 7).tolist()
+
+
+def test_rare_values_share_a_column_beyond_a_number_of_columns() -> None:
+    many = pd.DataFrame({"zip": pd.Categorical([f"z{row // 2 if row < 40 else row}" for row in ROWS])})
+    encoded = choose(learners.SVC(), many, AutoPreprocessing(max_values=8)).fit_transform(many)
+    assert encoded.shape == (60, 8)
+    assert (encoded.sum(axis=1) == 1).all()
+
+
+def test_a_given_transformer_is_kept_and_returns_tables() -> None:
+    X = TABLE[["mass"]].fillna(0)
+    chosen = choose_preprocessing(StandardScaler(), [learners.SVC()], X)
+    assert chosen.summary == ""
+    assert chosen.transformer is not None
+    assert chosen.transformer.fit_transform(X).columns.tolist() == ["mass"]
+
+
+def test_an_object_that_is_no_estimator_is_left_to_preflight() -> None:
+    assert choose_preprocessing(AUTO, [object()], TABLE).transformer is None
+
+
+@pytest.mark.parametrize("name", [name for name, learner in REGISTRY.items() if is_classifier(learner())])
+def test_every_classifier_runs_on_columns_of_every_kind(name: str) -> None:
+    learner = REGISTRY[name]()
+    data = Dataset("kinds", KINDS, Y, "classification", "y", positive="yes")
+    prepared = experiment(data, learner, preprocessing=AUTO.choose([learner], KINDS).transformer)
+    splits = check_and_split(prepared)
+    (fold,) = evaluate_splits(prepared, splits.folds)
+    assert fold.scores["test_accuracy"] > 0.3
+    assert trusted_types(_dump(fold.model.pipeline)) is not None
+
+
+def _dump(model: Any) -> bytes:
+    import skops.io
+
+    return skops.io.dumps(model)
+
+
+def titanic(folder: Any) -> None:
+    """Write the table that OpenML has, without the columns that name or follow the passengers."""
+    frame = wheel_frame("titanic").drop(columns=["boat", "body", "name", "ticket", "cabin", "home.dest"])
+    frame.to_csv(folder / "titanic.csv", index=False)
+
+
+FILE = ("dataset=file", "dataset.path=titanic.csv", "dataset.target=survived")
+
+
+def test_default_is_auto_for_a_file_and_is_shown_and_recorded(bakeoff: Bakeoff) -> None:
+    titanic(bakeoff.folder)
+    answer = bakeoff(*FILE, "learner=logistic_regression", "tracking.models=false")
+    assert answer.status == 0, answer.err
+    chosen = "numeric: median in missing cells, standardized; nominal: one-hot"
+    assert f"preprocessing auto: {chosen}" in answer.out
+    (run,) = bakeoff.runs()
+    assert run.data.params["preprocessing"] == "auto"
+    assert run.data.params["preprocessing.chosen"] == chosen
+    assert run.data.params["preprocessing.max_values"] == "100"
+
+
+def test_default_is_none_for_what_comes_with_bakeoff(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("dataset=iris", "learner=majority", "tracking.models=false")
+    assert "preprocessing auto" not in answer.out
+    (run,) = bakeoff.runs()
+    assert run.data.params["preprocessing"] == "none"
+    assert "preprocessing.chosen" not in run.data.params
+
+
+def test_auto_and_none_are_one_configuration_each_over_datasets(bakeoff: Bakeoff) -> None:
+    titanic(bakeoff.folder)
+    numbers = pd.DataFrame({"a": np.sin(ROWS), "b": np.cos(ROWS), "y": Y})
+    numbers.to_csv(bakeoff.folder / "numbers.csv", index=False)
+    words = ["learner=majority,naive_bayes", "preprocessing=auto", "tracking.models=false"]
+    for path, target in (("titanic.csv", "survived"), ("numbers.csv", "y")):
+        assert bakeoff("-m", *words, "dataset=file", f"dataset.path={path}", f"dataset.target={target}").status == 0
+    answer = bakeoff("compare", "filter=params.preprocessing = 'auto'")
+    assert answer.status == 0, answer.err
+    # What auto does differs between the datasets, which does not make two configurations of a learner.
+    row = next(line for line in answer.out.splitlines() if line.startswith("naive_bayes"))
+    assert len(re.findall(r"0\.\d{4}|1\.0000", row)) == 2
