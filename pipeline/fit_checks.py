@@ -186,8 +186,7 @@ def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
     key = "calibration" if experiment.calibration.is_on else "threshold"
     if folds:
         _require_inner_folds(experiment, splits, key, folds)
-    all_splits = [*splits.folds, *([splits.refit] if splits.refit is not None else [])]
-    for number, split in enumerate(all_splits):
+    for number, split in enumerate(splits.fitted):
         missing = _find_missing_class(experiment, split)
         if missing is not None:
             part = "an inner fold of the training rows" if folds else "the validation part"
@@ -205,13 +204,8 @@ def _require_inner_folds(experiment: Experiment, splits: Splits, key: str, folds
             f"{key}.folds={folds} would mix past and future in its inner folds; set {key}.folds=0 and "
             "evaluation.validation=0.2, to learn on a validation part that follows the training rows."
         )
-    data = experiment.split_input
-    together = data.folds if data.groups is None else data.groups
-    parts = [split.train if together is None else together[split.train] for split in splits.folds]
-    n_units = min(len(np.unique(part)) for part in parts)
-    unit = "rows" if together is None else "groups"
-    if folds > n_units:
-        raise UserError(f"{key}.folds={folds}, but the smallest training part has {n_units} {unit}; use fewer folds.")
+    for split in splits.fitted:
+        experiment.splitter.require_inner_folds(experiment.split_input, split.train, folds, f"{key}.folds")
 
 
 def _find_missing_class(experiment: Experiment, split: Split) -> object | None:

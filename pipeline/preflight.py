@@ -18,6 +18,7 @@ from bakeoff import learners
 from bakeoff.pipeline.cell_checks import check_cells
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.experiment.fitting import make_tuning_splits
 from bakeoff.pipeline.fit_checks import check_decision_splits, check_fit
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
 from bakeoff.pipeline.stages.splitting import Splits
@@ -154,21 +155,12 @@ def check_validation_rows(experiment: Experiment) -> None:
 
 
 def check_inner_folds(experiment: Experiment, splits: Splits) -> None:
-    """Require no more inner folds than the smallest training part has rows, and none where rows belong together."""
+    """Require no more inner folds than the smallest training part has rows, groups or points in time."""
     inner_folds = experiment.tuning.folds
-    splitter = experiment.splitter
-    dataset = experiment.dataset
-    rows_belong_together = dataset.groups is not None or dataset.folds is not None or splitter.keeps_order
-    if inner_folds and (rows_belong_together or splitter.repeats_rows):
-        raise UserError(
-            f"tuning.folds={inner_folds} would mix groups, given folds, past and future, or copies of a row in its "
-            "inner folds; set tuning.folds=0 to tune on a validation part, which keeps them apart."
-        )
-    n_rows = splits.min_train_rows
-    if inner_folds > n_rows:
-        raise UserError(
-            f"tuning.folds={inner_folds}, but the smallest training part has {n_rows} rows; use fewer folds."
-        )
+    if not inner_folds:
+        return
+    for split in splits.fitted:
+        experiment.splitter.require_inner_folds(experiment.split_input, split.train, inner_folds, "tuning.folds")
 
 
 def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
@@ -179,18 +171,23 @@ def leave_out_candidates(experiment: Experiment, splits: Splits) -> Experiment:
     tuning = experiment.tuning
     if not isinstance(tuning, GridTuning) or tuning.strict:
         return experiment
-    n_rows = _count_smallest_inner_part(experiment, splits)
-    largest = dict.fromkeys(learners.get_row_bounded_parameters(experiment.learner), n_rows)
+    bounded = learners.get_row_bounded_parameters(experiment.learner)
+    if not bounded:
+        return experiment
+    largest = dict.fromkeys(bounded, _count_smallest_inner_part(experiment, splits))
     return replace(experiment, tuning=replace(tuning, largest=largest))
 
 
 def check_row_bounds(experiment: Experiment, splits: Splits) -> None:
     """Require that parameters such as the number of neighbours do not exceed the number of training rows."""
+    bounded = learners.get_row_bounded_parameters(experiment.learner)
+    if not bounded:
+        return
     own_params = experiment.learner.get_params()
     n_rows = splits.min_train_rows
     n_inner_rows = _count_smallest_inner_part(experiment, splits)
     candidates = list(_iter_candidates(experiment))
-    for name in learners.get_row_bounded_parameters(experiment.learner):
+    for name in bounded:
         # Tuning replaces the learner's own value only in the candidates that set it.
         for candidate in candidates:
             key = "space" if name in candidate else "learner"
@@ -203,7 +200,11 @@ def _count_smallest_inner_part(experiment: Experiment, splits: Splits) -> int:
     """Return the number of rows of the smallest part that a candidate of tuning is fitted on."""
     inner_folds = experiment.tuning.folds
     n_rows = splits.min_train_rows
-    return n_rows - math.ceil(n_rows / inner_folds) if inner_folds else n_rows
+    if not inner_folds:
+        return n_rows
+    if not experiment.rows_belong_together:
+        return n_rows - math.ceil(n_rows / inner_folds)
+    return min(len(fitted) for split in splits.fitted for fitted, _ in make_tuning_splits(experiment, split))
 
 
 def _require_rows(key: str, value: Any, n_rows: int) -> None:

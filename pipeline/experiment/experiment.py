@@ -101,6 +101,12 @@ class Experiment:
         """Whether each split has a validation part."""
         return self.splitter.validation > 0 or self.split_input.names_validation_rows
 
+    @property
+    def rows_belong_together(self) -> bool:
+        """Whether inner folds of shuffled rows would mix groups, given folds, past and future, or copies of a row."""
+        has_units = self.dataset.groups is not None or self.dataset.folds is not None
+        return has_units or self.splitter.keeps_order or self.splitter.repeats_rows
+
     def make_splits(self) -> Splits:
         """Return all splits; their seed is derived from the experiment's, and is not the learner's.
 

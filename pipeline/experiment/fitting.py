@@ -34,6 +34,7 @@ def make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
     dataset = experiment.dataset
     # Validation rows are used for one choice only: tuning gets them if pruning does not need them.
     rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
+    has_own_splits = experiment.tuning.folds > 0 and experiment.rows_belong_together
     return TuningData(
         X=dataset.X.iloc[rows],
         y=dataset.y[rows],
@@ -44,7 +45,15 @@ def make_tuning_data(experiment: Experiment, split: Split) -> TuningData:
         seed=derive_seed(experiment.seed, "tuning"),
         weights=select_weights(experiment, rows),
         prepare=partial(prepare_rows, experiment),
+        inner_splits=make_tuning_splits(experiment, split) if has_own_splits else None,
     )
+
+
+def make_tuning_splits(experiment: Experiment, split: Split) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the inner folds of tuning that keep together what belongs together: positions among the training rows."""
+    seed = derive_seed(experiment.seed, "tuning")
+    folds = experiment.tuning.folds
+    return experiment.splitter.make_inner_folds(experiment.split_input, split.train, folds, seed)
 
 
 def select_weights(experiment: Experiment, rows: np.ndarray) -> np.ndarray | None:

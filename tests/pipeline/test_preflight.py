@@ -22,7 +22,7 @@ from bakeoff.pipeline.experiment import Experiment, evaluate_splits
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, make_preprocessing
 from bakeoff.pipeline.stages.pruning import Pruning
-from bakeoff.pipeline.stages.splitting import GroupKFold, KFold
+from bakeoff.pipeline.stages.splitting import FixedFolds, GroupKFold, KFold, TimeSeries
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
 IRIS, DIABETES, MORTGAGE = load_bundled("iris"), load_bundled("diabetes"), load_lecture_table("mortgage", "decision")
@@ -126,6 +126,39 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     "more folds than groups": (
         experiment(replace(numbered(), groups=np.arange(40) // 10), splitter=GroupKFold()),
         "evaluation.folds=5, but there are 4 groups",
+    ),
+    "more inner folds than groups": (
+        experiment(
+            replace(numbered(), groups=np.arange(40) // 10),
+            splitter=GroupKFold(folds=4),
+            tuning=GridTuning({"mark": [1]}, folds=4),
+        ),
+        "tuning.folds=4, but the smallest training part has 3 groups; use fewer folds",
+    ),
+    "more inner folds than given folds": (
+        experiment(
+            replace(numbered(), folds=np.arange(40) % 3),
+            splitter=FixedFolds(),
+            tuning=GridTuning({"mark": [1]}, folds=3),
+        ),
+        "tuning.folds=3, but the smallest training part has 2 groups; use fewer folds",
+    ),
+    "more inner folds than times": (
+        experiment(
+            replace(numbered(), times=np.arange(40) // 4),
+            splitter=TimeSeries(folds=4),
+            tuning=GridTuning({"mark": [1]}, folds=5),
+        ),
+        "tuning.folds=5 and evaluation.gap=0, but the smallest training part has 2 distinct times",
+    ),
+    "k of the space above the part of the inner folds that keep groups": (
+        experiment(
+            replace(IRIS, groups=np.arange(150) // 50),
+            knn(),
+            splitter=GroupKFold(folds=3, stratify=False),
+            tuning=GridTuning({"n_neighbors": [1, 51]}, folds=2),
+        ),
+        "space.n_neighbors=51, but the smallest training part has 50 rows",
     ),
     "more inner folds than rows": (
         experiment(numbered(20), tuning=GridTuning({"mark": [1]}, folds=13)),

@@ -370,6 +370,35 @@ def test_the_fit_on_all_rows_is_limited_to_the_window() -> None:
     assert refit.train.tolist() == list(range(70, 92))
 
 
+# Inner folds
+
+
+@pytest.mark.parametrize(
+    ("splitter", "target"),
+    [(GroupKFold(), GROUPS), (FixedFolds(), FOLDS), (Bootstrap(repeats=2), LABELS), (Holdout(), GROUPS)],
+)
+def test_inner_folds_keep_together_what_the_splits_keep_together(splitter: Splitter, target: SplitInput) -> None:
+    for split in splits(splitter, target):
+        known = target.folds if target.folds is not None else target.groups
+        units = split.train if known is None else known[split.train]
+        inner = splitter.make_inner_folds(target, split.train, 3, seed=0)
+        assert sorted(position for _, held_out in inner for position in held_out) == list(range(len(split.train)))
+        for fitted, held_out in inner:
+            assert not set(units[fitted]) & set(units[held_out])
+
+
+@pytest.mark.parametrize("target", [TIMES, VALUES])
+def test_inner_folds_in_time_follow_the_rows_to_fit_on_after_the_gap(target: SplitInput) -> None:
+    splitter = TimeSeries(folds=2, gap=2)
+    for split in splits(splitter, target):
+        times = target.time_codes[split.train]
+        inner = splitter.make_inner_folds(target, split.train, 3, seed=0)
+        assert len(inner) == 3
+        for fitted, held_out in inner:
+            assert times[held_out].min() - times[fitted].max() == 3
+        assert inner[-1][1].max() == len(split.train) - 1
+
+
 # What the user says of the rows is never ignored
 
 

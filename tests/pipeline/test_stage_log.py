@@ -17,7 +17,17 @@ from bakeoff.pipeline.experiment import Experiment, evaluate_split, fit_model, f
 from bakeoff.pipeline.stage_log import RowLog, RowSet, Stopwatch, find_leaks
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
-from bakeoff.pipeline.stages.splitting import GroupKFold, Holdout, KFold, LeaveOneOut, TimeSeries
+from bakeoff.pipeline.stages.splitting import (
+    Bootstrap,
+    FixedFolds,
+    FixedSplit,
+    GroupKFold,
+    Holdout,
+    KFold,
+    LeaveOneOut,
+    TimeHoldout,
+    TimeSeries,
+)
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
 EVALUATIONS: dict[str, Any] = {
@@ -27,7 +37,18 @@ EVALUATIONS: dict[str, Any] = {
     "groups": GroupKFold(folds=4, validation=0.2),
     "leave_one_out": LeaveOneOut(validation=0.2),
     "time_series": TimeSeries(folds=4, validation=0.2),
+    "time_holdout": TimeHoldout(gap=2),
+    "bootstrap": Bootstrap(repeats=3, validation=0.2),
+    "fixed": FixedSplit(),
+    "fixed_folds": FixedFolds(validation=0.2),
 }
+COLUMNS: dict[str, dict[str, Any]] = {
+    "groups": {"groups": np.arange(40) // 2},
+    "time_series": {"times": np.arange(40)[::-1] // 2},
+    "fixed": {"parts": np.array(["train", "train", "validation", "test"]).repeat(10)},
+    "fixed_folds": {"folds": np.arange(40) // 10},
+}
+"""What is said of the rows, by evaluation."""
 TUNINGS: dict[str, Any] = {
     "untuned": NoTuning(),
     "validation": GridTuning({"mark": [1, 2]}),
@@ -39,9 +60,8 @@ PRUNINGS: dict[str, Any] = {
     "pessimistic": Pruning("pessimistic"),
 }
 REFUSED = {
-    # Validation rows serve one choice only, and inner folds would mix groups, or past and future.
+    # Validation rows serve one choice only.
     *(("validation", "best_first", name) for name in EVALUATIONS),
-    *(("inner_folds", pruning, name) for pruning in PRUNINGS for name in ("groups", "time_series")),
 }
 
 
@@ -60,9 +80,8 @@ def union(events: list[tuple[str, list[int]]], kind: str = "") -> list[int]:
 )
 def test_the_record_is_what_the_stages_have_seen(evaluation: str, tuning: str, pruning: str) -> None:
     log = Log()
-    groups = np.arange(40) // 2 if evaluation == "groups" else None
     built = experiment(
-        replace(numbered(), groups=groups),
+        replace(numbered(), **COLUMNS.get(evaluation, {})),
         Recorder(log),
         preprocessing=RecordingStep(log),
         tuning=TUNINGS[tuning],
@@ -82,11 +101,11 @@ def test_the_record_is_what_the_stages_have_seen(evaluation: str, tuning: str, p
         start = len(kinds) - 1 - kinds[::-1].index("prepare")
         tuned, fitted = log[:start], log[start:]
         seen = dict(fold.seen)
-        assert rows_of(seen, "preprocessing.fit") == union(fitted, "prepare") == sorted(split.train)
+        assert rows_of(seen, "preprocessing.fit") == union(fitted, "prepare") == sorted(set(split.train))
         assert rows_of(seen, "learner.fit") == union(fitted, "fit")
         assert rows_of(seen, "tuning") == union(tuned)
         assert rows_of(seen, "pruning") == union(fitted, "prune")
-        predicted = {tuple(sorted(rows)) for event, rows in fitted if event == "predict"}
+        predicted = {tuple(sorted(set(rows))) for event, rows in fitted if event == "predict"}
         assert {tuple(rows_of(seen, name)) for name in seen if name.startswith("scoring.")} == predicted
         assert rows_of(seen, "scoring.test") == sorted(split.test)
         assert find_leaks(seen) == {}

@@ -15,6 +15,7 @@ from sklearn import model_selection
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting.checks import require_count, require_fraction
+from bakeoff.pipeline.stages.splitting.inner_folds import make_inner_time_folds
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput
 from bakeoff.pipeline.stages.splitting.splitter import Splitter
 
@@ -51,6 +52,23 @@ class Chronological(Splitter):
             raise UserError(
                 "evaluation.stratify and evaluation.target_bins choose rows for each part, but in the order of time "
                 "there is no choice; set evaluation.stratify=false, and leave evaluation.target_bins out."
+            )
+
+    def make_inner_folds(
+        self, data: SplitInput, rows: np.ndarray, folds: int, seed: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Divide the training rows in the order of time, with the same gap; see `Splitter.make_inner_folds`."""
+        return make_inner_time_folds(data, rows, folds, self.gap)
+
+    def require_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, key: str) -> None:
+        """Reject inner folds for which there are too few points in time; see `Splitter.require_inner_folds`."""
+        n_times = len(np.unique(data.time_codes[rows]))
+        fold_size = n_times // (folds + 1)
+        n_before = n_times - folds * fold_size - self.gap
+        if fold_size < 1 or n_before < 1:
+            raise UserError(
+                f"{key}={folds} and evaluation.gap={self.gap}, but the smallest training part has {n_times} "
+                f"{_name_times(data)}, which leave none to fit on before the first fold; use fewer folds."
             )
 
     def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
@@ -106,7 +124,7 @@ class TimeSeries(Chronological):
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` splits, the earliest first."""
         n_times = count_times(data)
-        unit = "rows" if data.times is None else "distinct times"
+        unit = _name_times(data)
         if n_times <= self.folds:
             raise UserError(f"evaluation.folds={self.folds} needs more than {n_times} {unit}; use fewer folds.")
         test_size = n_times // (self.folds + 1) if self.test_size is None else self.test_size
@@ -163,6 +181,10 @@ class TimeHoldout(Chronological):
 
     def _count_reference_rows(self, data: SplitInput, rest: np.ndarray) -> int:
         return len(data.y)
+
+
+def _name_times(data: SplitInput) -> str:
+    return "rows" if data.times is None else "distinct times"
 
 
 def count_times(data: SplitInput) -> int:

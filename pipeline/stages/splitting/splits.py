@@ -97,6 +97,11 @@ class Splits:
         return refit_bytes + sum(split.n_bytes for split in self.folds)
 
     @property
+    def fitted(self) -> tuple[Split, ...]:
+        """All splits that a model is fitted on: those that are scored, then that of the run's own model."""
+        return self.folds if self.refit is None else (*self.folds, self.refit)
+
+    @property
     def min_train_rows(self) -> int:
         """The number of rows of the smallest training part."""
         return min(len(split.train) for split in self.folds)

@@ -11,6 +11,7 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting.checks import require_count, require_fraction
+from bakeoff.pipeline.stages.splitting.inner_folds import find_units, make_inner_folds
 from bakeoff.pipeline.stages.splitting.partition import partition_rows
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
 from bakeoff.pipeline.stages.splitting.strata import make_strata
@@ -82,6 +83,47 @@ class Splitter(ABC):
             train, validation = self._set_validation_aside(rest, data, seed)
             folds.append(Split(train, validation, test))
         return Splits(tuple(folds), self._make_refit_split(data, seed))
+
+    def make_inner_folds(
+        self, data: SplitInput, rows: np.ndarray, folds: int, seed: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Divide the training rows of a split into inner folds that keep together what the splits keep together.
+
+        Parameters
+        ----------
+        data : SplitInput
+            Of all n rows.
+        rows : ndarray of int
+            The numbers of the training rows.
+        folds : int
+            At least 2.
+        seed : int
+
+        Returns
+        -------
+        list of (ndarray of int, ndarray of int)
+            The positions among ``rows`` to fit on, and those to score on.
+        """
+        return make_inner_folds(data, rows, folds, seed)
+
+    def require_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, key: str) -> None:
+        """Reject more inner folds than the training rows of a split have groups, given folds or distinct rows.
+
+        Parameters
+        ----------
+        data : SplitInput
+            Of all n rows.
+        rows : ndarray of int
+            The numbers of the training rows.
+        folds : int
+        key : str
+            The key that sets the number of folds, for messages.
+        """
+        units = find_units(data, rows)
+        n_units = len(np.unique(rows if units is None else units))
+        if folds > n_units:
+            noun = "rows" if units is None or units is rows else "groups"
+            raise UserError(f"{key}={folds}, but the smallest training part has {n_units} {noun}; use fewer folds.")
 
     def make_strata(self, data: SplitInput) -> np.ndarray | None:
         """Return the stratum of each row, shape (n,), or None if the parts are left to chance."""

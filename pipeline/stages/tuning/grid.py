@@ -51,6 +51,8 @@ class TuningData:
         How much each row counts, in fits and scores.
     prepare : callable
         (prepared X, y, weights) of the rows to fit on -> what the learner is fitted on.
+    inner_splits : sequence of (ndarray, ndarray), optional
+        Positions of the rows to fit on and to score on, for each inner fold; by default the rows are shuffled.
     """
 
     X: pd.DataFrame
@@ -62,6 +64,7 @@ class TuningData:
     seed: int
     weights: np.ndarray | None = None
     prepare: Callable[[Any, np.ndarray, np.ndarray | None], FitRows] = FitRows
+    inner_splits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
 
     def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the weights of some rows, given by their positions; None if all count alike."""
@@ -213,6 +216,8 @@ class GridTuning:
         train = np.arange(data.n_train)
         if self.folds == 0:
             return [(train, np.arange(data.n_train, len(data.y)))]
+        if data.inner_splits is not None:
+            return list(data.inner_splits)
         y = data.y[train]
         # Without enough rows of each class, scikit-learn would warn or raise.
         can_stratify = data.is_classification and np.unique(y, return_counts=True)[1].min() >= self.folds
