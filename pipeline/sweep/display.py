@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -53,7 +54,8 @@ class SweepDisplay:
         self._best: dict[tuple[str, str], JobOutcome] = {}
         self._n_failed = 0
         self._name_width = MIN_NAME_WIDTH
-        self._warning_counts: dict[str, int] = {}
+        self._warning_counts: Counter[str] = Counter()
+        self._preprocessing_counts: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -94,8 +96,9 @@ class SweepDisplay:
     def show_outcome(self, outcome: JobOutcome) -> None:
         """Print the outcome of a job and advance the bar."""
         self._n_failed += outcome.has_failed
-        for warning in outcome.warnings:
-            self._warning_counts[warning] = self._warning_counts.get(warning, 0) + 1
+        self._warning_counts.update(outcome.warnings)
+        if outcome.preprocessing:
+            self._preprocessing_counts[outcome.preprocessing] += 1
         failed = f"{self._n_failed} failed" if self._n_failed else ""
         self._bar.update(self._task, advance=1, failed=failed, best=self._describe_best(outcome))
         # On a terminal the bar must print the line itself, or the two would overwrite each other.
@@ -108,7 +111,9 @@ class SweepDisplay:
         self._bar.update(self._task, best=f"waiting for {_count_jobs(n_jobs)} that another process runs")
 
     def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
-        """Print the warnings of the learners, and the jobs that did not finish."""
+        """Print what preprocessing=auto did, the warnings of the learners, and the jobs that did not finish."""
+        for summary, n_jobs in self._preprocessing_counts.items():
+            self._out.print(f"preprocessing auto of {_count_jobs(n_jobs)}: {escape(summary)}", soft_wrap=True)
         # Many jobs give the same warning, so each is printed once with the number of jobs.
         shown = list(self._warning_counts.items())[:MAX_WARNINGS_SHOWN]
         for warning, n_jobs in shown:

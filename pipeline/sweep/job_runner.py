@@ -214,6 +214,7 @@ def job_outcome(job: Job, result: JobResult) -> JobOutcome:
         metrics=metrics,
         warnings=tuple(dict.fromkeys(warnings)),
         cell=job.cell,
+        preprocessing=result.experiment.preprocessing_summary,
     )
 
 

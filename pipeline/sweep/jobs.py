@@ -139,6 +139,8 @@ class JobOutcome:
         Those of the learner.
     cell : JobCell or None
         None if it is not known, because the job could not be composed.
+    preprocessing : str
+        What ``preprocessing=auto`` did; empty if the steps were given or the job did not run now.
     """
 
     number: int
@@ -154,6 +156,7 @@ class JobOutcome:
     metrics: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     cell: JobCell | None = None
+    preprocessing: str = ""
 
     @property
     def has_failed(self) -> bool:
