@@ -1,4 +1,4 @@
-"""Files as people have them: from the raw table to trustworthy scores, with as few hints as the text of each test says."""
+"""Files as people have them: from the raw table to trustworthy scores, with the few hints that each test names."""
 
 from __future__ import annotations
 
