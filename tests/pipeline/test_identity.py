@@ -135,6 +135,20 @@ def test_code_of_the_learner_and_of_what_it_imports_counts(folder: Path) -> None
     assert len({plain, digest_of(folder, operator="-"), digest_of(folder, half="0.25")}) == 3
 
 
+@pytest.mark.slow
+def test_code_of_a_scorer_of_the_user_counts(folder: Path) -> None:
+    digest_of(folder)
+    digests = set()
+    for beta in (1, 2):
+        lines = [
+            "from sklearn.metrics import fbeta_score, make_scorer",
+            f"scorer = make_scorer(fbeta_score, beta={beta})",
+        ]
+        (folder / "own" / "scores.py").write_text("\n".join(lines))
+        digests.add(warm_process.call(hash_code, frozenset({"own.scores.scorer"})))
+    assert len(digests) == 2
+
+
 def test_code_of_another_learner_does_not_count() -> None:
     one, other = (hash_code(frozenset({f"bakeoff.learners.{name}"})) for name in ("KNeighborsClassifier", "SVC"))
     assert one != other

@@ -373,7 +373,12 @@ def test_less_is_better_for_errors_only() -> None:
             SVC(),
             r"names 'acuracy', which is not a metric of classification. Did you mean 'accuracy'\?",
         ),
-        (["r2"], "classification", SVC(), "names 'r2', which is not a metric of classification. Allowed: accuracy"),
+        (
+            ["r2"],
+            "classification",
+            SVC(),
+            "names 'r2', which is not a metric of classification but of regression. Allowed: accuracy",
+        ),
         (["accuracy"], "regression", DummyRegressor(), "names 'accuracy', which is not a metric of regression"),
         (["log_loss"], "classification", SVC(), "'log_loss', which needs predict_proba, and SVC has none"),
         ("accuracy", "classification", SVC(), r"evaluation.metrics='accuracy' must be a list of names, such as \[acc"),

@@ -84,7 +84,10 @@ def _find_named(name: str, task: str) -> Metric:
     suggestion = did_you_mean(name, (*known, *scorers))
     if suggestion.startswith("Allowed"):
         suggestion = f"{did_you_mean(name, known)[:-1]}, and scikit-learn's scorers; {LISTING}"
-    raise UserError(f"{KEY} names {name!r}, which is not a metric of {task}. {suggestion}")
+    (other,) = {*DEFAULTS} - {task}
+    is_of_other = name in get_task_metrics(other) or name in list_scorer_names(other)
+    where = f" but of {other}" if is_of_other else ""
+    raise UserError(f"{KEY} names {name!r}, which is not a metric of {task}{where}. {suggestion}")
 
 
 def _require_list(entries: Any, task: str) -> None:

@@ -1,0 +1,173 @@
+"""Metrics of the user and costs through whole commands: runs, sweeps, comparisons, tuning and studies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from command import Bakeoff, command_in, enter
+from sklearn.metrics import get_scorer_names
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.study.objectives import Objective, choose_objectives
+from bakeoff.pipeline.tracking.find_run import find_headline, find_run_id, is_greater_better
+from bakeoff.pipeline.tracking.store import open_store
+
+MODULE = """
+import numpy as np
+from sklearn.metrics import fbeta_score, make_scorer
+
+def mistakes(y_true, y_pred, price=1.0):
+    return price * float(np.mean(y_true != y_pred))
+
+f2 = make_scorer(fbeta_score, beta=2, average="macro", pos_label=None)
+"""
+MISTAKES = "{_target_: priced.scores.mistakes, greater_is_better: false, price: 10}"
+METRICS = f"evaluation.metrics=[{MISTAKES},accuracy,priced.scores.f2]"
+TRUST = "trust=[priced]"
+COSTS = "evaluation.costs={benign: {malignant: 1}, malignant: {benign: 10}}"
+ENTRY = {"_target_": "priced.scores.mistakes", "greater_is_better": False}
+
+
+def write_package(folder: Path) -> None:
+    """Write the user's package."""
+    package = folder / "priced"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "scores.py").write_text(MODULE)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return a folder with a sweep by a metric of the user, of which less is better, and what the sweep printed."""
+    folder = tmp_path_factory.mktemp("priced")
+    write_package(folder)
+    with command_in(folder) as command:
+        answer = command(
+            "-m", "learner=majority,naive_bayes", "dataset=iris,wine", "evaluation=kfold", METRICS, TRUST
+        )  # fmt: skip
+        assert answer.status == 0, answer.err
+    return folder, answer.out
+
+
+@pytest.fixture
+def swept(prepared: tuple[Path, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Bakeoff:
+    """Return the command in that folder, for tests that leave its runs alone."""
+    folder, _ = prepared
+    enter(folder, monkeypatch)
+    return Bakeoff(folder, capsys, monkeypatch)
+
+
+def test_a_metric_of_the_user_is_the_headline_of_a_sweep(prepared: tuple[Path, str], swept: Bakeoff) -> None:
+    _, out = prepared
+    assert "test_mistakes" in out
+    table = out[out.index("mean rank") :]
+    assert table.index("naive_bayes") < table.index("majority")  # the best configuration is the first row
+    for run in swept.runs():
+        scores = run.data.metrics
+        assert find_headline(run.data.params, scores) == "test_mistakes"
+        assert scores["test_mistakes"] == pytest.approx(10 * (1 - scores["test_accuracy"]))
+        assert 0 <= scores["test_f2"] <= 1
+        assert not is_greater_better("test_mistakes", run.data.params)
+        assert is_greater_better("test_f2", run.data.params)
+
+
+def test_the_best_run_by_a_metric_of_the_user_has_the_lowest_value(swept: Bakeoff) -> None:
+    store = open_store(f"sqlite:///{swept.folder}/outputs/mlflow.db", "bakeoff")
+    best = store.client.get_run(find_run_id(store, "best", "predict", "iris"))
+    assert best.data.params["learner"] == "naive_bayes"
+
+
+def test_a_comparison_by_a_metric_of_the_user_ranks_by_its_sign(swept: Bakeoff) -> None:
+    verdict = swept("compare", "sweep=latest", "keep=false")
+    assert verdict.out.count("naive_bayes has the best mean rank by mistakes") == 1, verdict.err
+    by_f2 = swept("compare", "sweep=latest", "metrics=f2", "keep=false")
+    assert by_f2.out.count("naive_bayes has the best mean rank by f2") == 1, by_f2.err
+
+
+def test_folds_in_other_processes_have_the_same_scores(swept: Bakeoff) -> None:
+    words = ("learner=naive_bayes", "dataset=iris", "evaluation=kfold", METRICS, TRUST, "tracking=none")
+    alone = swept(*words)
+    shared = swept(*words, "n_jobs=2")
+    assert shared.status == 0, shared.err
+    assert shared.out == alone.out
+
+
+@pytest.fixture
+def run_by_cost(bakeoff: Bakeoff) -> Any:
+    """Return a run whose headline is the cost."""
+    answer = bakeoff(
+        "learner=logistic_regression", "preprocessing=standardize", COSTS, "evaluation.metrics=[cost,accuracy]"
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    return bakeoff.runs()[0]
+
+
+def test_costs_are_the_mean_over_the_test_rows(bakeoff: Bakeoff, run_by_cost: Any) -> None:
+    predictions = pd.read_csv(bakeoff.client().download_artifacts(run_by_cost.info.run_id, "predictions.csv"))
+    prices = {("benign", "malignant"): 1, ("malignant", "benign"): 10}
+    pairs = zip(predictions["truth"], predictions["predicted"], strict=True)
+    expected = sum(prices.get(pair, 0) for pair in pairs) / len(predictions)
+    assert run_by_cost.data.metrics["test_cost"] == pytest.approx(expected)
+    assert json.loads(run_by_cost.data.params["evaluation.costs"])["malignant"] == {"benign": 10}
+
+
+def test_runs_with_other_costs_are_not_compared_by_cost(bakeoff: Bakeoff, run_by_cost: Any) -> None:
+    other = COSTS.replace("10", "5")
+    assert bakeoff("learner=naive_bayes", other, "evaluation.metrics=[cost,accuracy]").status == 0
+    refused = bakeoff("compare", "latest", f"base={run_by_cost.info.run_id[:8]}", "keep=false")
+    assert refused.status == 2
+    assert "computed test_cost in different ways" in refused.err
+    by_accuracy = bakeoff("compare", "latest", f"base={run_by_cost.info.run_id[:8]}", "metrics=accuracy", "keep=false")
+    assert "computed" not in by_accuracy.err
+
+
+def test_tuning_chooses_the_lowest_value_of_a_metric_of_the_user(bakeoff: Bakeoff) -> None:
+    write_package(bakeoff.folder)
+    answer = bakeoff(
+        "learner=knn", "dataset=wine", "tuning=grid", "space.n_neighbors=[1,60]", f"evaluation.metrics=[{MISTAKES}]",
+        TRUST,
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    run = bakeoff.runs()[0]
+    candidates = pd.read_csv(bakeoff.client().download_artifacts(run.info.run_id, "candidates.csv"))
+    scores = candidates.set_index("n_neighbors")["validation_score"]
+    assert scores.nunique() == 2
+    assert run.data.params["tuned.n_neighbors"] == str(scores.idxmin())
+    assert run.data.metrics["validation_mistakes"] == pytest.approx(scores.min())
+
+
+def test_the_natural_direction_of_an_objective_is_that_of_its_metric() -> None:
+    entries = [ENTRY, "neg_brier_score", "max_error"]
+    chosen = choose_objectives(None, None, "classification", entries)
+    assert chosen == (Objective("validation_mistakes", "minimize"),)
+    named = ["validation_neg_brier_score", "validation_cost"]
+    directions = [each.direction for each in choose_objectives(named, None, "classification", entries, {"a": {}})]
+    assert directions == ["maximize", "minimize"]
+    with pytest.raises(UserError, match=r"Add f1_macro to evaluation.metrics."):
+        choose_objectives("validation_f1_macro", None, "classification", entries)
+
+
+def test_the_list_has_every_metric_that_a_run_can_name(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("list", "metrics")
+    assert answer.status == 0
+    words = answer.out.replace(",", " ").split()
+    for name in get_scorer_names():
+        assert name.endswith("_samples") or name in words or name.removeprefix("neg_") in words
+    for name in ("accuracy", "brier", "cost", "rmse", "pinball"):
+        assert name in words
+
+
+def test_a_score_that_some_rows_leave_undefined_is_said_in_a_line(bakeoff: Bakeoff) -> None:
+    rows = "\n".join(f"{x},{y}" for x, y in enumerate([30, 25, 20, 15, 10, 5, 2, 1, 0.5, 0, 0, 0, 0, 0, 0, 0]))
+    (bakeoff.folder / "t.csv").write_text(f"x,y\n{rows}\n")
+    answer = bakeoff(
+        "dataset=csv", "dataset.path=t.csv", "dataset.target=y", "learner=linear_regression", "evaluation=kfold",
+        "evaluation.folds=8", "evaluation.metrics=[mae,mean_squared_log_error]", "tracking=none",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    assert "undefined" in answer.out
+    assert "warning: mean_squared_log_error is not defined on some rows: " in " ".join(answer.err.split())
