@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from wheel_data import OPENML_IDS, wheel_frame, wheel_text
+from wheel_data import OPENML_IDS, wheel_file, wheel_frame, wheel_text
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, read_file
@@ -40,6 +40,11 @@ def test_every_cell_of_a_real_file_is_read_as_it_is_spelled(name: str, tmp_path:
         expected = pd.to_numeric(spelled[column]).astype(read_cells.dtype) if is_number else spelled[column]
         assert read_cells.isna().equals(expected.isna())
         assert (read_cells.dropna() == expected.dropna()).all()
+
+
+def test_a_compressed_file_is_read_as_it_is() -> None:
+    raw = read_file(wheel_file("zoo"), FileLayout())
+    assert (raw.name, raw.frame.shape) == ("data-v1-dl-52352", (101, 18))
 
 
 def test_declared_values_are_known_and_numbers_are_numbers(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pandas as pd
@@ -66,3 +67,21 @@ def test_keys_of_text_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"x": 1}\n')
     with pytest.raises(UserError, match=r"dataset.separator=',' does not apply to .*, which is JSON lines; remove"):
         read_file(tmp_path / "a.jsonl", FileLayout(separator=","))
+
+
+def test_a_compressed_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "people.jsonl.gz"
+    file.write_bytes(gzip.compress(b'{"x": 1}\n'))
+    raw = read_file(file, FileLayout())
+    assert (raw.name, raw.frame["x"].tolist()) == ("people", [1])
+
+
+def test_signs_that_end_lines_elsewhere_are_part_of_a_cell(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"x": "a\u2028b"}\r\n{"x": "c"}').frame["x"].tolist() == ["a\u2028b", "c"]
+
+
+def test_another_encoding_is_refused_with_the_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes('{"x": 1}\n{"x": "é"}\n'.encode("cp1252"))
+    with pytest.raises(UserError, match=r"line 2 of a.jsonl is not UTF-8: .* dataset.encoding=cp1252"):
+        read_file(tmp_path / "a.jsonl", FileLayout())
+    assert read_file(tmp_path / "a.jsonl", FileLayout(encoding="cp1252")).frame["x"].tolist() == ["1", "é"]

@@ -7,11 +7,11 @@ declared types are applied here, where a cell that disagrees is an error with it
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,8 +21,10 @@ import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.reading.cells import TEXT_TYPE, arrow_to_column, unify_types
+from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.stages.dataset.reading.text_content import read_characters
 
 DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 DATE_LETTERS = {
@@ -151,13 +153,11 @@ def read_arff(file: Path, layout: FileLayout) -> RawTable:
     """
     layout.reject_keys(file, "ARFF", allowed=("encoding",))
     arff = _import_arff(file)
-    opener = gzip.open if file.suffix.lower() == ".gz" else open
-    with opener(file, "rt", encoding=layout.encoding or "utf-8-sig", newline=None) as stream:
-        lines = ArffLines(stream)
-        try:
-            table = arff.load(lines)
-        except arff.ArffException as error:
-            raise ValueError(_translate_error(error, lines)) from error
+    lines = ArffLines(StringIO(read_characters(file, layout), newline=None))
+    try:
+        table = arff.load(lines)
+    except arff.ArffException as error:
+        raise ValueError(_translate_error(error, lines)) from error
     attributes = lines.attributes
     _require_different_names(attributes, file)
     cells = pd.DataFrame(table["data"], columns=range(len(attributes)), dtype=TEXT_TYPE)
@@ -170,7 +170,7 @@ def read_arff(file: Path, layout: FileLayout) -> RawTable:
         for attribute, (_, values) in zip(attributes, table["attributes"], strict=True)
         if attribute.type == NOMINAL
     }
-    name = file.name.removesuffix(".gz").removesuffix(".arff")
+    name = strip_compression(file).stem
     frame, _ = unify_types(pd.DataFrame(columns))
     return RawTable(frame, name, str(file.resolve()), _describe_sparse(lines), declared)
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
+from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
-
-ENDINGS = (".gz", ".jsonl", ".ndjson", ".json")
+from bakeoff.pipeline.stages.dataset.reading.text_content import read_characters
 
 
 def read_json_lines(file: Path, layout: FileLayout) -> RawTable:
@@ -38,10 +38,7 @@ def read_json_lines(file: Path, layout: FileLayout) -> RawTable:
         A line is not an object, or gives a key twice.
     """
     layout.reject_keys(file, "JSON lines", allowed=("encoding",))
-    with _open_text(file, layout) as stream:
-        lines = ((number, line) for number, line in enumerate(stream, start=1) if line.strip())
-        rows = [_parse_row(line, f"line {number}") for number, line in lines]
-    return _make_table(rows, file)
+    return _make_table(_parse_lines(read_characters(file, layout)), file)
 
 
 def read_json(file: Path, layout: FileLayout) -> RawTable:
@@ -59,19 +56,19 @@ def read_json(file: Path, layout: FileLayout) -> RawTable:
         The file holds something else.
     """
     layout.reject_keys(file, "JSON", allowed=("encoding",))
-    with _open_text(file, layout) as stream:
-        text = stream.read()
+    text = read_characters(file, layout)
     if not text.lstrip().startswith("["):
-        return read_json_lines(file, layout)
+        return _make_table(_parse_lines(text), file)
     rows = _parse(text, "the file")
     for number, row in enumerate(rows, start=1):
         _require_object(row, f"item {number} of the list")
     return _make_table(rows, file)
 
 
-def _open_text(file: Path, layout: FileLayout) -> IO[str]:
-    opener = gzip.open if file.suffix.lower() == ".gz" else open
-    return opener(file, "rt", encoding=layout.encoding or "utf-8-sig")
+def _parse_lines(text: str) -> list[dict[str, Any]]:
+    # Not splitlines(), which takes signs within cells for ends of lines.
+    lines = enumerate(StringIO(text, newline=None), start=1)
+    return [_parse_row(line, f"line {number}") for number, line in lines if line.strip()]
 
 
 def _parse_row(text: str, where: str) -> dict[str, Any]:
@@ -114,10 +111,7 @@ def _make_table(rows: Iterable[dict[str, Any]], file: Path) -> RawTable:
     unified, notes = unify_types(frame)
     if notes and not unified.shape[1]:
         raise ValueError(f"no column is left; {notes[0]}")
-    name = file.name
-    for ending in ENDINGS:
-        name = name.removesuffix(ending)
-    return RawTable(unified, name, str(file.resolve()), (*notes, *_count_absent(listed, names)))
+    return RawTable(unified, strip_compression(file).stem, str(file.resolve()), (*notes, *_count_absent(listed, names)))
 
 
 def _count_absent(rows: Sequence[dict[str, Any]], names: Iterable[str]) -> list[str]:

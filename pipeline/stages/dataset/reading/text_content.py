@@ -65,6 +65,28 @@ def read_content(file: Path, layout: FileLayout) -> bytes:
     return content
 
 
+def read_characters(file: Path, layout: FileLayout) -> str:
+    """Return the text of a file of any format, decompressed and decoded.
+
+    Parameters
+    ----------
+    file : Path
+    layout : FileLayout
+
+    Raises
+    ------
+    UserError
+        The file has another encoding.
+    """
+    data = read_bytes(file)
+    encoding = _find_encoding(data, layout)
+    if encoding != UTF_8:
+        return _decode(data, encoding, file).removeprefix("\ufeff")
+    content = data.removeprefix(codecs.BOM_UTF8)
+    _require_utf_8(content, file)
+    return content.decode()
+
+
 def _find_encoding(data: bytes, layout: FileLayout) -> str:
     if layout.encoding is None:
         return next((name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), UTF_8)
