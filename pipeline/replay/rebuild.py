@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from bakeoff.pipeline.tracking.run_record import RunRecord
 FINISHED = "FINISHED"
 FAILED = "FAILED"
 REQUIRED_KEYS = ("dataset", "learner", "evaluation", "seed")
+PATH_KEYS = ("path", "test_path")
+"""The keys of a dataset that name files."""
+SOURCE_SEPARATOR = ", "
+"""Between the files of the recorded source."""
 NO_AUDIT = {"_target_": "bakeoff.pipeline.audit.NoAudit"}
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
 
@@ -90,13 +95,49 @@ def _find_data(record: RunRecord, path: str | None) -> dict[str, Any]:
             raise UserError(f"dataset.path={path!r}: the dataset of run {record.run_id} is not read from a file.")
         return dict(node)
     if path is not None:
-        return {**node, "path": path}
+        return {**_anchor_paths(node, record.source), "path": path}
     # A relative path was relative to the folder of the run, which the recorded source knows.
-    candidates = [record.source, str(node["path"])]
-    for candidate in candidates:
-        if candidate and Path(candidate).expanduser().is_file():
-            return {**node, "path": candidate}
+    for candidate in (_anchor_paths(node, record.source), dict(node)):
+        if all(_has_file(each) for key in PATH_KEYS for each in _list_paths(candidate.get(key))):
+            return candidate
     raise UserError(
         f"the data of run {record.run_id} are gone: {record.source or node['path']!r} is not a file; "
         "say where it is now with dataset.path=FILE."
     )
+
+
+def _anchor_paths(node: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return the configuration of a dataset with absolute paths.
+
+    Parameters
+    ----------
+    node : mapping
+    source : str
+        The absolute paths of the files, of which the first belongs to the first of ``path``.
+    """
+    if not source:
+        return dict(node)
+    first_path, *others = _list_paths(node["path"])
+    first_source = Path(source.split(SOURCE_SEPARATOR)[0])
+    n_parts = len(Path(first_path).parts)
+    folder = first_source.parents[n_parts - 1] if n_parts <= len(first_source.parents) else Path()
+    anchored = dict(node)
+    for key in PATH_KEYS:
+        paths = [str(folder / Path(each).expanduser()) for each in _list_paths(node.get(key))]
+        if paths:
+            anchored[key] = paths if len(paths) > 1 else paths[0]
+    is_one_file = not others and first_source.name == Path(first_path).name
+    return {**anchored, "path": str(first_source)} if is_one_file else anchored
+
+
+def _list_paths(value: Any) -> list[str]:
+    """Return the paths of a key, which holds none, one or a list."""
+    if value is None:
+        return []
+    return [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+def _has_file(path: str) -> bool:
+    """Return whether there is a file of a path, or of a pattern."""
+    file = Path(path).expanduser()
+    return file.is_file() or any(glob.iglob(str(file), recursive=True))

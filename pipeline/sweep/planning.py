@@ -72,6 +72,7 @@ class PlanEntry:
         if spec is None or invocation is None:
             return None
         path = spec["dataset"].get("path")
+        path = path[0] if isinstance(path, list | tuple) and path else path
         dataset = Path(str(path)).stem if path else invocation.choices.get("dataset", "custom")
         return locate_result(spec, invocation, dataset)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,10 +46,29 @@ class NumberSigns:
         groups = "" if self.thousands is None else rf"|\d{{1,3}}({re.escape(self.thousands)}\d{{3}})+"
         return rf"^\s*{SIGN}(\d*{groups})({re.escape(self.decimal)}\d*)?{EXPONENT}\s*$"
 
-    def describe(self) -> str:
-        """Return the keys that give these signs."""
-        thousands = "" if self.thousands is None else f" dataset.thousands={name_sign(self.thousands)}"
-        return f"dataset.decimal={name_sign(self.decimal)}{thousands}"
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys of a layout that give these signs."""
+        keys = {"decimal": name_sign(self.decimal)}
+        return keys if self.thousands is None else keys | {"thousands": name_sign(self.thousands)}
+
+
+@dataclass(frozen=True)
+class SpelledTable:
+    """A table with the usual spelling of numbers.
+
+    Attributes
+    ----------
+    table : Table of shape (n, d)
+    notes : list of str
+        The signs that were recognised, and numbers that do not have them.
+    guessed : dict of str to str
+        The keys of the signs that were recognised.
+    """
+
+    table: pa.Table
+    notes: list[str] = field(default_factory=list)
+    guessed: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,7 +89,7 @@ class CommaColumn:
     signs: NumberSigns | None
 
 
-def spell_numbers(table: pa.Table, layout: FileLayout, source: str) -> tuple[pa.Table, list[str]]:
+def spell_numbers(table: pa.Table, layout: FileLayout, source: str) -> SpelledTable:
     """Return a table in which numbers have a decimal point and nothing between their groups of digits.
 
     A cell that is not a number stays as it is.
@@ -84,29 +103,28 @@ def spell_numbers(table: pa.Table, layout: FileLayout, source: str) -> tuple[pa.
     source : str
         For messages.
 
-    Returns
-    -------
-    table : Table of shape (n, d)
-    notes : list of str
-        The signs that were recognised, and numbers that do not have them.
-
     Raises
     ------
     UserError
         A comma, or a point, may have two meanings.
     """
     signs = read_signs(layout)
+    guessed: dict[str, str] = {}
     notes: list[str] = []
     is_given = layout.decimal is not None or layout.thousands is not None
     if not is_given:
-        signs, notes = recognise_signs(table, source)
+        columns = _find_comma_columns(table)
+        signs = _recognise_signs(columns, source)
+        if columns:
+            guessed = signs.keys
+            notes.append(_describe_signs(signs, columns))
     if signs == NumberSigns():
-        return table, notes
+        return SpelledTable(table, notes, guessed)
     for position, name in enumerate(table.column_names):
         column, column_notes = _spell_column(table.column(position), name, signs, source)
         table = table.set_column(position, name, column)
         notes += column_notes
-    return table, notes
+    return SpelledTable(table, notes, guessed)
 
 
 def read_signs(layout: FileLayout) -> NumberSigns:
@@ -116,32 +134,32 @@ def read_signs(layout: FileLayout) -> NumberSigns:
     return NumberSigns(read_sign(layout.decimal) or implied, thousands)
 
 
-def recognise_signs(table: pa.Table, source: str) -> tuple[NumberSigns, list[str]]:
-    """Return the signs of the numbers in a table of text, and a sentence if they are not the usual ones.
-
-    Parameters
-    ----------
-    table, source
-        As of `spell_numbers`.
-
-    Raises
-    ------
-    UserError
-        All commas may be decimal signs as well as signs between groups of digits.
-    """
+def _find_comma_columns(table: pa.Table) -> list[CommaColumn]:
+    """Return the columns of numbers with commas."""
     examined = [_examine_column(table.column(name), name) for name in table.column_names]
-    columns = [column for column in examined if column is not None]
+    return [column for column in examined if column is not None]
+
+
+def _recognise_signs(columns: Sequence[CommaColumn], source: str) -> NumberSigns:
+    """Return the signs of all numbers; raises UserError if commas may have, or have, two meanings."""
     if not columns:
-        return NumberSigns(), []
+        return NumberSigns()
     known = [column for column in columns if column.signs is not None]
-    decimals = {column.signs.decimal for column in known if column.signs is not None}
+    found = [column.signs for column in known if column.signs is not None]
+    decimals = {signs.decimal for signs in found}
     if len(decimals) != 1:
         raise _explain_ambiguity(known or columns, source)
-    grouped = [column.signs for column in known if column.signs is not None and column.signs.thousands is not None]
-    signs = grouped[0] if grouped else NumberSigns(decimals.pop())
+    # A column without groups of digits does not say which sign stands between them.
+    grouped = [signs for signs in found if signs.thousands is not None]
+    return (grouped or found)[0]
+
+
+def _describe_signs(signs: NumberSigns, columns: Sequence[CommaColumn]) -> str:
     names = ", ".join(repr(column.name) for column in columns)
     meaning = "a decimal sign" if signs.decimal == COMMA else "a sign between groups of digits"
-    return signs, [f"{source}: the comma in column {names} is taken for {meaning} ({signs.describe()} confirms it)."]
+    keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
+    plural = "s" if len(columns) > 1 else ""
+    return f"the comma in column{plural} {names} is taken for {meaning} ({keys} confirms it)."
 
 
 def _examine_column(column: pa.ChunkedArray, name: str) -> CommaColumn | None:
@@ -225,7 +243,7 @@ def _answer_points(
             "stands between groups of digits, add dataset.thousands=point."
         )
     return [
-        f"{source}: {len(pointed)} cells of column {name!r} have a decimal point, such as {example!r}, although the "
+        f"{len(pointed)} cells of column {name!r} have a decimal point, such as {example!r}, although the "
         "decimal sign is a comma; they are read as they are."
     ]
 

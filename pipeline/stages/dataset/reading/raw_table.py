@@ -26,6 +26,8 @@ class RawTable:
         A sentence each about how the source was read, such as a separator that was guessed.
     declared : mapping of str to tuple of str
         Column -> the values that the source declares for it, in order: of ARFF, or of an Arrow dictionary.
+    guessed : mapping of str to str
+        Keys of the layout that were not given -> the values that were found, with which further rows must be read.
     parts : ndarray of shape (n,) or None
         "train" or "test" for each row, if the rows come from two files.
     """
@@ -35,4 +37,5 @@ class RawTable:
     source: str
     notes: tuple[str, ...] = ()
     declared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    guessed: Mapping[str, str] = field(default_factory=dict)
     parts: np.ndarray | None = None

@@ -49,9 +49,7 @@ def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None,
     files = [*train_files, *test_files]
     _require_different_files(files)
     _require_one_format(files)
-    tables = [read_file(file, layout) for file in files]
-    for table in tables:
-        require_several_columns(table, layout)
+    tables = _read_alike(files, layout)
     if len(tables) == 1:
         return tables[0]
     n_more = len(train_files) - 1
@@ -103,6 +101,19 @@ def _expand_pattern(key: str, text: str) -> list[Path]:
     return files
 
 
+def _read_alike(files: Sequence[Path], layout: FileLayout) -> list[RawTable]:
+    """Read all files, with the signs of numbers that are recognised in any of them."""
+    tables: list[RawTable] = []
+    for file in files:
+        table = read_file(file, layout)
+        require_several_columns(table, layout)
+        if table.guessed:
+            layout = replace(layout, **table.guessed)  # type: ignore[arg-type]
+            tables = [read_file(each, layout) for each in files[: len(tables)]]
+        tables.append(table)
+    return tables
+
+
 def _require_different_files(files: Sequence[Path]) -> None:
     """Reject a file that is named twice: its rows would count twice, or be tested after a fit on them."""
     resolved = [file.resolve() for file in files]
@@ -129,14 +140,25 @@ def _join_tables(tables: Sequence[RawTable], files: Sequence[Path]) -> RawTable:
         _require_same_columns(names, [str(name) for name in table.frame.columns], files[0], file)
     frame = pd.concat([table.frame[names] for table in tables], ignore_index=True)
     sizes = ", ".join(f"{file.name} ({len(table.frame)})" for table, file in zip(tables, files, strict=True))
-    notes = dict.fromkeys(note for table in tables for note in table.notes)
     return RawTable(
         frame=frame,
         name=first.name,
         source=", ".join(table.source for table in tables),
-        notes=(f"{len(frame)} rows of {len(files)} files: {sizes}.", *notes),
+        notes=(f"{len(frame)} rows of {len(files)} files: {sizes}.", *_join_notes(tables, files)),
         declared=_join_declared(tables),
+        guessed={key: value for table in tables for key, value in table.guessed.items()},
     )
+
+
+def _join_notes(tables: Sequence[RawTable], files: Sequence[Path]) -> list[str]:
+    """Return the sentences about all files, each once, with the files that it is about unless it is about all."""
+    notes = dict.fromkeys(note for table in tables for note in table.notes)
+    joined = []
+    for note in notes:
+        names = [file.name for table, file in zip(tables, files, strict=True) if note in table.notes]
+        is_general = len(names) == len(files)
+        joined.append(note if is_general else f"{', '.join(names)}: {note}")
+    return joined
 
 
 def _require_same_columns(names: Sequence[str], others: Sequence[str], file: Path, other: Path) -> None:

@@ -21,7 +21,7 @@ from bakeoff.pipeline.stages.dataset.reading.header import (
     split_names,
 )
 from bakeoff.pipeline.stages.dataset.reading.layout import LEAVE_OUT, SEPARATOR_WORDS, FileLayout
-from bakeoff.pipeline.stages.dataset.reading.number_signs import spell_numbers
+from bakeoff.pipeline.stages.dataset.reading.number_signs import SpelledTable, spell_numbers
 from bakeoff.pipeline.stages.dataset.reading.parser import TEXT, Cells, parse_cells
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.records import WHITESPACE, Record, find_open_quote, read_records
@@ -75,21 +75,25 @@ def read_text(file: Path, layout: FileLayout) -> RawTable:
     text, notes = _open_text(file, layout)
     cells = parse_cells(text.content, text.separator, layout)
     if _has_row_names(cells, layout):
-        text, table, row_note = _name_first_column(text)
+        table, row_note = _name_first_column(text)
         notes.append(row_note)
     else:
         table = cells.table
         notes += _answer_ragged_rows(text, cells)
     names, table = split_names(table, layout, file)
-    names, table, name_notes = _complete_names(names, table, file)
+    names, table, name_notes = _complete_names(names, table)
     require_different_names(names, file)
-    table = table.rename_columns(names)
-    sign_notes: list[str] = []
+    spelled = SpelledTable(table.rename_columns(names))
     if _may_hold_signs(text):
-        table, sign_notes = spell_numbers(table, layout, file.name)
-    # The dtype of pandas that holds such columns as they are.
-    frame = table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
-    return RawTable(frame, strip_compression(file).stem, str(file.resolve()), (*notes, *name_notes, *sign_notes))
+        spelled = spell_numbers(spelled.table, layout, file.name)
+    return RawTable(
+        # The dtype of pandas that holds such columns as they are.
+        frame=spelled.table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get),
+        name=strip_compression(file).stem,
+        source=str(file.resolve()),
+        notes=(*notes, *name_notes, *spelled.notes),
+        guessed=spelled.guessed,
+    )
 
 
 def require_several_columns(raw: RawTable, layout: FileLayout) -> None:
@@ -128,9 +132,7 @@ def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
         )
         if not is_usual:
             word = name_separator(separator)
-            notes.append(
-                f"{file.name}: the separator is taken to be the {word} (dataset.separator={word} confirms it)."
-            )
+            notes.append(f"the separator is taken for a {word} (dataset.separator={word} confirms it).")
     line = find_open_quote(content, separator, layout)
     if line is not None:
         raise UserError(
@@ -146,10 +148,11 @@ def _has_row_names(cells: Cells, layout: FileLayout) -> bool:
     return is_alone and layout.has_names and set(cells.ragged_counts) == {cells.table.num_columns + 1}
 
 
-def _name_first_column(text: Text) -> tuple[Text, pa.Table, str]:
-    """Return a text whose rows have one cell more than the row of names, with a name for the first or without the last.
+def _name_first_column(text: Text) -> tuple[pa.Table, str]:
+    """Return the cells of a text whose rows have one cell more than the row of names, and a sentence about it.
 
-    R writes the names of rows in this way; other programs write a separator at the end of each row.
+    The first column gets a name, or the last one is left out if it is empty: R writes the names of rows in this
+    way; other programs write a separator at the end of each row.
     """
     character = SEPARATOR_WORDS.get(text.separator, " " if text.separator in WHITESPACE else text.separator)
     first_name = f"{ROW_NAMES}{character}".encode()
@@ -158,15 +161,15 @@ def _name_first_column(text: Text) -> tuple[Text, pa.Table, str]:
     last_column = table.column(table.num_columns - 1).slice(1)
     if not _is_empty(last_column):
         note = (
-            f"{text.file.name}: the rows have a cell more than the row of names; the first one is taken for the name "
-            f"of the row, and its column is called {ROW_NAMES}."
+            "the rows have a cell more than the row of names; the first one is taken for the name of the row, and its "
+            f"column is called {ROW_NAMES}."
         )
-        return text, table, note
+        return table, note
     names = [column.slice(0, 1) for column in table.columns[1:]]
     cells = [column.slice(1) for column in table.columns[:-1]]
     joined = [pa.chunked_array([*name.chunks, *cell.chunks], TEXT) for name, cell in zip(names, cells, strict=True)]
-    note = f"{text.file.name}: the rows end with a separator, and the empty column behind it is left out."
-    return text, pa.table(joined, names=[str(number) for number in range(len(joined))]), note
+    note = "the rows end with a separator, and the empty column behind it is left out."
+    return pa.table(joined, names=[str(number) for number in range(len(joined))]), note
 
 
 def _answer_ragged_rows(text: Text, cells: Cells) -> list[str]:
@@ -183,7 +186,7 @@ def _answer_ragged_rows(text: Text, cells: Cells) -> list[str]:
         lines = ", ".join(str(record.line) for record in ragged)
         more = ", …" if n_ragged > len(ragged) else ""
         rows = "1 row is" if n_ragged == 1 else f"{n_ragged} rows are"
-        return [f"{text.file.name}: {rows} left out for not having {n_cells} cells (line {lines}{more})."]
+        return [f"{rows} left out for not having {n_cells} cells (line {lines}{more})."]
     record = ragged[0]
     others = f" (the first of {n_ragged} such rows)" if n_ragged > 1 else ""
     raise UserError(
@@ -226,7 +229,7 @@ def _count_cells(number: int) -> str:
     return "1 cell" if number == 1 else f"{number} cells"
 
 
-def _complete_names(names: list[str], table: pa.Table, file: Path) -> tuple[list[str], pa.Table, list[str]]:
+def _complete_names(names: list[str], table: pa.Table) -> tuple[list[str], pa.Table, list[str]]:
     """Return names for all columns, without columns that have neither a name nor cells, and a sentence for each."""
     completed = name_unnamed(names)
     notes = []
@@ -236,10 +239,10 @@ def _complete_names(names: list[str], table: pa.Table, file: Path) -> tuple[list
         if has_name:
             kept.append(position)
         elif _is_empty(table.column(position)):
-            notes.append(f"{file.name}: column {position + 1} has no name and no cells; it is left out.")
+            notes.append(f"column {position + 1} has no name and no cells; it is left out.")
         else:
             kept.append(position)
-            notes.append(f"{file.name}: column {position + 1} has no name; it is called {completed[position]!r}.")
+            notes.append(f"column {position + 1} has no name; it is called {completed[position]!r}.")
     return [completed[position] for position in kept], table.select(kept), notes
 
 
