@@ -59,7 +59,11 @@ def describe_run(
     return RunDescription(
         name=name_run(choices | {"experiment": template}, spec, invocation.varying),
         params=params,
-        tags={**_make_tags(spec, invocation, experiment.dataset.digest(), splits), **make_audit_tags(audit)},
+        tags={
+            **_make_tags(spec, invocation, experiment.dataset.digest(), splits),
+            **_make_remark_tags(experiment.dataset),
+            **make_audit_tags(audit),
+        },
         config=to_yaml(spec),
         trust=tuple(spec["trust"]),
     )
@@ -155,6 +159,11 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: 
     if invocation.study:
         tags["study"] = invocation.study
     return tags
+
+
+def _make_remark_tags(dataset: Dataset) -> dict[str, str]:
+    """Return what was said about the columns of a dataset, a sentence a line; nothing if there was nothing to say."""
+    return {"dataset_remarks": "\n".join(dataset.remarks)} if dataset.remarks else {}
 
 
 def _get_nested(values: Mapping[str, Any], key: str) -> Any:

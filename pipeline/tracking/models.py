@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,12 +15,16 @@ from urllib.request import url2pathname
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import FittedModel
-from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset import Column, Dataset
+from bakeoff.pipeline.stages.dataset.column_record import KIND_OF_TYPE, parse_columns, select_features
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.interface import RunDescription
+from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.store import Store, open_store
 
+COLUMNS_FILE = "columns.json"
+"""The artifact of a run that says what each column was taken for."""
 REJECTED_CHARACTERS = "/:.%\"'"
 """MLflow does not accept them in the name of a model."""
 REQUIREMENTS_FILE = "requirements.txt"
@@ -95,7 +100,29 @@ def model_name(run_name: str) -> str:
     return "".join("_" if character in REJECTED_CHARACTERS else character for character in run_name)
 
 
-def load_model(run: str, uri: str | None, experiment: str, dataset: str = "") -> tuple[Any, dict[str, str]]:
+@dataclass(frozen=True)
+class StoredModel:
+    """The model of a run, with what is needed to apply it to other rows.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted.
+    columns : tuple of Column, of length d
+        The features that it requires, in order, as they were in training.
+    has_facts : bool
+        Whether the run has stored the facts about the columns; a run of an earlier version has their types alone.
+    dataset : mapping
+        The configuration of the dataset; empty if it is gone.
+    """
+
+    model: Any
+    columns: tuple[Column, ...]
+    has_facts: bool = False
+    dataset: Mapping[str, Any] = field(default_factory=dict)
+
+
+def load_model(run: str, uri: str | None, experiment: str, dataset: str = "") -> StoredModel:
     """Load the model of a run.
 
     Parameters
@@ -109,13 +136,6 @@ def load_model(run: str, uri: str | None, experiment: str, dataset: str = "") ->
     dataset : str
         Restricts ``latest`` and ``best`` to runs on this dataset.
 
-    Returns
-    -------
-    model : estimator
-        Fitted.
-    column_types : dict of str to str
-        The columns that the model requires, and their types in MLflow: ``double`` or ``string``.
-
     Raises
     ------
     UserError
@@ -128,13 +148,36 @@ def load_model(run: str, uri: str | None, experiment: str, dataset: str = "") ->
     run_id = find_run_id(store, run, "predict", dataset)
     model_uri = _find_model_uri(store, run_id)
     info = mlflow.models.get_model_info(model_uri)
-    column_types = {column.name: column.type.name for column in info.signature.inputs}
+    types = {column.name: column.type.name for column in info.signature.inputs}
+    stored = select_features(_read_columns(store, run_id), list(types))
+    has_facts = len(stored) == len(types)
+    columns = stored if has_facts else [Column(name, KIND_OF_TYPE[each], "") for name, each in types.items()]
     flavor = info.flavors.get("sklearn", {})
     if flavor.get("serialization_format") != "skops":  # a model that other code logged
-        return mlflow.sklearn.load_model(model_uri), column_types
-    folder = Path(mlflow.artifacts.download_artifacts(model_uri))
-    trusted_types = flavor.get("skops_trusted_types") or []
-    return model_file.load_model(folder, trusted_types), column_types
+        model = mlflow.sklearn.load_model(model_uri)
+    else:
+        folder = Path(mlflow.artifacts.download_artifacts(model_uri))
+        model = model_file.load_model(folder, flavor.get("skops_trusted_types") or [])
+    return StoredModel(model, tuple(columns), has_facts, _read_dataset_config(store, run_id))
+
+
+def _read_columns(store: Store, run_id: str) -> tuple[Column, ...]:
+    """Return the columns that a run has stored; none if it is of an earlier version or its artifacts are gone."""
+    from mlflow.exceptions import MlflowException
+
+    with TemporaryDirectory(prefix="bakeoff-") as temporary:
+        try:
+            file = Path(store.client.download_artifacts(run_id, COLUMNS_FILE, temporary))
+            return parse_columns(file.read_text(encoding="utf-8"))
+        except (MlflowException, OSError):
+            return ()
+
+
+def _read_dataset_config(store: Store, run_id: str) -> Mapping[str, Any]:
+    try:
+        return dict(read_stored_config(store, run_id)["dataset"])
+    except (UserError, KeyError):
+        return {}
 
 
 def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tuple[Any | None, str]:

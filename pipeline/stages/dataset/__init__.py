@@ -5,7 +5,7 @@
 
 from bakeoff.pipeline.stages.dataset.bundled import load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.dataset.column import Column
-from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns
+from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, convert_like
 from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_openml, load_query, load_sklearn, read_table
 from bakeoff.pipeline.stages.dataset.make_dataset import make_dataset
 from bakeoff.pipeline.stages.dataset.reading import FileLayout, RawTable, count_columns, read_file, require_file
@@ -20,6 +20,7 @@ __all__ = [
     "RawTable",
     "Roles",
     "convert_columns",
+    "convert_like",
     "count_columns",
     "load_bundled",
     "load_frame",

@@ -74,42 +74,8 @@ def convert_columns(
         column = judge_column(cells, rules)
         columns.append(column)
         if column.role == FEATURE:
-            features[column.name] = _convert_cells(cells, column)
+            features[column.name] = convert_cells(cells, column)
     return ConvertedTable(pd.DataFrame(features, index=pd.RangeIndex(len(frame))), tuple(columns))
-
-
-def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRules) -> ConvertedTable:
-    """Convert the columns of further rows to the kinds that they had in training.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (m, at least d)
-    columns : sequence of Column, of length d
-        As in training.
-    rules : ColumnRules
-        Of which the spellings of missing cells count.
-
-    Returns
-    -------
-    ConvertedTable
-        Its columns have the values and the numbers of missing cells of these rows.
-
-    Raises
-    ------
-    UserError
-        A cell is of another kind.
-    """
-    converted: dict[str, Any] = {}
-    found = []
-    for column in columns:
-        cells = read_column(frame[column.name], rules)
-        # A category that training did not have is kept: the learner treats it as unseen.
-        own_values = tuple(value for value in cells.distinct.values if value not in column.values)
-        known = replace(column, values=(*column.values, *own_values)) if column.kind != NUMERIC else column
-        check_declared_kind(cells, column.kind, column.date_format, known.values)
-        converted[column.name] = _convert_cells(cells, known)
-        found.append(describe_cells(cells, column))
-    return ConvertedTable(pd.DataFrame(converted, index=pd.RangeIndex(len(frame))), tuple(found))
 
 
 def read_column(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tuple[str, ...]] | None = None) -> Cells:
@@ -131,8 +97,8 @@ def judge_column(cells: Cells, rules: ColumnRules) -> Column:
     if kind is not None:
         ordered = rules.get_ordered_values(name)
         given_format = rules.get_date_format(name)
-        check_declared_kind(cells, kind, given_format, ordered)
         key = next(key for key, each in KIND_OF_KEY.items() if each == kind)
+        check_declared_kind(cells, kind, f"dataset.{key} names {name!r}", given_format, ordered)
         column = Column(name, kind, f"declared by dataset.{key}", values=ordered)
         if kind == DATE:
             column = replace(column, date_format=find_date_format(cells, given_format))
@@ -185,8 +151,15 @@ def _order_values(cells: Cells) -> tuple[str, ...]:
     return tuple(occurring)
 
 
-def _convert_cells(cells: Cells, column: Column) -> Any:
-    """Return the cells of a feature as an array or a Series of shape (n,)."""
+def convert_cells(cells: Cells, column: Column) -> Any:
+    """Return the cells of a feature as an array or a Series of shape (n,).
+
+    Parameters
+    ----------
+    cells : Cells
+    column : Column
+        Its kind and, where they apply, its values and the format of its dates.
+    """
     if column.kind == NUMERIC:
         return cells.reading.values
     if column.kind == DATE:

@@ -15,13 +15,17 @@ from bakeoff.pipeline.stages.dataset.columns.infer import shorten
 MAX_SHOWN_CELLS = 3
 
 
-def check_declared_kind(cells: Cells, kind: str, date_format: str = "", ordered: tuple[str, ...] = ()) -> None:
+def check_declared_kind(
+    cells: Cells, kind: str, claim: str, date_format: str = "", ordered: tuple[str, ...] = ()
+) -> None:
     """Reject a declared kind that the cells do not have.
 
     Parameters
     ----------
     cells : Cells
     kind : str
+    claim : str
+        Who says that they have it, as the beginning of a sentence: ``dataset.numeric names 'age'``.
     date_format : str
         That is given for a column of dates; empty if there is none.
     ordered : tuple of str
@@ -33,14 +37,14 @@ def check_declared_kind(cells: Cells, kind: str, date_format: str = "", ordered:
         It names a cell, its row and the cure.
     """
     if kind == NUMERIC:
-        _require_numbers(cells)
+        _require_numbers(cells, claim)
     elif kind == DATE:
-        find_date_format(cells, date_format)
+        find_date_format(cells, date_format, claim)
     elif kind == ORDERED:
-        _require_values(cells, ordered)
+        _require_values(cells, ordered, claim)
 
 
-def find_date_format(cells: Cells, given: str = "") -> str:
+def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
     """Return the format of a column of dates.
 
     Parameters
@@ -48,6 +52,8 @@ def find_date_format(cells: Cells, given: str = "") -> str:
     cells : Cells
     given : str
         By the user; empty if it is to be found.
+    claim : str
+        Who says that they are dates; empty if the cells do.
 
     Raises
     ------
@@ -62,15 +68,15 @@ def find_date_format(cells: Cells, given: str = "") -> str:
             wrong = parse_dates(spellings, given).isna().to_numpy()  # (k,)
             cell = spellings[int(np.flatnonzero(wrong)[0])]
             raise UserError(
-                f"dataset.dates gives {cells.name!r} the format {given!r}, but {_locate(cells, cell)} is not a date of "
-                "it."
+                f"{claim}, but {_locate(cells, cell)} is not a date of the format {given!r}; correct the cell, or take "
+                f"such cells for missing with dataset.na_values=['{cell}']."
             )
         return given
     formats = find_date_formats(spellings)
     if not formats:
         sample = spellings[0] if spellings else ""
         raise UserError(
-            f"dataset.dates names {cells.name!r}, but no format fits all its cells, such as {_locate(cells, sample)}. "
+            f"{claim}, but no format fits all its cells, such as {_locate(cells, sample)}. "
             f'Give it: dataset.dates={{{cells.name}: "%d.%m.%Y"}}; dataset.na_values=[…] names missing cells.'
         )
     if len(formats) > 1:
@@ -82,7 +88,7 @@ def find_date_format(cells: Cells, given: str = "") -> str:
     return formats[0]
 
 
-def _require_numbers(cells: Cells) -> None:
+def _require_numbers(cells: Cells, claim: str) -> None:
     others: Mapping[str, int] = cells.reading.others
     if not others:
         return
@@ -91,17 +97,17 @@ def _require_numbers(cells: Cells) -> None:
     further = f" and {n_cells - 1} further cells are not numbers" if n_cells > 1 else " is not a number"
     shown = ",".join(f"'{cell}'" for cell in list(others)[:MAX_SHOWN_CELLS])
     raise UserError(
-        f"dataset.numeric names {cells.name!r}, but {_locate(cells, first)}{further}; correct the cell, remove the "
-        f"name, or take such cells for missing with dataset.na_values=[{shown}]."
+        f"{claim}, but {_locate(cells, first)}{further}; correct the cell, or take such cells for missing with "
+        f"dataset.na_values=[{shown}]."
     )
 
 
-def _require_values(cells: Cells, ordered: tuple[str, ...]) -> None:
+def _require_values(cells: Cells, ordered: tuple[str, ...], claim: str) -> None:
     unknown = [value for value in cells.distinct.values if value not in ordered]
     if unknown:
         raise UserError(
-            f"dataset.ordered gives {cells.name!r} the values {', '.join(ordered)}, but {_locate(cells, unknown[0])} "
-            "is none of them; add it to the list, or take it for missing with "
+            f"{claim} with the values {', '.join(ordered)}, but {_locate(cells, unknown[0])} is "
+            "none of them; add it to the list, or take it for missing with "
             f"dataset.na_values=['{unknown[0]}']."
         )
 

@@ -1,0 +1,58 @@
+"""The columns of a dataset as JSON: what a run stores of them, and what predictions for other rows need."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import pandas as pd
+
+from bakeoff.pipeline.stages.dataset.column import DATE, FEATURE, NOMINAL, NUMERIC, ORDERED, Column
+from bakeoff.pipeline.stages.dataset.table import Dataset
+
+KIND_OF_TYPE = {"double": NUMERIC, "string": NOMINAL, "datetime": DATE}
+"""Type in the signature of a model -> kind, for runs that stored no columns."""
+
+
+def format_columns(dataset: Dataset) -> str:
+    """Return the columns of a dataset as JSON, a list of objects with the fields of `Column`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        If the kinds of its columns were not inferred, its features are described by their types.
+    """
+    columns = dataset.columns or _describe_features(dataset)
+    lines = [json.dumps(asdict(column), ensure_ascii=False) for column in columns]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def parse_columns(text: str) -> tuple[Column, ...]:
+    """Return the columns of which the JSON is given; fields that another version wrote are ignored."""
+    known = {field.name for field in fields(Column)}
+    columns = []
+    for record in json.loads(text):
+        values = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
+        columns.append(Column(**{key: value for key, value in values.items() if key in known}))
+    return tuple(columns)
+
+
+def select_features(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:
+    """Return the features of given names, in their order; those that were not recorded are left out."""
+    features = {column.name: column for column in columns if column.role == FEATURE}
+    return [features[name] for name in names if name in features]
+
+
+def _describe_features(dataset: Dataset) -> list[Column]:
+    kind_of = {name: kind for kind, names in dataset.names_by_kind.items() for name in names}
+    return [_describe_feature(column, kind_of[str(name)]) for name, column in dataset.X.items()]
+
+
+def _describe_feature(column: pd.Series[Any], kind: str) -> Column:
+    has_values = kind in (NOMINAL, ORDERED)
+    values = tuple(map(str, column.cat.categories)) if has_values else ()
+    n_missing = int(column.isna().sum())
+    n_distinct = len(values) if has_values else column.nunique()
+    return Column(str(column.name), kind, "", n_missing=n_missing, n_distinct=n_distinct, values=values)
