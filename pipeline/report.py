@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.stages.dataset.column_record import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
 from bakeoff.pipeline.stages.tuning import find_best_candidate
@@ -151,13 +152,13 @@ def write_tables(
     model: FittedModel,
     confusions: np.ndarray | None = None,
 ) -> None:
-    """Write the tables of a run as CSV files, and the learner's warnings as text.
+    """Write the tables of a run as CSV files, what its columns were taken for, and the learner's warnings as text.
 
     Parameters
     ----------
     folder : Path
-        Receives ``predictions.csv``, ``audit.csv`` and, where they apply, ``confusion_matrix.csv``, ``candidates.csv``,
-        ``choices.csv``, ``pruning_path.csv`` and ``warnings.txt``.
+        Receives ``predictions.csv``, ``columns.json``, ``audit.csv`` and, where they apply, ``confusion_matrix.csv``,
+        ``candidates.csv``, ``choices.csv``, ``pruning_path.csv`` and ``warnings.txt``.
     experiment : Experiment
     folds : sequence of FoldResult
     model : FittedModel
@@ -183,6 +184,7 @@ def write_tables(
         if fitted.path is not None:
             paths.append(_tabulate_path(name, fitted.path))
         messages |= set(fitted.warnings)
+    (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")
     _write_rows_seen(folder / "audit.csv", folds, model)
     _write_table(folder / "candidates.csv", candidates)
     if candidates:

@@ -4,52 +4,61 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.cli.arguments import parse_arguments, require_writable_output
+from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bakeoff.pipeline.stages.dataset import FileLayout
+    from bakeoff.pipeline.stages.dataset.columns import ColumnRules, FurtherRows
+    from bakeoff.pipeline.tracking import StoredModel
 
 POSITIONS = ("RUN", "FILE")
-KEYS = ("output", "dataset", "tracking.uri", "tracking.experiment", "separator", "header", "names", "strip")
-BOOLEANS = {"true": True, "false": False}
+KEYS = ("output", "dataset", "tracking.uri", "tracking.experiment", *LAYOUT_KEYS, NA_VALUES)
+MAX_SHOWN_VALUES = 5
 
 
 def predict_file(words: Sequence[str]) -> int:
     """Write the predictions of a run's model for each row of a file, with probabilities if the model has them.
 
+    The file is read as the training file was. Values that the model has not seen, and missing cells where training had
+    none, are said in a line for each column.
+
     Parameters
     ----------
     words : sequence of str
-        ``RUN FILE [output=FILE] [dataset=NAME] [tracking.uri=URI] [tracking.experiment=NAME]``, and ``separator``,
-        ``header``, ``names`` and ``strip`` as in ``conf/dataset/csv.yaml``; RUN is the id of a run, ``latest``, or
-        ``best``, among the runs on ``dataset`` if it is given.
+        ``RUN FILE [output=FILE] [dataset=NAME] [tracking.uri=URI] [tracking.experiment=NAME]``, and keys of the file as
+        in ``conf/dataset/file.yaml``; RUN is the id of a run, ``latest``, or ``best``, among the runs on ``dataset`` if
+        it is given.
 
     Raises
     ------
     UserError
-        There is no such run, it has no model, or the file lacks a column.
+        There is no such run, it has no model, or the file lacks a column or holds cells of another kind.
     """
     (run, path), values = parse_arguments("predict", words, POSITIONS, KEYS)
-    from bakeoff.pipeline.stages.dataset import read_file, require_file
+    from bakeoff.pipeline.stages.dataset import require_file
     from bakeoff.pipeline.tracking import load_model
 
     file = Path(path).expanduser()
-    require_file(file)
+    require_writable_output("predict", values)
     experiment = values.get("tracking.experiment", "bakeoff")
-    model, column_types = load_model(run, values.get("tracking.uri"), experiment, values.get("dataset", ""))
     try:
-        rows = read_file(file, _read_layout(values, file, list(column_types))).frame
+        require_file(file)
+        stored = load_model(run, values.get("tracking.uri"), experiment, values.get("dataset", ""))
+        raw = read_rows(file, values, stored.dataset, [column.name for column in stored.columns])
+        rows = convert_rows(stored, raw.frame, make_rules(values, stored.dataset))
     except UserError as error:
         # The keys of a dataset have the same names here, without the group.
-        raise UserError(f"predict: {str(error).replace('dataset.', '')}") from None
-    predictions = predict_table(model, column_types, rows)
+        message = str(error).removeprefix("predict: ").replace("dataset.", "")
+        raise UserError(f"predict: {message}") from None
+    for line in [*raw.notes, *describe_rows(stored, rows)]:
+        print(f"predict: {line}", file=sys.stderr)
+    predictions = predict_table(stored, rows.frame)
     # The predictions are written at the end only, so that an error does not change the file of an earlier command.
     target = Path(values.get("output", f"{file.stem}.predictions.csv")).expanduser()
     try:
@@ -60,17 +69,61 @@ def predict_file(words: Sequence[str]) -> int:
     return 0
 
 
-def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) -> pd.DataFrame:
+def convert_rows(stored: StoredModel, rows: pd.DataFrame, rules: ColumnRules) -> FurtherRows:
+    """Convert the columns that a model requires to the kinds that they had in training.
+
+    Parameters
+    ----------
+    stored : StoredModel
+    rows : DataFrame of shape (m, at least d)
+        Further columns are ignored.
+    rules : ColumnRules
+        Which spellings count as missing cells.
+
+    Raises
+    ------
+    UserError
+        A column is missing, or holds a cell of another kind.
+    """
+    from bakeoff.pipeline.stages.dataset import convert_like
+
+    given = [str(column) for column in rows.columns]
+    for column in stored.columns:
+        if column.name not in given:
+            raise UserError(
+                f"the file has no column {column.name!r}, which the model needs. {did_you_mean(column.name, given)}"
+            )
+    return convert_like(rows.set_axis(given, axis=1), stored.columns, rules)
+
+
+def describe_rows(stored: StoredModel, rows: FurtherRows) -> list[str]:
+    """Return a sentence for each column with values or missing cells that training did not have.
+
+    Parameters
+    ----------
+    stored : StoredModel
+    rows : FurtherRows
+    """
+    lines = []
+    m = len(rows.frame)
+    for trained, found in zip(stored.columns, rows.columns, strict=True):
+        lines += [sentence for sentence in found.suspicions if trained.kind == "numeric"]
+        unseen = rows.unseen.get(trained.name)
+        if unseen:
+            lines.append(f"{trained.name}: {_list_unseen(unseen, m)}")
+        if stored.has_facts and found.n_missing and not trained.n_missing:
+            lines.append(f"{trained.name}: {found.n_missing} of {m} cells are missing; none was missing in training.")
+    return lines
+
+
+def predict_table(stored: StoredModel, X: pd.DataFrame) -> pd.DataFrame:
     """Predict for each row of a table.
 
     Parameters
     ----------
-    model : estimator
-        Fitted.
-    column_types : dict of str to str
-        The columns that the model requires, and their types: ``double`` or ``string``.
-    rows : DataFrame of shape (m, at least d)
-        Further columns are ignored.
+    stored : StoredModel
+    X : DataFrame of shape (m, d)
+        Of `convert_rows`.
 
     Returns
     -------
@@ -80,21 +133,11 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
     Raises
     ------
     UserError
-        A column is missing or of the wrong type, or the learner does not accept a value.
+        The learner does not accept a value.
     """
     import pandas as pd
 
-    from bakeoff.pipeline.stages.dataset import ColumnRules, convert_columns
-
-    given = [str(column) for column in rows.columns]
-    for name in column_types:
-        if name not in given:
-            raise UserError(
-                f"predict: the file has no column {name!r}, which the model needs. {did_you_mean(name, given)}"
-            )
-    numeric = [name for name, column_type in column_types.items() if column_type == "double"]
-    nominal = [name for name in column_types if name not in numeric]
-    X = convert_columns(rows[list(column_types)], ColumnRules(numeric=numeric, nominal=nominal)).frame  # (m, d)
+    model = stored.model
     try:
         table = pd.DataFrame({"prediction": model.predict(X)})
         if hasattr(model, "predict_proba"):
@@ -106,24 +149,10 @@ def predict_table(model: Any, column_types: dict[str, str], rows: pd.DataFrame) 
     return table
 
 
-def _read_layout(values: Mapping[str, str], file: Path, features: Sequence[str]) -> FileLayout:
-    """Return how the file holds its table.
-
-    Without names, a file of as many columns as the model requires has them in the model's order; any other file has
-    the columns of the training file, named in the same way.
-    """
-    from bakeoff.pipeline.stages.dataset import FileLayout, count_columns
-
-    names = [name.strip() for name in values.get("names", "").strip("[]").split(",") if name.strip()]
-    header = _read_boolean("header", values["header"]) if "header" in values else None
-    strip = _read_boolean("strip", values.get("strip", "false"))
-    layout = FileLayout(values.get("separator"), header, names, strip)
-    if layout.has_names or names or count_columns(file, layout) != len(features):
-        return layout
-    return replace(layout, names=features)
-
-
-def _read_boolean(key: str, text: str) -> bool:
-    if text.lower() not in BOOLEANS:
-        raise UserError(f"predict: {key}={text!r} must be true or false.")
-    return BOOLEANS[text.lower()]
+def _list_unseen(unseen: Mapping[str, int], m: int) -> str:
+    """Return which values were not seen in training, the most frequent first."""
+    ranked = sorted(unseen, key=lambda value: -unseen[value])
+    shown = ", ".join(ranked[:MAX_SHOWN_VALUES])
+    n_more = len(ranked) - MAX_SHOWN_VALUES
+    more = f" and {n_more} more" if n_more > 0 else ""
+    return f"{sum(unseen.values())} of {m} rows hold values not seen in training: {shown}{more}"

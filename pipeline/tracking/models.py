@@ -16,15 +16,13 @@ from urllib.request import url2pathname
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import FittedModel
 from bakeoff.pipeline.stages.dataset import Column, Dataset
-from bakeoff.pipeline.stages.dataset.column_record import KIND_OF_TYPE, parse_columns, select_features
+from bakeoff.pipeline.stages.dataset.column_record import COLUMNS_FILE, KIND_OF_TYPE, parse_columns, select_features
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.interface import RunDescription
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.store import Store, open_store
 
-COLUMNS_FILE = "columns.json"
-"""The artifact of a run that says what each column was taken for."""
 REJECTED_CHARACTERS = "/:.%\"'"
 """MLflow does not accept them in the name of a model."""
 REQUIREMENTS_FILE = "requirements.txt"

@@ -21,12 +21,11 @@ from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, CardContent, draw_confusi
 from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.dataset.column_record import format_columns
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
-from bakeoff.pipeline.tracking.models import COLUMNS_FILE, artifact_folder, log_model
+from bakeoff.pipeline.tracking.models import artifact_folder, log_model
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
@@ -115,7 +114,6 @@ class MLflowRun:
         with artifact_folder(self._artifact_uri, self._upload) as folder:
             report.write_tables(folder, self._experiment, self._folds, model, confusions)
             (folder / "config.yaml").write_text(self._description.config)
-            (folder / COLUMNS_FILE).write_text(format_columns(self._experiment.dataset), encoding="utf-8")
             if confusions is not None and has_picture:
                 labels = [str(label) for label in self._experiment.dataset.classes]
                 (folder / PICTURE).write_text(draw_confusion_matrix(confusions, labels))

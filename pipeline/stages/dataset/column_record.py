@@ -12,6 +12,8 @@ import pandas as pd
 from bakeoff.pipeline.stages.dataset.column import DATE, FEATURE, NOMINAL, NUMERIC, ORDERED, Column
 from bakeoff.pipeline.stages.dataset.table import Dataset
 
+COLUMNS_FILE = "columns.json"
+"""The artifact of a run that holds them."""
 KIND_OF_TYPE = {"double": NUMERIC, "string": NOMINAL, "datetime": DATE}
 """Type in the signature of a model -> kind, for runs that stored no columns."""
 

@@ -1,0 +1,125 @@
+"""The rows that ``bakeoff predict`` reads: from a file that is read as the one of the training rows was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.stages.dataset import ColumnRules, FileLayout, RawTable
+
+LAYOUT_KEYS = (
+    "separator",
+    "header",
+    "names",
+    "strip",
+    "encoding",
+    "decimal",
+    "thousands",
+    "quote",
+    "comment",
+    "skip_rows",
+    "sheet",
+)
+"""Keys of a file, as in ``conf/dataset/file.yaml``. Ragged rows are refused, since each row needs its prediction."""
+NA_VALUES = "na_values"
+BOOLEANS = {"true": True, "false": False}
+
+
+def read_rows(file: Path, values: Mapping[str, str], dataset: Mapping[str, Any], features: Sequence[str]) -> RawTable:
+    """Read the rows of a file.
+
+    Parameters
+    ----------
+    file : Path
+    values : mapping of str to str
+        Keys of the command line, which count before those of the training file.
+    dataset : mapping
+        The configuration of the dataset that the model was trained on; empty if it is gone.
+    features : sequence of str
+        The columns that the model requires.
+
+    Raises
+    ------
+    UserError
+        The file holds no table, or a key is wrong.
+    """
+    from bakeoff.pipeline.stages.dataset import read_file
+
+    return read_file(file, _name_features(_make_layout(file, values, dataset), file, features))
+
+
+def make_rules(values: Mapping[str, str], dataset: Mapping[str, Any]) -> ColumnRules:
+    """Return which spellings count as missing cells: those of the command line, else those of training.
+
+    Parameters
+    ----------
+    values : mapping of str to str
+    dataset : mapping
+    """
+    from bakeoff.pipeline.stages.dataset import ColumnRules
+
+    given = _read_list(values[NA_VALUES]) if NA_VALUES in values else dataset.get(NA_VALUES)
+    return ColumnRules(na_values=given)
+
+
+def _make_layout(file: Path, values: Mapping[str, str], dataset: Mapping[str, Any]) -> FileLayout:
+    from bakeoff.pipeline.stages.dataset import FileLayout
+
+    known = {field.name for field in fields(FileLayout)}
+    stored = {key: dataset[key] for key in LAYOUT_KEYS if key in dataset and key in known}
+    # What was said of a text file does not apply to rows that arrive as Parquet.
+    layout_of_training = stored if _has_format_of_training(file, dataset) else {}
+    given = {key: _read_value(key, values[key]) for key in LAYOUT_KEYS if key in values}
+    return FileLayout(**{**layout_of_training, **given})
+
+
+def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
+    from bakeoff.pipeline.stages.dataset.reading.formats import find_reader
+
+    paths = dataset.get("path")
+    path = paths[0] if isinstance(paths, list) and paths else paths
+    if not isinstance(path, str):
+        return False
+    try:
+        return find_reader(Path(path)) is find_reader(file)
+    except UserError:  # an earlier version read a file of any extension as text
+        return False
+
+
+def _name_features(layout: FileLayout, file: Path, features: Sequence[str]) -> FileLayout:
+    """Return the layout with the names of the columns.
+
+    Without names, a file of as many columns as the model requires has them in the model's order; any other file has
+    the columns of the training file, named in the same way.
+    """
+    from bakeoff.pipeline.stages.dataset import count_columns
+
+    if layout.has_names or len(layout.names) == len(features):
+        return layout
+    has_features_alone = count_columns(file, layout) == len(features)
+    return replace(layout, names=list(features)) if has_features_alone else layout
+
+
+def _read_value(key: str, text: str) -> Any:
+    if text == "null":
+        return None
+    if key == "names":
+        return _read_list(text)
+    if key in ("header", "strip"):
+        if text.lower() not in BOOLEANS:
+            raise UserError(f"{key}={text!r} must be true or false.")
+        return BOOLEANS[text.lower()]
+    if key == "skip_rows" and text.isdigit():
+        return int(text)
+    return text
+
+
+def _read_list(text: str) -> list[str]:
+    """Return the items between brackets and commas, without quotation marks around them."""
+    items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
+    return [item.strip("'\"") for item in items if item]
