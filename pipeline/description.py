@@ -12,6 +12,7 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity import hash_config, hash_config_code
+from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking import RunDescription
 

@@ -50,7 +50,7 @@ def predict_file(words: Sequence[str]) -> int:
     try:
         require_file(file)
         stored = load_model(run, values.get("tracking.uri"), experiment, values.get("dataset", ""))
-        raw = read_rows(file, values, stored.dataset, [column.name for column in stored.columns])
+        raw = read_rows(file, values, stored)
         rows = convert_rows(stored, raw.frame, make_rules(values, stored.dataset))
     except UserError as error:
         # The keys of a dataset have the same names here, without the group.
@@ -107,11 +107,12 @@ def describe_rows(stored: StoredModel, rows: FurtherRows) -> list[str]:
     lines = []
     m = len(rows.frame)
     for trained, found in zip(stored.columns, rows.columns, strict=True):
-        lines += [sentence for sentence in found.suspicions if trained.kind == "numeric"]
+        # The cure of a training file, which follows the key, is none for the rows of a model.
+        lines += [sentence.partition(" dataset.")[0] for sentence in found.suspicions if trained.kind == "numeric"]
         unseen = rows.unseen.get(trained.name)
         if unseen:
             lines.append(f"{trained.name}: {_list_unseen(unseen, m)}")
-        if stored.has_facts and found.n_missing and not trained.n_missing:
+        if stored.source_columns and found.n_missing and not trained.n_missing:
             lines.append(f"{trained.name}: {found.n_missing} of {m} cells are missing; none was missing in training.")
     return lines
 

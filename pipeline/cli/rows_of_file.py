@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.stages.dataset import ColumnRules, FileLayout, RawTable
+    from bakeoff.pipeline.tracking import StoredModel
 
 LAYOUT_KEYS = (
     "separator",
@@ -30,7 +31,7 @@ NA_VALUES = "na_values"
 BOOLEANS = {"true": True, "false": False}
 
 
-def read_rows(file: Path, values: Mapping[str, str], dataset: Mapping[str, Any], features: Sequence[str]) -> RawTable:
+def read_rows(file: Path, values: Mapping[str, str], stored: StoredModel) -> RawTable:
     """Read the rows of a file.
 
     Parameters
@@ -38,10 +39,7 @@ def read_rows(file: Path, values: Mapping[str, str], dataset: Mapping[str, Any],
     file : Path
     values : mapping of str to str
         Keys of the command line, which count before those of the training file.
-    dataset : mapping
-        The configuration of the dataset that the model was trained on; empty if it is gone.
-    features : sequence of str
-        The columns that the model requires.
+    stored : StoredModel
 
     Raises
     ------
@@ -50,7 +48,8 @@ def read_rows(file: Path, values: Mapping[str, str], dataset: Mapping[str, Any],
     """
     from bakeoff.pipeline.stages.dataset import read_file
 
-    return read_file(file, _name_features(_make_layout(file, values, dataset), file, features))
+    layout = _make_layout(file, values, stored.dataset)
+    return read_file(file, layout if layout.has_names or "names" in values else _name_columns(layout, file, stored))
 
 
 def make_rules(values: Mapping[str, str], dataset: Mapping[str, Any]) -> ColumnRules:
@@ -91,18 +90,32 @@ def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
         return False
 
 
-def _name_features(layout: FileLayout, file: Path, features: Sequence[str]) -> FileLayout:
-    """Return the layout with the names of the columns.
+def _name_columns(layout: FileLayout, file: Path, stored: StoredModel) -> FileLayout:
+    """Return the layout of a file without names, with the names that its columns had in training.
 
-    Without names, a file of as many columns as the model requires has them in the model's order; any other file has
-    the columns of the training file, named in the same way.
+    By their number they are all columns of the training file, all but the target, or the features alone, in order.
+
+    Raises
+    ------
+    UserError
+        They are none of these, so that it is not known which is which.
     """
     from bakeoff.pipeline.stages.dataset import count_columns
 
-    if layout.has_names or len(layout.names) == len(features):
+    n_columns = count_columns(file, layout)
+    features = [column.name for column in stored.columns]
+    everything = [column.name for column in stored.source_columns]
+    without_target = [column.name for column in stored.source_columns if column.role != "target"]
+    for names in (everything, without_target, features):
+        if len(names) == n_columns:
+            return replace(layout, names=names)
+    if not everything:
         return layout
-    has_features_alone = count_columns(file, layout) == len(features)
-    return replace(layout, names=list(features)) if has_features_alone else layout
+    raise UserError(
+        f"{file.name} has no row of names and {n_columns} columns; it needs the {len(everything)} columns of the "
+        f"training file, the {len(without_target)} without the target, or the features alone ({', '.join(features)}), "
+        "or names=[…]."
+    )
 
 
 def _read_value(key: str, text: str) -> Any:

@@ -108,15 +108,16 @@ class StoredModel:
         Fitted.
     columns : tuple of Column, of length d
         The features that it requires, in order, as they were in training.
-    has_facts : bool
-        Whether the run has stored the facts about the columns; a run of an earlier version has their types alone.
+    source_columns : tuple of Column
+        All columns of the source, in its order, the target included; empty if the run is of an earlier version, which
+        stored the types of the features alone.
     dataset : mapping
         The configuration of the dataset; empty if it is gone.
     """
 
     model: Any
     columns: tuple[Column, ...]
-    has_facts: bool = False
+    source_columns: tuple[Column, ...] = ()
     dataset: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -147,16 +148,18 @@ def load_model(run: str, uri: str | None, experiment: str, dataset: str = "") ->
     model_uri = _find_model_uri(store, run_id)
     info = mlflow.models.get_model_info(model_uri)
     types = {column.name: column.type.name for column in info.signature.inputs}
-    stored = select_features(_read_columns(store, run_id), list(types))
-    has_facts = len(stored) == len(types)
-    columns = stored if has_facts else [Column(name, KIND_OF_TYPE[each], "") for name, each in types.items()]
+    source_columns = _read_columns(store, run_id)
+    features = select_features(source_columns, list(types))
+    if len(features) < len(types):
+        source_columns = ()
+        features = [Column(name, KIND_OF_TYPE[each], "") for name, each in types.items()]
     flavor = info.flavors.get("sklearn", {})
     if flavor.get("serialization_format") != "skops":  # a model that other code logged
         model = mlflow.sklearn.load_model(model_uri)
     else:
         folder = Path(mlflow.artifacts.download_artifacts(model_uri))
         model = model_file.load_model(folder, flavor.get("skops_trusted_types") or [])
-    return StoredModel(model, tuple(columns), has_facts, _read_dataset_config(store, run_id))
+    return StoredModel(model, tuple(features), source_columns, _read_dataset_config(store, run_id))
 
 
 def _read_columns(store: Store, run_id: str) -> tuple[Column, ...]:

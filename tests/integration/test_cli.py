@@ -123,12 +123,13 @@ def test_a_file_without_names_is_learned_from_and_predicted(bakeoff: Bakeoff) ->
     words = ["dataset=csv", "dataset.path=bare.dat", "dataset.target=last", "learner=decision_tree"]
     assert "add dataset.header=false" in bakeoff(*words).err
     assert bakeoff(*words, *layout).status == 0
-    # Of a file with names, each column is found by its name; features alone have the order of the training file.
-    assert bakeoff("predict", "latest", "bare.dat", "header=false", "strip=true", "output=all.csv").status == 0
-    assert bakeoff("predict", "latest", "features.dat", "header=false", "strip=true", "output=new.csv").status == 0
+    # Both are read as the training file was: without a row of names, and without spaces around cells.
+    assert bakeoff("predict", "latest", "bare.dat", "output=all.csv").status == 0
+    assert bakeoff("predict", "latest", "features.dat", "output=new.csv").status == 0
     assert pd.read_csv(bakeoff.folder / "all.csv")["prediction"].tolist() == ["a", "b"] * 15
     assert pd.read_csv(bakeoff.folder / "new.csv")["prediction"].tolist() == ["b", "a"]
-    assert "predict: the file has no column 'column_1'" in bakeoff("predict", "latest", "features.dat").err
+    with_names = bakeoff("predict", "latest", "features.dat", "header=true")
+    assert "predict: the file has no column 'column_2'" in with_names.err
     assert "header='no' must be true or false" in bakeoff("predict", "latest", "features.dat", "header=no").err
     narrow = ("header=false", "names=[a,b,c]")
     assert "names has 3 names, but features.dat has 2" in bakeoff("predict", "latest", "features.dat", *narrow).err

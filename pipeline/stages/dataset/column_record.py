@@ -14,6 +14,7 @@ from bakeoff.pipeline.stages.dataset.table import Dataset
 
 COLUMNS_FILE = "columns.json"
 """The artifact of a run that holds them."""
+LIST_FIELDS = {"values", "suspicions"}
 KIND_OF_TYPE = {"double": NUMERIC, "string": NOMINAL, "datetime": DATE}
 """Type in the signature of a model -> kind, for runs that stored no columns."""
 
@@ -36,8 +37,10 @@ def parse_columns(text: str) -> tuple[Column, ...]:
     known = {field.name for field in fields(Column)}
     columns = []
     for record in json.loads(text):
-        values = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
-        columns.append(Column(**{key: value for key, value in values.items() if key in known}))
+        values = {key: record[key] for key in known & set(record)}
+        for key in LIST_FIELDS & set(values):
+            values[key] = tuple(values[key])
+        columns.append(Column(**values))
     return tuple(columns)
 
 
