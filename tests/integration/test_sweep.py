@@ -418,12 +418,6 @@ def test_a_learner_of_the_other_task_that_is_named_is_refused(bakeoff: Bakeoff) 
     assert "MeanRegressor is not a classifier" in answer.err
 
 
-def test_a_pattern_without_a_learner_of_the_task_is_refused(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("-m", "learner=glob(*mean)", "dataset=iris")
-    assert answer.status == 2
-    assert "learner=glob(*mean) names no learner for the task: it names 2 regressors on iris" in answer.err
-
-
 def test_the_data_of_a_pattern_that_cannot_be_read_are_refused_with_their_own_reason(bakeoff: Bakeoff) -> None:
     words = ("learner=glob([majority,mean])", "dataset=csv", "dataset.path=none.csv", "dataset.target=y")
     answer = bakeoff("-m", *words)

@@ -564,7 +564,7 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
         (
             KFold(folds=5, target_bins=4),
             SplitInput(np.arange(10.0), is_classification=False),
-            "evaluation.folds=5, but an interval of the target holds 2 rows; use a smaller evaluation.target_bins",
+            "evaluation.folds=5, but an interval of the target has 2 rows; use a smaller evaluation.target_bins",
         ),
         (
             Holdout(target_bins=9),
