@@ -18,7 +18,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, eva
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
-from bakeoff.pipeline.stages.scoring import Metric, Target, choose_metrics
+from bakeoff.pipeline.stages.scoring import Metric, Target, choose_metrics, name_entry
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import list_candidate_learners
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
@@ -205,8 +205,10 @@ def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: 
     name = spec["threshold"].get("metric")
     if name is None:
         return None
+    # A metric of the user is described once, among the metrics of the run.
+    own = [entry for entry in spec["evaluation"].get("metrics") or [] if name_entry(entry) == name]
     try:
-        chosen = _choose_metrics(spec, dataset, scored, [name])
+        chosen = _choose_metrics(spec, dataset, scored, own or [name])
     except UserError as error:
         message = str(error).replace("evaluation.metrics", "threshold.metric")
         raise UserError(message.replace("; remove it from the list", "; choose another")) from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from command import Bakeoff, command_in, enter
 from sklearn.metrics import get_scorer_names
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.scoring import CLASSIFICATION, REGRESSION
 from bakeoff.pipeline.study.objectives import Objective, choose_objectives
 from bakeoff.pipeline.tracking.find_run import find_headline, find_run_id, is_greater_better
 from bakeoff.pipeline.tracking.store import open_store
@@ -171,3 +174,51 @@ def test_a_score_that_some_rows_leave_undefined_is_said_in_a_line(bakeoff: Bakeo
     assert answer.status == 0, answer.err
     assert "undefined" in answer.out
     assert "warning: mean_squared_log_error is not defined on some rows: " in " ".join(answer.err.split())
+
+
+def test_a_threshold_is_chosen_by_a_metric_of_the_user_that_the_run_names(bakeoff: Bakeoff) -> None:
+    write_package(bakeoff.folder)
+    costly = "{_target_: sklearn.metrics.fbeta_score, name: f4, beta: 4, greater_is_better: true}"
+    chosen_by = {}
+    for name in ("accuracy", "f4"):
+        answer = bakeoff(
+            "learner=naive_bayes", "threshold=tuned", f"threshold.metric={name}",
+            f"evaluation.metrics=[recall,{costly}]",
+        )  # fmt: skip
+        assert answer.status == 0, answer.err
+        chosen_by[name] = bakeoff.runs()[0].data.metrics["validation_f4"]
+    assert chosen_by["f4"] > chosen_by["accuracy"]
+
+
+def read_section(name: str) -> str:
+    """Return a section of docs/evaluation.md."""
+    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
+    return page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+
+
+def test_every_command_of_the_documentation_runs(bakeoff: Bakeoff) -> None:
+    section = read_section("Metrics")
+    for text in re.findall(r"```(?:python|yaml)\n(.*?)```", section, flags=re.DOTALL):
+        file = bakeoff.folder / text.splitlines()[0].lstrip("# ")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (bakeoff.folder / "mine" / "__init__.py").touch()
+    rows = [f"{18 + 7 * i % 60},{'yes' if i % 4 else 'no'}" for i in range(60)]
+    (bakeoff.folder / "my.csv").write_text("\n".join(["age,bought", *rows]) + "\n")
+    commands = re.findall(r"^\$ bakeoff (.*)$", section, flags=re.MULTILINE)
+    assert len(commands) >= 7
+    for command in commands:
+        answer = bakeoff(*shlex.split(command))
+        assert answer.status == 0, f"{command}\n{answer.err}"
+
+
+def test_the_documentation_names_every_metric_with_its_direction() -> None:
+    rows = re.findall(r"^\| (`.*?) \|.*\| ([a-z, ]+) \|$", read_section("Metrics"), flags=re.MULTILINE)
+    stated: dict[str, str] = {}
+    for names, directions in rows:
+        words = re.findall(r"`(\w+)`", names)
+        better = directions.split(", ")
+        stated |= dict(zip(words, better * len(words) if len(better) == 1 else better, strict=False))
+    known = {**CLASSIFICATION, **REGRESSION}
+    expected = {name: "higher" if metric.greater_is_better else "lower" for name, metric in known.items()}
+    assert stated == {**expected, "cost": "lower"}
