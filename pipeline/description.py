@@ -20,8 +20,8 @@ PARTS = ("dataset", "preprocessing", "learner", "tuning", "pruning", "evaluation
 """The parts of a configuration that a run's params describe."""
 OPTIONAL_PARTS = tuple(NULL_PARTS)
 """Parts that are described only if they do something, so that runs of versions without them remain comparable."""
-DATASET_PARAMETERS = ("path", "rows")
-"""Keys of a dataset that is read from a file or generated; any other dataset is described by its option's name."""
+DATASET_PARAMETERS = ("path", "rows", "url", "data_home", "options")
+"""Keys of a dataset that is read from a source or generated; any other dataset is described by its option's name."""
 PREPROCESSING_CHOSEN = "preprocessing.chosen"
 """The param that says what preprocessing=auto does."""
 WHOLE_KEYS = ("evaluation.costs",)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import mlflow_server
 import pytest
 from command import Bakeoff
 from openml_server import serve_openml
+from sqlalchemy import create_engine
+from sqlalchemy.engine import URL, make_url
 from wheel_data import OPENML_IDS
 from written_tables import titanic, write_database, write_titanic
 
@@ -58,3 +61,35 @@ def test_titanic_has_the_same_scores_to_the_last_digit_in_every_format(
     assert len(scores) == len(sources)
     assert 0.75 < scores[0]["test_accuracy"] < 0.85
     assert [of_source == scores[0] for of_source in scores] == [True] * len(scores)
+
+
+@pytest.fixture
+def shop(open_folder: Path) -> Iterator[URL]:
+    """Start a PostgreSQL server with Titanic, and return the URL of its database, password included."""
+    if reason := mlflow_server.missing():
+        pytest.skip(reason)
+    with mlflow_server.running_postgres(open_folder / "titanic") as uri:
+        engine = create_engine(uri)
+        with engine.begin() as connection:
+            titanic().to_sql("titanic", connection, index=False)
+        engine.dispose()
+        yield make_url(uri)
+
+
+@pytest.mark.external
+def test_no_password_of_a_database_is_stored_or_printed(bakeoff: Bakeoff, shop: URL) -> None:
+    secret = str(shop.password)
+    bakeoff.patch.setenv("SHOP_PASSWORD", secret)
+    in_clear = shop.render_as_string(hide_password=False)
+    words = ["dataset=sql", "dataset.table=titanic", *SHARED, "learner=majority"]
+    by_variable = bakeoff(*words, f"dataset.url={in_clear.replace(secret, '$SHOP_PASSWORD')}")
+    assert by_variable.status == 0, by_variable.err
+    (run,) = bakeoff.runs()
+    assert "$SHOP_PASSWORD@" in run.data.params["dataset.url"]
+    refused = [bakeoff(*verb, *words, f"dataset.url={in_clear}") for verb in ([], ["-m"], ["plan", "-m"])]
+    assert [answer.status for answer in refused] == [2, 2, 2]
+    printed = [answer.out + answer.err for answer in (by_variable, *refused)]
+    assert not [text for text in printed if secret in text]
+    written = [file for file in bakeoff.folder.rglob("*") if file.is_file()]
+    assert len(written) > 5
+    assert not [file for file in written if secret.encode() in file.read_bytes()]
