@@ -74,6 +74,6 @@ def require_line(answer: Answer, row: BadInput) -> None:
 
 def test_each_row_has_a_cause_of_its_own() -> None:
     causes = Counter((row.area, row.cause) for row in ROWS)
-    answers = Counter((row.said, tuple(row.words)) for row in ROWS)
+    answers = Counter((row.said, tuple(row.words), str(row.files)) for row in ROWS)
     assert [cause for cause, count in causes.items() if count > 1] == []
     assert [answer for answer, count in answers.items() if count > 1] == []

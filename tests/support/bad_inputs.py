@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import yaml
+from wheel_data import wheel_frame
 
 TABLES = Path(__file__).parents[1] / "bad_inputs"
 ROW_KEYS = {
@@ -125,7 +126,8 @@ def write_file(path: Path, content: Any) -> None:
     content : str or mapping
         A text; or ``{text, encoding}``; or ``{hex}``, the bytes; or ``{columns}``, a table that is written as the
         extension of the path says; or ``{repeat, times, before, after}``, a text that is repeated, in which ``{i}``
-        is the number of the repetition.
+        is the number of the repetition; or ``{wheel, missing}``, a real table of scikit-learn's wheel, with this
+        spelling of missing cells.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, str):
@@ -134,6 +136,8 @@ def write_file(path: Path, content: Any) -> None:
         path.write_bytes(bytes.fromhex(content["hex"]))
     elif "columns" in content:
         write_table(path, pd.DataFrame(content["columns"]))
+    elif "wheel" in content:
+        write_table(path, wheel_frame(content["wheel"]).fillna(content.get("missing", "")))
     elif "repeat" in content:
         repeated = "".join(content["repeat"].replace("{i}", str(i)) for i in range(content["times"]))
         path.write_text(content.get("before", "") + repeated + content.get("after", ""), newline="")

@@ -132,7 +132,7 @@ def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
         )
         if not is_usual:
             word = name_separator(separator)
-            notes.append(f"the separator is taken for a {word} (dataset.separator={word} confirms it).")
+            notes.append(f"The separator is taken for a {word} (dataset.separator={word} confirms it).")
     line = find_open_quote(content, separator, layout)
     if line is not None:
         raise UserError(
@@ -161,14 +161,14 @@ def _name_first_column(text: Text) -> tuple[pa.Table, str]:
     last_column = table.column(table.num_columns - 1).slice(1)
     if not _is_empty(last_column):
         note = (
-            "the rows have a cell more than the row of names; the first one is taken for the name of the row, and its "
+            "The rows have a cell more than the row of names; the first one is taken for the name of the row, and its "
             f"column is called {ROW_NAMES}."
         )
         return table, note
     names = [column.slice(0, 1) for column in table.columns[1:]]
     cells = [column.slice(1) for column in table.columns[:-1]]
     joined = [pa.chunked_array([*name.chunks, *cell.chunks], TEXT) for name, cell in zip(names, cells, strict=True)]
-    note = "the rows end with a separator, and the empty column behind it is left out."
+    note = "The rows end with a separator, and the empty column behind it is left out."
     return pa.table(joined, names=[str(number) for number in range(len(joined))]), note
 
 
@@ -239,10 +239,10 @@ def _complete_names(names: list[str], table: pa.Table) -> tuple[list[str], pa.Ta
         if has_name:
             kept.append(position)
         elif _is_empty(table.column(position)):
-            notes.append(f"column {position + 1} has no name and no cells; it is left out.")
+            notes.append(f"Column {position + 1} has no name and no cells; it is left out.")
         else:
             kept.append(position)
-            notes.append(f"column {position + 1} has no name; it is called {completed[position]!r}.")
+            notes.append(f"Column {position + 1} has no name; it is called {completed[position]!r}.")
     return [completed[position] for position in kept], table.select(kept), notes
 
 
