@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from bakeoff.pipeline.audit.columns import find_identifiers, find_suspect_columns
 from bakeoff.pipeline.audit.copies import count_copies
+from bakeoff.pipeline.audit.order import find_unread_dates
 from bakeoff.pipeline.audit.parts import count_divided_groups, find_shared_rows
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FoldResult
@@ -76,7 +77,8 @@ class Audit:
     duplicates : {"refuse", "warn", "ignore"}
         What follows from test rows that are copies of training or validation rows.
     columns : {"refuse", "warn", "ignore"}
-        What follows from a column that gives the target away, or looks like the identifier of a group.
+        What follows from a column that gives the target away, looks like the identifier of a group, or holds dates
+        by which an evaluation in the order of time does not order the rows.
     """
 
     groups: str = WARN
@@ -114,7 +116,7 @@ class Audit:
         if shared:
             raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")
         warnings: list[str] = []
-        for key, sentences in self._iter_findings(dataset, splits):
+        for key, sentences in self._iter_findings(experiment, splits):
             for sentence in sentences:
                 if getattr(self, key) == REFUSE:
                     raise UserError(f"{sentence} audit.{key}=warn accepts it.")
@@ -134,14 +136,16 @@ class Audit:
                 "test rows, so the score is not one on new rows"
             )
 
-    def _iter_findings(self, dataset: Dataset, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
+    def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield the sentences of each check that is not ignored, with the key that says what follows."""
+        dataset = experiment.dataset
         if self.groups != IGNORE:
             yield "groups", count_divided_groups(dataset, splits)
         if self.duplicates != IGNORE:
             yield "duplicates", count_copies(dataset, splits)
         if self.columns != IGNORE:
-            yield "columns", [*self._find_columns(dataset), *find_identifiers(dataset, splits)]
+            own = [*find_identifiers(dataset, splits), *find_unread_dates(experiment)]
+            yield "columns", [*self._find_columns(dataset), *own]
 
     def _find_columns(self, dataset: Dataset) -> tuple[str, ...]:
         key = dataset.digest()

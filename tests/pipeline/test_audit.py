@@ -18,7 +18,8 @@ from bakeoff.pipeline.audit.columns import find_suspect_columns
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_split, fitting, loop
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
-from bakeoff.pipeline.stages.splitting import Holdout, KFold
+from bakeoff.pipeline.stages.dataset.column import DATE, LEFT_OUT, NUMERIC, Column
+from bakeoff.pipeline.stages.splitting import Holdout, KFold, TimeSeries
 
 N = 200
 NOISE = np.random.default_rng(0)
@@ -202,6 +203,16 @@ def test_no_column_of_the_lectures_tables_and_of_generated_points_is_suspect() -
 
 
 # What follows
+
+
+def test_dates_that_an_evaluation_in_the_order_of_time_does_not_read_are_named() -> None:
+    dated = replace(numbered(), columns=(Column("x", NUMERIC, "numbers"), Column("day", DATE, "dates", LEFT_OUT)))
+    in_time = TimeSeries(folds=2)
+    timed = replace(dated, times=np.arange(40.0))
+    (said,) = (sentence for sentence in warnings_of(dated, splitter=in_time) if "dataset.time" in sentence)
+    assert said.endswith("column 'day' holds dates; order the rows by it with dataset.time=day.")
+    silent = (*warnings_of(dated), *warnings_of(timed, splitter=in_time), *warnings_of(numbered(), splitter=in_time))
+    assert not [sentence for sentence in silent if "dataset.time" in sentence]
 
 
 def test_an_action_that_does_not_exist_is_refused_with_the_nearest() -> None:
