@@ -10,7 +10,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, list_decision_rows, list_inner_splits
+from bakeoff.pipeline.experiment import (
+    Experiment,
+    list_decision_rows,
+    list_inner_splits,
+    make_pipeline,
+    prepare_rows,
+)
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.target import TransformedTarget
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -171,6 +177,28 @@ def check_headline_while_tuning(experiment: Experiment) -> None:
             f"tuning chooses by {experiment.headline}, the first of evaluation.metrics, before probabilities are "
             f"calibrated, and {type(experiment.learner).__name__} has none of its own; put another metric first."
         )
+
+
+def check_sampler(experiment: Experiment, split: Split) -> None:
+    """Try a sampler that makes new rows on the training rows of a split, because samplers differ in what they accept.
+
+    Raises
+    ------
+    UserError
+    """
+    if not experiment.balance.makes_rows:
+        return
+    dataset = experiment.dataset
+    y = dataset.y[split.train]
+    try:
+        prepared = make_pipeline(experiment)[:-1].fit_transform(dataset.X.iloc[split.train], y)
+        prepare_rows(experiment, prepared, y, None)
+    except (ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise UserError(
+            f"balance: the sampler rejects the training rows: {reason}. New rows are made "
+            "of numbers without missing cells: add preprocessing=full; or use balance=oversample, which takes all rows."
+        ) from error
 
 
 def check_decision_splits(experiment: Experiment, splits: Splits) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.run_lines import tabulate_unseen_values
 from bakeoff.pipeline.stages.dataset.column_record import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import count_confusions
@@ -23,12 +24,14 @@ ALL_ROWS = "all rows"
 
 
 def measure_fold(fold: FoldResult) -> dict[str, float]:
-    """Return a fold's scores, its times in seconds, the number of fits, and its sizes before and after pruning."""
+    """Return a fold's scores, times in seconds, number of fits, threshold, and sizes before and after pruning."""
     values = dict(fold.scores)
     for stage, seconds in fold.model.seconds.items():
         values[f"time/{stage}"] = seconds
     values["time/predict"] = fold.predictions.seconds
     values["fits"] = float(fold.model.n_fits)
+    if fold.model.threshold is not None:
+        values["threshold/value"] = fold.model.threshold.value
     if fold.model.path is not None:
         values |= _measure_pruning(fold, fold.model.path)
     return values
@@ -158,7 +161,8 @@ def write_tables(
     ----------
     folder : Path
         Receives ``predictions.csv``, ``columns.json``, ``audit.csv`` and, where they apply, ``confusion_matrix.csv``,
-        ``candidates.csv``, ``choices.csv``, ``pruning_path.csv`` and ``warnings.txt``.
+        ``candidates.csv``, ``choices.csv``, ``pruning_path.csv``,
+        ``unseen_values.csv`` and ``warnings.txt``.
     experiment : Experiment
     folds : sequence of FoldResult
     model : FittedModel
@@ -190,6 +194,9 @@ def write_tables(
     if candidates:
         _write_table(folder / "choices.csv", [tabulate_choices(experiment, folds, model)])
     _write_table(folder / "pruning_path.csv", paths)
+    unseen = tabulate_unseen_values(folds)
+    if len(unseen):
+        _write_table(folder / "unseen_values.csv", [unseen])
     if messages:
         (folder / "warnings.txt").write_text("\n".join(sorted(messages)) + "\n")
 

@@ -29,7 +29,7 @@ LAYERS = (
     {"config", "identity", "stages"},
     {"seeds", "stage_log"},
     {"experiment"},
-    {"cell_checks", "fit_checks"},
+    {"cell_checks", "fit_checks", "run_lines"},
     {"audit", "preflight", "report"},
     {"card"},
     {"figures", "tracking"},

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.report import format_mean, get_tuned_params
+from bakeoff.pipeline.run_lines import describe_run_lines
 
 MAX_CARD_LETTERS = 8000
 """The length of a tag in MLflow, which cuts longer ones."""
@@ -22,7 +23,7 @@ MAX_COMMAND_LETTERS = 3000
 MAX_ERROR_LETTERS = 1000
 MAX_WARNINGS = 3
 MAX_WARNING_LETTERS = 300
-STAGES = ("tune", "fit", "prune", "predict")
+STAGES = ("tune", "fit", "prune", "decide", "predict")
 PARTS = ("train", "validation", "test")
 WIDE_SPACE = "&emsp;"
 MARKUP = re.compile(r"([\\`*{}\[\]#|~]|(?<!\w)_|_(?!\w))")
@@ -160,7 +161,7 @@ def _count_rows(folds: Sequence[FoldResult]) -> str:
 
 
 def _list_choices(content: CardContent) -> list[str]:
-    """Return what pruning and tuning did, if the run has them."""
+    """Return what pruning, tuning and a threshold did, if the run has them, and which values were never seen."""
     lines = []
     means = content.means
     if "pruning/leaves_before" in means:
@@ -172,6 +173,8 @@ def _list_choices(content: CardContent) -> list[str]:
         chosen = ", ".join(f"{name.removeprefix('tuned.')}={value}" for name, value in tuned.items())
         rows = "all rows" if len(content.folds) > 1 else "the rows of this split"
         lines.append(f"tuned on {rows}: {escape_markup(chosen)}")
+    described = describe_run_lines(content.experiment, content.folds, content.model)
+    lines += [escape_markup(sentence) for sentence in described]
     return lines
 
 

@@ -14,6 +14,7 @@ from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figure_choice import FigureChoice
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
+from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
@@ -75,6 +76,8 @@ class Screen:
         self._out.print(table)
         self._show_pruning(values)
         self._show_tuning(experiment, folds, model)
+        for sentence in describe_run_lines(experiment, folds, model):
+            self._out.print(escape(sentence), soft_wrap=True)
         # Most folds give the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):

@@ -6,13 +6,16 @@ A constructor defines the schema of its part: the keys of a learner or a splitte
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from inspect import Parameter, signature
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
-TRUSTED_PACKAGES = ("bakeoff", "sklearn")
+TRUSTED_PACKAGES = ("bakeoff", "sklearn", "imblearn")
 """Packages whose classes and functions ``_target_`` may always name."""
+EXTRAS = {"imblearn": "imbalance"}
+"""Trusted packages that need not be installed, and the extras of bakeoff that install them."""
 
 
 def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
@@ -95,6 +98,8 @@ def _require_trusted(target: str, key_and_value: str, trust: Sequence[str]) -> N
     """Reject a target that does not exist or is defined outside the trusted packages."""
     trusted = (*TRUSTED_PACKAGES, *trust)
     package = target.split(".")[0]
+    if package in EXTRAS and find_spec(package) is None:
+        raise UserError(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
     if package in trusted:
         found = locate_target(target)
         if found is None:

@@ -122,7 +122,7 @@ def _describe_step(name: str, step: int) -> str:
     """Return which value of a metric is meant, in words; empty for a metric with one value."""
     if name.startswith("pruning_path/"):
         return f"step {step}"
-    is_series = "/" in name and not name.startswith("pruning/")
+    is_series = "/" in name and not name.startswith(("pruning/", "threshold/"))
     return f"fold {step}" if is_series else ""
 
 

@@ -15,7 +15,10 @@ from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 """Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""
-TABLES = ("predictions.csv", "confusion_matrix.csv", "candidates.csv", "choices.csv", "pruning_path.csv", "audit.csv")
+TABLES = (
+    "predictions.csv", "confusion_matrix.csv", "candidates.csv", "choices.csv", "pruning_path.csv", "audit.csv",
+    "unseen_values.csv",
+)  # fmt: skip
 """The artifacts that hold results as tables."""
 
 Place = tuple[str, int]
