@@ -212,9 +212,9 @@ def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
     if folds is None:
         return
     key = "calibration" if experiment.calibration.is_on else "threshold"
-    if folds:
-        _require_inner_folds(experiment, splits, key, folds)
     for number, split in enumerate(splits.fitted):
+        if folds:
+            experiment.splitter.require_inner_folds(experiment.split_input, split.train, folds, f"{key}.folds")
         missing = _find_missing_class(experiment, split)
         if missing is not None:
             part = "an inner fold of the training rows" if folds else "the validation part"
@@ -225,22 +225,11 @@ def check_decision_splits(experiment: Experiment, splits: Splits) -> None:
             )
 
 
-def _require_inner_folds(experiment: Experiment, splits: Splits, key: str, folds: int) -> None:
-    """Require rows enough for the inner folds, and an order of rows that they do not break."""
-    if experiment.splitter.keeps_order:
-        raise UserError(
-            f"{key}.folds={folds} would mix past and future in its inner folds; set {key}.folds=0 and "
-            "evaluation.validation=0.2, to learn on a validation part that follows the training rows."
-        )
-    for split in splits.fitted:
-        experiment.splitter.require_inner_folds(experiment.split_input, split.train, folds, f"{key}.folds")
-
-
 def _find_missing_class(experiment: Experiment, split: Split) -> object | None:
     """Return a class that the rows to learn on lack, or that a model fitted for them would not know; None if none."""
     y = experiment.dataset.y
     known = np.unique(y[split.train])
-    fitted = [inner.train for inner, _ in list_inner_splits(experiment, split)] if experiment.decision_folds else []
+    fitted = [inner.train for inner in list_inner_splits(experiment, split)] if experiment.decision_folds else []
     for rows in [list_decision_rows(experiment, split), *fitted]:
         differing = np.setxor1d(known, np.unique(y[rows]))
         if len(differing):

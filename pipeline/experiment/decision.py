@@ -1,8 +1,8 @@
 """From a fitted pipeline to what predicts: calibrated probabilities, and the threshold between two classes.
 
-Both are learnt on rows that the pipeline was not fitted on, and on the same ones: the validation part, or the training
-rows, each of which is predicted by a pipeline that was fitted without its inner fold. A threshold is chosen on
-probabilities whose calibrators have not seen the row either, so that no row counts for two choices.
+Both are learnt on rows that the pipeline was not fitted on, and on the same ones: the validation part, or the inner
+folds of the training rows, each of which is predicted by a pipeline that was fitted without it. A threshold is chosen
+on probabilities whose calibrators have not seen the row either, so that no row counts for two choices.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stage_log import RowLog
 from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY, Outputs
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score
-from bakeoff.pipeline.stages.splitting import Split, make_inner_folds
+from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.stages.threshold import BinaryScores, ChosenThreshold, GivenThreshold, TunedThreshold
 
 
@@ -78,28 +78,21 @@ def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog
 
 
 def list_decision_rows(experiment: Experiment, split: Split) -> np.ndarray:
-    """Return the numbers of the rows that calibration and threshold are learnt on."""
-    return split.train if experiment.decision_folds else split.validation
+    """Return the numbers of the rows that calibration and threshold are learnt on, in the order of the inner folds.
 
-
-def list_inner_splits(experiment: Experiment, split: Split) -> list[tuple[Split, np.ndarray]]:
-    """Return the splits whose models predict the training rows, each tested on an inner fold of them.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    split : Split
-
-    Returns
-    -------
-    list of (Split, ndarray of int)
-        With the positions of the tested rows among the training rows.
+    In the order of time, the earliest training rows are in no inner fold, because nothing precedes them.
     """
+    if not experiment.decision_folds:
+        return split.validation
+    return np.concatenate([inner.test for inner in list_inner_splits(experiment, split)])
+
+
+def list_inner_splits(experiment: Experiment, split: Split) -> list[Split]:
+    """Return the splits whose models predict the training rows, each tested on an inner fold of them."""
     seed = derive_seed(experiment.seed, "decision")
-    folds = make_inner_folds(experiment.split_input, split.train, experiment.decision_folds or 0, seed)
-    return [
-        (Split(split.train[fitted], split.validation, split.train[held_out]), held_out) for fitted, held_out in folds
-    ]
+    data = experiment.split_input
+    folds = experiment.splitter.make_inner_folds(data, split.train, experiment.decision_folds or 0, seed)
+    return [Split(split.train[fitted], split.validation, split.train[held_out]) for fitted, held_out in folds]
 
 
 def _collect_outputs(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> Outputs:
@@ -125,9 +118,9 @@ def _collect_outputs(experiment: Experiment, pipeline: Pipeline, split: Split, l
 def _predict_inner_folds(
     experiment: Experiment, pipeline: Pipeline, split: Split, method: str, log: RowLog
 ) -> np.ndarray:
-    """Return the outputs for the training rows, of shape (m,) or (m, c), by copies fitted without each inner fold."""
-    scores: np.ndarray | None = None
-    for inner, positions in list_inner_splits(experiment, split):
+    """Return the outputs for the rows of the inner folds, of shape (m,) or (m, c), by copies fitted without each."""
+    outputs: list[np.ndarray] = []
+    for inner in list_inner_splits(experiment, split):
         copy = clone(pipeline)
         inner_log = RowLog(log.n)
         target = fit_pipeline(experiment, copy, inner.train, inner_log)
@@ -135,17 +128,13 @@ def _predict_inner_folds(
         for seen in inner_log.seen.values():
             _note_rows(experiment, seen.to_rows(), log)
         if not np.array_equal(copy.classes_, pipeline.classes_):
+            missing = next(iter(set(pipeline.classes_) - set(copy.classes_)))
             raise UserError(
-                f"an inner fold of the training rows leaves {len(inner.train)} rows without the class "
-                f"{next(iter(set(pipeline.classes_) - set(copy.classes_)))}; set calibration.folds=0 or "
-                "threshold.folds=0, which use the validation part."
+                f"an inner fold of the training rows leaves {len(inner.train)} rows without the class {missing}; set "
+                "calibration.folds=0 or threshold.folds=0, which use the validation part."
             )
-        outputs = np.asarray(getattr(copy, method)(experiment.dataset.X.iloc[inner.test]))
-        if scores is None:
-            scores = np.empty((len(split.train), *outputs.shape[1:]))
-        scores[positions] = outputs
-    assert scores is not None
-    return scores
+        outputs.append(np.asarray(getattr(copy, method)(experiment.dataset.X.iloc[inner.test])))
+    return np.concatenate(outputs)
 
 
 def _note_rows(experiment: Experiment, rows: np.ndarray, log: RowLog) -> pd.DataFrame:
