@@ -66,7 +66,7 @@ def choose_metrics(
             else:
                 chosen[name] = _find_named(name, task)
             _require_methods(name, chosen[name], learner)
-            if target is not None:
+            if target is not None and target.can_be_tried:
                 try_metric(name, chosen[name], target, learner)
     if costs is not None and COST not in chosen:
         chosen[COST] = make_cost_metric(costs, None if target is None else target.classes)

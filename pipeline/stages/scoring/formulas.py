@@ -77,24 +77,29 @@ def compute_roc_auc(predictions: Predictions) -> float:
 
 
 def compute_mcc(predictions: Predictions) -> float:
-    """Return the correlation of true and predicted classes; 0 if all rows are of one class, or predicted as one.
+    """Return the correlation of true and predicted classes; 0 if all rows are predicted as one, NaN if all are of one.
 
     References
     ----------
     Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient. Computational
     Biology and Chemistry 28, 367-374.
     """
+    # scikit-learn returns 0 here, so that the mean over folds of one row each would be 0 for any model.
+    if not _has_two_classes(predictions):
+        return float("nan")
     return _compare_values(metrics.matthews_corrcoef, predictions)
 
 
 def compute_kappa(predictions: Predictions) -> float:
-    """Return the agreement of true and predicted classes beyond chance; NaN if both are one and the same class.
+    """Return the agreement of true and predicted classes beyond chance; NaN if all rows are of one class.
 
     References
     ----------
     Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20,
     37-46.
     """
+    if not _has_two_classes(predictions):
+        return float("nan")
     kappa = partial(metrics.cohen_kappa_score, labels=predictions.classes)
     return _compare_values(kappa, predictions)
 
@@ -196,6 +201,11 @@ def _rank_rows(predictions: Predictions) -> np.ndarray | None:
     if decision is None or decision.ndim > 1:
         return None
     return np.column_stack([-decision, decision])
+
+
+def _has_two_classes(predictions: Predictions) -> bool:
+    """Return whether there are rows of at least two classes; chance gets all rows right where there is one only."""
+    return len(np.unique(predictions.truth)) > 1
 
 
 def _select_positive(predictions: Predictions, scores: np.ndarray) -> float:

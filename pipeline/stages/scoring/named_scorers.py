@@ -28,6 +28,7 @@ BOUNDED_ERRORS = ("brier_score",)
 """Scorers with ``neg_`` whose values are on a fixed scale."""
 TWO_CLASSES = Target(np.arange(2), np.arange(2))
 BETTER_DEFINED = {
+    "matthews_corrcoef": "mcc",
     "neg_log_loss": "log_loss",
     "neg_brier_score": "brier",
     "neg_max_error": "max_error",
@@ -105,7 +106,8 @@ def make_named_metric(name: str) -> Metric:
     scorer_name, sign = split_sign(name)
     if scorer_name in BETTER_DEFINED:
         known = {**CLASSIFICATION, **REGRESSION}[BETTER_DEFINED[scorer_name]]
-        return known if sign < 0 else replace(known, formula=Negative(known.formula), greater_is_better=True)
+        is_negative = scorer_name.startswith(NEGATIVE) and sign > 0
+        return replace(known, formula=Negative(known.formula), greater_is_better=True) if is_negative else known
     formula = ScorerFormula(get_scorer(scorer_name), sign, name=name)
     target = TWO_CLASSES if _get_task(scorer_name) == "classification" else NUMBERS
     return make_scorer_metric(formula, sign > 0, is_bounded_scorer(name), target)

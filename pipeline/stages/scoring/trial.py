@@ -39,6 +39,13 @@ class Target:
     positive: object | None = None
     has_weights: bool = False
 
+    @property
+    def can_be_tried(self) -> bool:
+        """Whether there are predictions to make up: of at least two classes, or of finite numbers."""
+        if self.classes is not None:
+            return len(self.classes) > 1
+        return bool(np.isfinite(self.y).all())
+
 
 def make_trial(target: Target, methods: Sequence[str] = RESPONSES) -> Predictions:
     """Return predictions of a target, half of them wrong, with labels as positions among the classes.
