@@ -177,7 +177,7 @@ def _read_objects(column: pd.Series) -> dict[str, Any]:
     """Return the form of a column of Python objects; cells of several types become text."""
     present = column[column.notna()]
     for cell in present:
-        if not isinstance(cell, str | bool | np.bool_ | DATE_TYPES | NUMBER_TYPES):
+        if not isinstance(cell, (str, bool, np.bool_, *DATE_TYPES, *NUMBER_TYPES)):
             raise UserError(
                 f"column {str(column.name)!r} holds {type(cell).__name__} cells such as {cell!r}; cells must be text, "
                 f"numbers, Booleans or dates. Leave it out with dataset.drop=[{column.name}]."

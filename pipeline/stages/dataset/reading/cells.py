@@ -142,7 +142,7 @@ def _unify_mixture(column: pd.Series) -> tuple[pd.Series | None, str]:
         found = NAMES_OF_TYPES.get(strange[0], f"values of type {strange[0]}")
         return None, f"{len(strange)} of {len(cells)} cells hold {found}, which are not read; it is left out."
     if not cells.map(lambda cell: isinstance(cell, bool | str | date | time | UUID)).any():
-        return _to_floats(column)
+        return _to_numbers(column)
     spelled = cells.map(spell_cell).reindex(column.index)
     return spelled.astype(TEXT_TYPE), ""
 
@@ -155,7 +155,13 @@ def _to_integers(column: pd.Series) -> tuple[pd.Series, str]:
     try:
         return (column.astype("Int64") if column.isna().any() else column.astype(np.int64)), ""
     except OverflowError:
-        return _to_floats(column)
+        return _to_numbers(column)
+
+
+def _to_numbers(column: pd.Series) -> tuple[pd.Series, str]:
+    """Return whole and other numbers as floats, or as they are spelled if floats would merge two of them."""
+    is_code = column.map(lambda cell: abs(cell) > EXACT_INTEGERS and cell == cell // 1, na_action="ignore")
+    return _to_spelled(column) if is_code.fillna(False).any() else _to_floats(column)
 
 
 def _to_floats(column: pd.Series) -> tuple[pd.Series, str]:
@@ -197,7 +203,7 @@ CONVERTERS: Mapping[str, Callable[[pd.Series], tuple[pd.Series, str]]] = {
     "integer": _to_integers,
     "floating": _to_floats,
     "mixed-integer-float": _to_floats,
-    "decimal": _to_floats,
+    "decimal": _to_numbers,
     "string": _to_text,
     "date": _to_dates,
     "datetime": _to_dates,

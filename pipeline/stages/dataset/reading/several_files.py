@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.formats import find_reader, read_file, require_file
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
@@ -138,7 +139,8 @@ def _join_tables(tables: Sequence[RawTable], files: Sequence[Path]) -> RawTable:
     names = [str(name) for name in first.frame.columns]
     for table, file in zip(tables[1:], files[1:], strict=True):
         _require_same_columns(names, [str(name) for name in table.frame.columns], files[0], file)
-    frame = pd.concat([table.frame[names] for table in tables], ignore_index=True)
+    # A column of numbers in one file and of text in another is text.
+    frame, _ = unify_types(pd.concat([table.frame[names] for table in tables], ignore_index=True))
     sizes = ", ".join(f"{file.name} ({len(table.frame)})" for table, file in zip(tables, files, strict=True))
     return RawTable(
         frame=frame,
