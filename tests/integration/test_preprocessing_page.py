@@ -1,0 +1,54 @@
+"""docs/preprocessing.md lists every option, and its commands and its file of steps work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from command import Bakeoff
+from wheel_data import wheel_frame
+
+from bakeoff.pipeline.config.options import read_options
+from bakeoff.pipeline.stages import preprocessing
+
+PAGE = (Path(__file__).parents[2] / "docs" / "preprocessing.md").read_text()
+COMMANDS = re.findall(r"^\$ bakeoff (.*)$", PAGE, flags=re.MULTILINE)
+
+
+def test_the_page_lists_every_option_and_every_class() -> None:
+    table = PAGE.partition("## Options by name")[2].partition("## ")[0]
+    listed = set(re.findall(r"`(\w+)`", table.partition("| `impute`")[2])) | {"impute"}
+    assert set(read_options("preprocessing")) - {"auto", "default", "none"} <= listed
+    classes = {
+        "AsNominal",
+        "GroupRareValues",
+        "OrderCodes",
+        "AsIntervals",
+        "EntropyDiscretizer",
+        "DateParts",
+        "EncodeText",
+    }
+    assert classes <= set(preprocessing.__all__)
+    assert all(f"| `{name}` |" in PAGE for name in classes | {"make_selection"})
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_commands_of_the_page_run(bakeoff: Bakeoff, line: str) -> None:
+    answer = bakeoff(*shlex.split(line), "tracking.models=false")
+    assert answer.status == 0, answer.err
+
+
+def test_the_file_of_steps_of_the_page_prepares_the_columns_of_titanic(bakeoff: Bakeoff) -> None:
+    (steps,) = re.findall(r"```yaml\n# my_conf/preprocessing/mine.yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    file = bakeoff.folder / "my_conf" / "preprocessing" / "mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(steps)
+    frame = wheel_frame("titanic").drop(columns=["boat", "body"])
+    frame.to_csv(bakeoff.folder / "titanic.csv", index=False)
+    (line,) = re.findall(r"^bakeoff (--config-dir .*)$", PAGE, flags=re.MULTILINE)
+    answer = bakeoff(*shlex.split(line), "evaluation.metrics=[accuracy]", "tracking=none")
+    assert answer.status == 0, answer.err
+    accuracy = float(answer.out.split("accuracy")[1].split()[-1])
+    assert accuracy > 0.75
