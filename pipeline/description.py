@@ -13,6 +13,7 @@ from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.identity import hash_config, hash_config_code
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.tracking import RunDescription
 
@@ -163,8 +164,13 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: 
 
 
 def _make_remark_tags(dataset: Dataset) -> dict[str, str]:
-    """Return what was said about the columns of a dataset, a sentence a line; nothing if there was nothing to say."""
-    return {"dataset_remarks": "\n".join(dataset.remarks)} if dataset.remarks else {}
+    """Return what was said about a dataset, a sentence a line, and the keys of its file that were guessed."""
+    tags = {}
+    if dataset.remarks:
+        tags["dataset_remarks"] = "\n".join(dataset.remarks)
+    if dataset.guessed:
+        tags[GUESSED_TAG] = json.dumps(dict(dataset.guessed))
+    return tags
 
 
 def _get_nested(values: Mapping[str, Any], key: str) -> Any:

@@ -56,7 +56,8 @@ def predict_file(words: Sequence[str]) -> int:
         # The keys of a dataset have the same names here, without the group.
         message = str(error).removeprefix("predict: ").replace("dataset.", "")
         raise UserError(f"predict: {message}") from None
-    for line in [*raw.notes, *describe_rows(stored, rows)]:
+    notes = [note.replace("dataset.", "") for note in raw.notes]
+    for line in [*notes, *describe_rows(stored, rows)]:
         print(f"predict: {line}", file=sys.stderr)
     predictions = predict_table(stored, rows.frame)
     # The predictions are written at the end only, so that an error does not change the file of an earlier command.

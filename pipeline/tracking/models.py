@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,13 @@ from urllib.request import url2pathname
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import FittedModel
 from bakeoff.pipeline.stages.dataset import Column, Dataset
-from bakeoff.pipeline.stages.dataset.column_record import COLUMNS_FILE, KIND_OF_TYPE, parse_columns, select_features
+from bakeoff.pipeline.stages.dataset.column_record import (
+    COLUMNS_FILE,
+    GUESSED_TAG,
+    KIND_OF_TYPE,
+    parse_columns,
+    select_features,
+)
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.find_run import find_run_id
 from bakeoff.pipeline.tracking.interface import RunDescription
@@ -112,7 +119,7 @@ class StoredModel:
         All columns of the source, in its order, the target included; empty if the run is of an earlier version, which
         stored the types of the features alone.
     dataset : mapping
-        The configuration of the dataset; empty if it is gone.
+        The configuration of the dataset, with the keys of its file that were guessed; empty if it is gone.
     """
 
     model: Any
@@ -175,10 +182,13 @@ def _read_columns(store: Store, run_id: str) -> tuple[Column, ...]:
 
 
 def _read_dataset_config(store: Store, run_id: str) -> Mapping[str, Any]:
+    """Return the configuration of a dataset, with the keys of its file that were guessed."""
     try:
-        return dict(read_stored_config(store, run_id)["dataset"])
+        config = dict(read_stored_config(store, run_id)["dataset"])
     except (UserError, KeyError):
         return {}
+    tags = store.client.get_run(run_id).data.tags
+    return config | json.loads(tags.get(GUESSED_TAG, "{}"))
 
 
 def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tuple[Any | None, str]:

@@ -15,6 +15,8 @@ from bakeoff.pipeline.stages.dataset.table import Dataset
 COLUMNS_FILE = "columns.json"
 """The artifact of a run that holds them."""
 LIST_FIELDS = {"values", "suspicions"}
+GUESSED_TAG = "dataset_guessed"
+"""The tag of a run that holds the keys of its file that were guessed, as JSON."""
 KIND_OF_TYPE = {"double": NUMERIC, "string": NOMINAL, "datetime": DATE}
 """Type in the signature of a model -> kind, for runs that stored no columns."""
 

@@ -82,6 +82,7 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
         source=raw.source,
         columns=columns,
         notes=(*raw.notes, *row_notes, *left_out_notes, *note_untested_rows(folds)),
+        guessed=raw.guessed,
         weights=read_weights(read["weights"]) if "weights" in read else None,
         parts=read_parts(read["split"]) if "split" in read else raw_parts,
         folds=folds,

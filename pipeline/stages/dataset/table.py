@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +49,8 @@ class Dataset:
         columns were not inferred.
     notes : tuple of str
         A sentence each that a run shows, about how the source was read and what was left out.
+    guessed : mapping of str to str
+        Keys of a file that were not given -> the values that were found, with which further rows must be read.
     weights : ndarray of shape (n,) or None
         Of the rows, in fits and in scores.
     parts : ndarray of shape (n,) or None
@@ -68,6 +71,7 @@ class Dataset:
     source: str = ""
     columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
+    guessed: Mapping[str, str] = field(default_factory=dict)
     weights: np.ndarray | None = None
     parts: np.ndarray | None = None
     folds: np.ndarray | None = None
