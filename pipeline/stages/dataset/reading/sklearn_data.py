@@ -64,7 +64,7 @@ def read_sklearn(
     bunch = _load(str(name), dict(options or {}))
     frame, known = _make_frame(bunch)
     frame, chosen, target_notes = choose_target(frame, known, target, "scikit-learn")
-    unified, notes = unify_types(frame.map(_decode) if _holds_bytes(frame) else frame)
+    unified, notes = unify_types(_decode_bytes(frame))
     return RawTable(unified, str(name), f"scikit-learn: {name}", (*target_notes, *notes)), chosen
 
 
@@ -116,10 +116,7 @@ def _name_classes(codes: np.ndarray, names: Any) -> np.ndarray:
     return np.asarray(names).astype(str)[codes]
 
 
-def _holds_bytes(frame: pd.DataFrame) -> bool:
-    return any(isinstance(cell, bytes) for cell in frame.iloc[0])
-
-
-def _decode(cell: Any) -> Any:
-    """Return bytes as text: kddcup99 holds words as bytes."""
-    return cell.decode("ascii") if isinstance(cell, bytes) else cell
+def _decode_bytes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose words are text: kddcup99 holds them as bytes."""
+    in_bytes = [name for name, cell in frame.iloc[0].items() if isinstance(cell, bytes)]
+    return frame.assign(**{str(name): frame[name].str.decode("ascii") for name in in_bytes})
