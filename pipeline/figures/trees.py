@@ -21,7 +21,7 @@ from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check
 from bakeoff.pipeline.figures.run_figure import RunFigure, check_class_count, check_tree
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.stages.tuning import fit_candidates
+from bakeoff.pipeline.stages.tuning import find_best_candidate, fit_candidates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -191,9 +191,13 @@ def _prune_by_cost_complexity(run: FinishedRun, full: Pipeline) -> Pipeline:
     subtrees = {}
     for position, tree, _ in fit_candidates(full[-1], [{"ccp_alpha": alphas}], X_train, y_train):
         subtrees[position] = tree
-    scores = [run.score_model(subtrees[position], X_validation, y_validation) for position in range(len(alphas))]
+    weights = run.select_weights(run.split.validation)
+    scores = np.empty(len(alphas))
+    for position, subtree in subtrees.items():
+        scores[position] = run.score_model(subtree, X_validation, y_validation, weights)
     # Penalties ascend, so the last of equally good subtrees is the smallest.
-    best = len(scores) - 1 - int(np.argmax(scores[::-1]))
+    greater_is_better = run.experiment.headline_metric.greater_is_better
+    best = len(scores) - 1 - find_best_candidate(scores[::-1], greater_is_better)
     return Pipeline([*full.steps[:-1], ("learner", subtrees[best])])
 
 
@@ -204,7 +208,7 @@ def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
     scores = []
     for part, rows in (("validation", run.split.validation), ("test", run.split.test)):
         if len(rows):
-            score = run.score_model(pipeline, *run.select_rows(rows))
+            score = run.score_model(pipeline, *run.select_rows(rows), run.select_weights(rows))
             scores.append(f"{part} {score:.3f}")
     if not scores:
         return size

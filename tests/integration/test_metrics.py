@@ -8,9 +8,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in, enter
+from sklearn import metrics
 from sklearn.metrics import get_scorer_names
 
 from bakeoff.pipeline.errors import UserError
@@ -222,3 +224,38 @@ def test_the_documentation_names_every_metric_with_its_direction() -> None:
     known = {**CLASSIFICATION, **REGRESSION}
     expected = {name: "higher" if metric.greater_is_better else "lower" for name, metric in known.items()}
     assert stated == {**expected, "cost": "lower"}
+
+
+def test_weights_of_a_column_count_in_every_score(bakeoff: Bakeoff) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    table = pd.DataFrame({"x": x, "w": rng.integers(0, 4, 120), "y": np.where(x + rng.normal(size=120) > 0, "b", "a")})
+    table.to_csv(bakeoff.folder / "t.csv", index=False)
+    names = ["accuracy", "log_loss", "roc_auc", "mcc", "f1_weighted"]
+    answer = bakeoff(
+        "dataset=file", "dataset.path=t.csv", "dataset.target=y", "dataset.weights=w", "learner=naive_bayes",
+        f"evaluation.metrics=[{','.join(names)}]", "pruning=none",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    run = bakeoff.runs()[0]
+    rows = pd.read_csv(bakeoff.client().download_artifacts(run.info.run_id, "predictions.csv"))
+    weights = table["w"].to_numpy()[rows["row"]]
+    truth = rows["truth"]
+    probability = rows["probability_b"]
+    labels = (truth, rows["predicted"])
+    expected = {
+        "accuracy": metrics.accuracy_score(*labels, sample_weight=weights),
+        "log_loss": metrics.log_loss(truth, np.column_stack([1 - probability, probability]), sample_weight=weights),
+        "roc_auc": metrics.roc_auc_score(truth == "b", probability, sample_weight=weights),
+        "mcc": metrics.matthews_corrcoef(*labels, sample_weight=weights),
+        "f1_weighted": metrics.f1_score(*labels, average="weighted", sample_weight=weights),
+    }
+    stored = {name: run.data.metrics[f"test_{name}"] for name in names}
+    assert stored == pytest.approx(expected, rel=1e-12)
+    assert stored["accuracy"] != pytest.approx(metrics.accuracy_score(*labels))
+    refused = bakeoff(
+        "dataset=file", "dataset.path=t.csv", "dataset.target=y", "dataset.weights=w", "learner=naive_bayes",
+        "evaluation.metrics=[rand_score]",
+    )  # fmt: skip
+    assert refused.status == 2
+    assert "it cannot weight rows, and dataset.weights is given" in refused.err

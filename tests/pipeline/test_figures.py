@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -345,6 +346,17 @@ def test_subtrees_of_cost_complexity_are_cut_from_one_tree() -> None:
     CountedTree.fits.clear()
     figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(run)
     assert len(CountedTree.fits) <= 3  # the tree, its sequence of penalties, and the path along them
+
+
+def test_the_subtree_of_cost_complexity_is_the_same_by_accuracy_and_by_error() -> None:
+    by_accuracy = make_experiment(MOONS, learners.DecisionTreeClassifier())
+    by_error = replace(by_accuracy, metrics=choose_metrics(["error"], "classification", TREE))
+    sizes = []
+    for experiment in (by_accuracy, by_error):
+        run = finish_run(experiment)
+        figure = figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(run)
+        sizes.append(re.findall(r"\d+ leaves, depth \d+", read_texts(figure)))
+    assert sizes[0] == sizes[1] != []
 
 
 def test_the_steps_of_a_regression_tree_are_the_means_of_its_leaves() -> None:
