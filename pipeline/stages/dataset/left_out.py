@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bakeoff.pipeline.stages.dataset.column import CONSTANT, DATE, IDENTIFIER, LEFT_OUT, TEXT, Column
+from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
 
 KEYS = {IDENTIFIER: "keep", DATE: "dates", TEXT: "text", CONSTANT: "keep"}
 NOUNS = {
@@ -37,9 +38,7 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
         shown = [f"{column.name} ({column.reason})" for column in found[:MAX_SHOWN_COLUMNS]]
         n_further = len(found) - len(shown)
         further = f" and {n_further} more" if n_further else ""
-        names = ",".join(column.name for column in found[:MAX_SHOWN_COLUMNS])
+        key = format_list_key(KEYS[kind], [column.name for column in found[:MAX_SHOWN_COLUMNS]])
         pronoun = "it" if len(found) == 1 else "them"
-        sentences.append(
-            f"Left out as {noun}: {', '.join(shown)}{further}. dataset.{KEYS[kind]}=[{names}] takes {pronoun} in."
-        )
+        sentences.append(f"Left out as {noun}: {', '.join(shown)}{further}. {key} takes {pronoun} in.")
     return tuple(sentences)

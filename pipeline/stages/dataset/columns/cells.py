@@ -27,6 +27,7 @@ from bakeoff.pipeline.stages.dataset.columns.numbers import (
 
 DATE_TYPES = (datetime, date, np.datetime64)
 NUMBER_TYPES = (int, float, Decimal, np.integer, np.floating)
+CELL_TYPES = (str, bool, np.bool_, *DATE_TYPES, *NUMBER_TYPES)
 SHORT_FLOATS = ("float32", "float16")
 TEXT_TYPE = pa.large_string()
 
@@ -177,7 +178,7 @@ def _read_objects(column: pd.Series) -> dict[str, Any]:
     """Return the form of a column of Python objects; cells of several types become text."""
     present = column[column.notna()]
     for cell in present:
-        if not isinstance(cell, (str, bool, np.bool_, *DATE_TYPES, *NUMBER_TYPES)):
+        if not isinstance(cell, CELL_TYPES):
             raise UserError(
                 f"column {str(column.name)!r} holds {type(cell).__name__} cells such as {cell!r}; cells must be text, "
                 f"numbers, Booleans or dates. Leave it out with dataset.drop=[{column.name}]."
@@ -201,8 +202,7 @@ def _spell_objects(column: pd.Series) -> pa.Array:
 
 def _to_text(column: pd.Series) -> pa.Array:
     text = pa.array(column, from_pandas=True)
-    combined = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
-    return combined.cast(TEXT_TYPE)
+    return text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
 
 
 def _to_plain_dates(column: pd.Series) -> pd.Series:

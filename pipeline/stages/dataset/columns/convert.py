@@ -29,6 +29,8 @@ from bakeoff.pipeline.stages.dataset.columns.suspicions import find_suspicions
 
 EXCLUDED_KINDS = (CONSTANT, IDENTIFIER, TEXT, DATE)
 """Kinds that are features only if the user says so."""
+DECLARED = "declared by dataset."
+KEPT = "kept by dataset.keep"
 KINDS_WITH_VALUES = ("nominal", "ordered", "boolean")
 
 
@@ -99,7 +101,7 @@ def judge_column(cells: Cells, rules: ColumnRules) -> Column:
         given_format = rules.get_date_format(name)
         key = next(key for key, each in KIND_OF_KEY.items() if each == kind)
         check_declared_kind(cells, kind, f"dataset.{key} names {name!r}", given_format, ordered)
-        column = Column(name, kind, f"declared by dataset.{key}", values=ordered)
+        column = Column(name, kind, f"{DECLARED}{key}", values=ordered)
         if kind == DATE:
             column = replace(column, date_format=find_date_format(cells, given_format))
         return describe_cells(cells, column)
@@ -119,7 +121,7 @@ def _choose_role(cells: Cells, found: Kind, useless: Kind | None, is_kept: bool)
         return Column(cells.name, shown.name, shown.reason, role=LEFT_OUT)
     # Identifiers and constants are kept as what their cells are; free text remains text.
     kind = shown.name if shown.name in (DATE, TEXT) else found.name
-    column = Column(cells.name, kind, f"{shown.reason}; kept by dataset.keep")
+    column = Column(cells.name, kind, f"{shown.reason}; {KEPT}")
     return replace(column, date_format=find_date_format(cells)) if kind == DATE else column
 
 
@@ -129,7 +131,9 @@ def describe_cells(cells: Cells, column: Column) -> Column:
     values = column.values
     if column.kind in KINDS_WITH_VALUES and not values:
         values = _order_values(cells)
-    suspicions = find_suspicions(cells, column.kind) if column.role == FEATURE else ()
+    is_chosen = column.reason.startswith(DECLARED) or column.reason.endswith(KEPT)
+    is_judged = column.role in (FEATURE, LEFT_OUT)
+    suspicions = find_suspicions(cells, column.kind, is_chosen) if is_judged else ()
     return replace(column, n_missing=n_missing, n_distinct=n_distinct, values=values, suspicions=suspicions)
 
 

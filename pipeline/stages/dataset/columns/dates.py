@@ -44,6 +44,9 @@ FIELDS = {
     "%p": r"[AaPp][Mm]",
 }
 """The cells that a field of a format may hold, approximately: pandas decides, but takes a millisecond for a format."""
+MIN_DATES = 10
+MIN_DATES_SHARE = 0.9
+"""Text with at least so many and this share of dates was probably meant to hold dates."""
 N_PROBED_CELLS = 3
 """Cells that exclude most formats, before all cells are read."""
 
@@ -83,6 +86,27 @@ def find_date_formats(cells: Sequence[str]) -> list[str]:
         return [ISO] if count_dates(cells, ISO) == len(cells) else []
     likely = [name for name, pattern in PATTERNS.items() if all(pattern.fullmatch(cell) for cell in probed)]
     return [each for each in likely if count_dates(cells, each) == len(cells)]
+
+
+def find_stray_cells(cells: Sequence[str]) -> list[str]:
+    """Return the cells that are no dates among cells of which nearly all are; none if they are not.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        Distinct, and none missing.
+
+    Examples
+    --------
+    >>> find_stray_cells([*(f"{day}.1.2020" for day in range(1, 25)), "?"])
+    ['?']
+    """
+    middle = [cells[len(cells) // 2]] if len(cells) >= MIN_DATES else []
+    for date_format in find_date_formats(middle):
+        is_date = parse_dates(cells, date_format).notna().to_numpy()  # (n,)
+        if MIN_DATES_SHARE <= is_date.mean() < 1:
+            return [cell for cell, is_parsed in zip(cells, is_date, strict=True) if not is_parsed]
+    return []
 
 
 def count_dates(cells: Sequence[str], date_format: str) -> int:

@@ -11,6 +11,7 @@ from bakeoff.pipeline.stages.dataset.column import DATE, NUMERIC, ORDERED
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.dates import count_dates, find_date_formats, parse_dates
 from bakeoff.pipeline.stages.dataset.columns.infer import shorten
+from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
 
 MAX_SHOWN_CELLS = 3
 
@@ -69,7 +70,7 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
             cell = spellings[int(np.flatnonzero(wrong)[0])]
             raise UserError(
                 f"{claim}, but {_locate(cells, cell)} is not a date of the format {given!r}; correct the cell, or take "
-                f"such cells for missing with dataset.na_values=['{cell}']."
+                f"such cells for missing with {format_list_key('na_values', [cell])}."
             )
         return given
     formats = find_date_formats(spellings)
@@ -95,10 +96,9 @@ def _require_numbers(cells: Cells, claim: str) -> None:
     first = next(iter(others))
     n_cells = sum(others.values())
     further = f" and {n_cells - 1} further cells are not numbers" if n_cells > 1 else " is not a number"
-    shown = ",".join(f"'{cell}'" for cell in list(others)[:MAX_SHOWN_CELLS])
+    key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
     raise UserError(
-        f"{claim}, but {_locate(cells, first)}{further}; correct the cell, or take such cells for missing with "
-        f"dataset.na_values=[{shown}]."
+        f"{claim}, but {_locate(cells, first)}{further}; correct the cell, or take such cells for missing with {key}."
     )
 
 
@@ -108,7 +108,7 @@ def _require_values(cells: Cells, ordered: tuple[str, ...], claim: str) -> None:
         raise UserError(
             f"{claim} with the values {', '.join(ordered)}, but {_locate(cells, unknown[0])} is "
             "none of them; add it to the list, or take it for missing with "
-            f"dataset.na_values=['{unknown[0]}']."
+            f"{format_list_key('na_values', unknown[:1])}."
         )
 
 

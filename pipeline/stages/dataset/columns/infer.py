@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from bakeoff.pipeline.stages.dataset.column import (
 )
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.dates import find_date_formats
+from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER
 
 MIN_JUDGED_CELLS = 20
 """With fewer cells, distinct ones are no sign of an identifier or of free text, nor equal ones of a constant."""
@@ -29,6 +32,11 @@ MIN_WORDS = 2.5
 """On average over the distinct cells of free text."""
 MIN_TEXTS = 20
 """With fewer distinct cells, sentences are the values of a nominal column, such as the answers of a form."""
+MIN_NUMBERS_SHARE = 0.9
+"""A column of text with at least this share of numbers was probably meant to hold numbers."""
+MAX_STRAY_CELLS = 3
+"""So was one with a majority of numbers and at most this many different other cells."""
+LONG_INTEGER = re.compile(r"-?[0-9]+")
 TRUTH_VALUES = ("false", "true")
 MAX_SHOWN_LETTERS = 40
 
@@ -85,7 +93,8 @@ def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
         return None
     if len(distinct.values) == 1 and n_missing == 0:
         return Kind(CONSTANT, f"every cell is {shorten(distinct.values[0])!r}")
-    if kind != NOMINAL:
+    # Numbers among which a few other cells stand are distinct as well, and say more about a row than its name.
+    if kind != NOMINAL or is_mostly_numbers(cells):
         return None
     cells_per_value = distinct.n_present / len(distinct.values)
     counts = f"{len(distinct.values)} different in {distinct.n_present} cells"
@@ -103,11 +112,39 @@ def _judge_numbers(cells: Cells) -> Kind | None:
     present = values[~np.isnan(values)]
     if present.size == 0:
         return Kind(CONSTANT, "every cell is missing")
+    if np.abs(present).max() > MAX_EXACT_INTEGER and cells.text is not None:
+        return _judge_long_numbers(cells)
     if present.size == values.size >= MIN_JUDGED_CELLS and (present == present[0]).all():
         return Kind(CONSTANT, f"every cell is {present[0]:g}")
     if is_row_number(values):
         return Kind(IDENTIFIER, f"whole numbers in the order of the rows: {values[0]:.0f}, {values[1]:.0f}, …")
     return None
+
+
+def _judge_long_numbers(cells: Cells) -> Kind | None:
+    """Return identifier or constant for whole numbers that are not exact as float64, and are compared as integers."""
+    cells_in_order = [cells.distinct.values[code] for code in cells.distinct.codes.tolist() if code >= 0]
+    if len(cells_in_order) < max(MIN_JUDGED_CELLS, len(cells.distinct.codes)):
+        return None
+    if len(cells.distinct.values) == 1:
+        return Kind(CONSTANT, f"every cell is {cells_in_order[0]}")
+    if not all(LONG_INTEGER.fullmatch(cell) for cell in cells_in_order):
+        return None
+    numbers = [int(cell) for cell in cells_in_order]
+    pairs = list(pairwise(numbers))
+    if all(one < other for one, other in pairs) or all(one > other for one, other in pairs):
+        return Kind(IDENTIFIER, f"whole numbers in the order of the rows: {numbers[0]}, {numbers[1]}, …")
+    return None
+
+
+def is_mostly_numbers(cells: Cells) -> bool:
+    """Return whether text seems to hold numbers that a few other cells, such as 12 mm, keep from being read."""
+    if cells.text is None or cells.declared is not None or not cells.reading.others:
+        return False
+    n_numbers = cells.reading.n_numbers
+    n_others = sum(cells.reading.others.values())
+    is_majority = n_numbers > n_others and len(cells.reading.others) <= MAX_STRAY_CELLS
+    return is_majority or n_numbers >= MIN_NUMBERS_SHARE * (n_numbers + n_others)
 
 
 def is_row_number(values: np.ndarray) -> bool:

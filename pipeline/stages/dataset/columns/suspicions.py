@@ -7,16 +7,14 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from bakeoff.pipeline.stages.dataset.column import NOMINAL, NUMERIC
-from bakeoff.pipeline.stages.dataset.columns.canonical import find_merged_spellings
+from bakeoff.pipeline.stages.dataset.column import IDENTIFIER, NOMINAL, NUMERIC
+from bakeoff.pipeline.stages.dataset.columns.canonical import find_merged_spellings, spell_cell
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
-from bakeoff.pipeline.stages.dataset.columns.infer import MIN_JUDGED_CELLS, shorten
+from bakeoff.pipeline.stages.dataset.columns.dates import find_stray_cells
+from bakeoff.pipeline.stages.dataset.columns.infer import MIN_JUDGED_CELLS, is_mostly_numbers, shorten
+from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
 from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER
 
-MIN_NUMBERS_SHARE = 0.9
-"""A column of text with at least this share of numbers was probably meant to hold numbers."""
-MAX_STRAY_CELLS = 3
-"""So was one with a majority of numbers and at most this many different other cells."""
 MIN_CELLS_PER_VALUE = 5.0
 """A nominal column with fewer cells for each value on average has values that are rare in training rows."""
 MIN_VALUES = 20
@@ -27,51 +25,57 @@ DAY_NUMBER = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|
 """A whole number that spells a day, such as 20120131."""
 
 
-def find_suspicions(cells: Cells, kind: str) -> tuple[str, ...]:
-    """Return what may be wrong with a column that is a feature.
+def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[str, ...]:
+    """Return what may be wrong with a column that is a feature, or is left out.
 
     Parameters
     ----------
     cells : Cells
     kind : str
         Of `bakeoff.pipeline.stages.dataset.column.KINDS`.
+    is_chosen : bool
+        Whether the user has declared its kind or wants to keep it, so that this is not recommended against.
     """
     if kind == NUMERIC:
-        return tuple(_suspect_numbers(cells))
+        return tuple(_suspect_numbers(cells, is_chosen))
     if kind == NOMINAL and cells.text is not None:
-        return tuple(_suspect_values(cells))
+        return tuple(_suspect_values(cells, is_chosen))
+    if kind == IDENTIFIER and cells.text is not None:
+        return (*_suspect_format(cells), *_suspect_dates(cells))
     return ()
 
 
-def _suspect_numbers(cells: Cells) -> Iterator[str]:
+def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
     reading = cells.reading
+    nominal = format_list_key("nominal", [cells.name])
     if reading.missing_spellings:
         n_cells = reading.n_numbers + sum(reading.missing_spellings.values())
         spelled = list_cells(reading.missing_spellings)
         yield (
             f"{cells.name}: {reading.n_numbers} of {n_cells} cells are numbers; the others, {spelled}, are taken for "
-            f"missing. dataset.nominal=[{cells.name}] would take all for values."
+            f"missing. {nominal} would take all for values."
         )
-    present = reading.values[~np.isnan(reading.values)]
+    present = reading.values[np.isfinite(reading.values)]
     # Leading zeros are searched in whole numbers alone, because the search takes longer than to read the numbers.
     if present.size == 0 or not (present == np.round(present)).all():
         return
     if cells.leading_zero:
         yield (
             f"{cells.name}: cells such as {cells.leading_zero!r} lose their zeros as numbers. "
-            f"dataset.nominal=[{cells.name}] keeps codes as they are spelled."
+            f"{nominal} keeps codes as they are spelled."
         )
     if (np.abs(present) > MAX_EXACT_INTEGER).any():
-        yield (
-            f"{cells.name}: numbers beyond 2**53 lose their last digits. dataset.nominal=[{cells.name}] keeps codes as "
-            "they are spelled."
-        )
+        yield (f"{cells.name}: numbers beyond 2**53 lose their last digits. {nominal} keeps codes as they are spelled.")
     if present.size >= MIN_JUDGED_CELLS and all(DAY_NUMBER.fullmatch(f"{number:.0f}") for number in present):
-        yield f"{cells.name}: its numbers look like dates such as {present[0]:.0f}, and are taken for numbers."
-    if _is_shuffled_row_number(present, reading.values.size):
+        yield (
+            f"{cells.name}: its numbers look like dates such as {present[0]:.0f}, and are taken for numbers. "
+            f'dataset.dates={{{cells.name}: "%Y%m%d"}} takes them for dates.'
+        )
+    if not is_chosen and _is_shuffled_row_number(present, reading.values.size):
+        drop = format_list_key("drop", [cells.name])
         yield (
             f"{cells.name}: each number from {present.min():.0f} to {present.max():.0f} occurs once, like row numbers. "
-            f"dataset.drop=[{cells.name}] leaves it out."
+            f"{drop} leaves it out."
         )
 
 
@@ -80,9 +84,11 @@ def _is_shuffled_row_number(present: np.ndarray, n: int) -> bool:
     return is_judged and present.max() - present.min() == n - 1 and np.unique(present).size == n
 
 
-def _suspect_values(cells: Cells) -> Iterator[str]:
+def _suspect_values(cells: Cells, is_chosen: bool) -> Iterator[str]:
     distinct = cells.distinct
-    yield from _suspect_format(cells) or _suspect_stray_cells(cells) or _suspect_placeholders(cells)
+    yield from (
+        _suspect_format(cells) or _suspect_dates(cells) or _suspect_stray_cells(cells) or _suspect_placeholders(cells)
+    )
     merged = find_merged_spellings(distinct.spellings)
     if merged:
         one, other = merged[0]
@@ -93,27 +99,26 @@ def _suspect_values(cells: Cells) -> Iterator[str]:
             f"{cells.name}: {len(spaced)} values have spaces around them, such as {shorten(spaced[0])!r}. "
             "dataset.strip=true leaves them out of a text file."
         )
+    if is_chosen:
+        return
     if len(distinct.values) > MIN_VALUES and distinct.n_present < MIN_CELLS_PER_VALUE * len(distinct.values):
         yield (
             f"{cells.name}: {len(distinct.values)} values in {distinct.n_present} cells are few cells for each. "
-            f"dataset.drop=[{cells.name}] leaves it out."
+            f"{format_list_key('drop', [cells.name])} leaves it out."
         )
 
 
 def _suspect_stray_cells(cells: Cells) -> list[str]:
     """Return a sentence about a column of numbers that a few other cells make nominal, if it is one."""
-    reading = cells.reading
-    others = reading.others
-    n_others = sum(others.values())
-    n_numbers = reading.n_numbers
-    is_mostly_numbers = n_numbers >= MIN_NUMBERS_SHARE * (n_numbers + n_others)
-    is_majority = n_numbers > n_others and len(others) <= MAX_STRAY_CELLS
-    if not others or cells.declared is not None or not (is_mostly_numbers or is_majority):
+    if not is_mostly_numbers(cells):
         return []
-    key = ",".join(f"'{cell}'" for cell in list(others)[:MAX_SHOWN_CELLS])
+    others = cells.reading.others
+    n_numbers = cells.reading.n_numbers
+    n_others = sum(others.values())
+    key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
     return [
         f"{cells.name}: {n_numbers} of {n_numbers + n_others} cells are numbers, the others {list_cells(others)}, so "
-        f"that the column is taken for nominal. Correct them, or dataset.na_values=[{key}] takes them for missing."
+        f"that the column is taken for nominal. Correct them, or {key} takes them for missing."
     ]
 
 
@@ -123,11 +128,9 @@ def _suspect_placeholders(cells: Cells) -> list[str]:
     if not found:
         return []
     shown = list_cells({cell: cells.distinct.count(cell) for cell in found})
-    key = ",".join(f"'{cell}'" for cell in found)
-    return [
-        f"{cells.name}: {shown} count as values of a nominal column. dataset.na_values=[{key}] takes such cells for "
-        "missing."
-    ]
+    key = format_list_key("na_values", found)
+    count = "counts as a value" if len(found) == 1 else "count as values"
+    return [f"{cells.name}: {shown} {count} of a nominal column. {key} takes such cells for missing."]
 
 
 def _suspect_format(cells: Cells) -> list[str]:
@@ -140,7 +143,21 @@ def _suspect_format(cells: Cells) -> list[str]:
         return []
     return [
         f"{cells.name}: cells such as {shorten(values[0])!r} look like numbers with a unit or with other signs, and "
-        "the column is taken for nominal. Numbers alone, with a decimal point, are read as numbers."
+        "are taken for text. Numbers alone, with a decimal point, are read as numbers."
+    ]
+
+
+def _suspect_dates(cells: Cells) -> list[str]:
+    """Return a sentence about a column of dates among which a few other cells stand, if it is one."""
+    strays = find_stray_cells(cells.distinct.spellings)
+    if not strays:
+        return []
+    counts = {cell: cells.distinct.count(spell_cell(cell)) for cell in strays}
+    n_present = cells.distinct.n_present
+    key = format_list_key("na_values", strays[:MAX_SHOWN_CELLS])
+    return [
+        f"{cells.name}: {n_present - sum(counts.values())} of {n_present} cells are dates, the others "
+        f"{list_cells(counts)}, so that the column is taken for text. Correct them, or {key} takes them for missing."
     ]
 
 

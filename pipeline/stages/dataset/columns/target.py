@@ -8,11 +8,15 @@ from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
+from bakeoff.pipeline.stages.dataset.columns.dates import find_date_formats
+from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
 from bakeoff.pipeline.stages.dataset.columns.suspicions import list_cells
 
 MAX_INTEGER_CLASSES = 20
 """A target of integers with at most this many distinct values is interpreted as classes."""
 MAX_EXACT_CLASS = 2**53
+MIN_ROWS_PER_CLASS = 2
+"""With fewer rows of a class on average, the target is probably a name."""
 MAX_SHOWN_CELLS = 3
 
 
@@ -80,7 +84,7 @@ def to_targets(y: pd.Series, cells: Cells) -> np.ndarray:
 
 
 def check_classes(cells: Cells) -> None:
-    """Reject a target of numbers that a few other cells, such as ``?``, make a target of classes.
+    """Reject a target whose task is not clear: dates, or numbers that a few other cells, such as ``?``, make classes.
 
     Parameters
     ----------
@@ -90,6 +94,13 @@ def check_classes(cells: Cells) -> None:
     ------
     UserError
     """
+    distinct = cells.distinct
+    is_date = cells.dates is not None or bool(find_date_formats(distinct.spellings))
+    if is_date and len(distinct.values) > MAX_INTEGER_CLASSES:
+        raise UserError(
+            f"dataset.target={cells.name!r} holds {len(distinct.values)} dates such as {distinct.values[0]!r}; "
+            "regression needs numbers, and dataset.task=classification takes each date for a class."
+        )
     reading = cells.reading
     others = {**reading.others, **reading.missing_spellings}
     numbers = reading.values[~np.isnan(reading.values)]
@@ -107,17 +118,21 @@ def check_classes(cells: Cells) -> None:
 
 
 def suspect_classes(cells: Cells) -> tuple[str, ...]:
-    """Return a sentence about classes such as ``?`` that may stand for missing cells."""
-    found = [cell for cell in cells.distinct.spellings if cells.rule.covers_among_numbers(cell)]
-    if not found:
-        return ()
-    shown = list_cells({cell: cells.distinct.count(cell) for cell in found})
-    return (
-        f"{cells.name}: {shown} count as classes of the target. {_leave_out(dict.fromkeys(found, 1))} leaves out such "
-        "rows.",
-    )
+    """Return sentences about classes such as ``?`` that may stand for missing cells, and about rare classes."""
+    distinct = cells.distinct
+    sentences = []
+    found = [cell for cell in distinct.spellings if cells.rule.covers_among_numbers(cell)]
+    if found:
+        shown = list_cells({cell: distinct.count(cell) for cell in found})
+        count = "counts as a class" if len(found) == 1 else "count as classes"
+        cure = _leave_out(dict.fromkeys(found, 1))
+        sentences.append(f"{cells.name}: {shown} {count} of the target. {cure} leaves out such rows.")
+    n_classes = len(distinct.values)
+    if n_classes > MAX_INTEGER_CLASSES and n_classes * MIN_ROWS_PER_CLASS > distinct.n_present:
+        sentences.append(f"{cells.name}: the target has {n_classes} classes in {distinct.n_present} rows.")
+    return tuple(sentences)
 
 
 def _leave_out(others: dict[str, int]) -> str:
-    spellings = ",".join(f"'{cell}'" for cell in list(others)[:MAX_SHOWN_CELLS])
-    return f"dataset.na_values=[{spellings}] dataset.drop_missing_target=true"
+    key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
+    return f"{key} dataset.drop_missing_target=true"
