@@ -1,0 +1,110 @@
+"""Decimal commas and signs between groups of digits: recognised where they are plain, refused where they are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import FileLayout, read_table
+from bakeoff.pipeline.stages.dataset.reading.number_signs import SpelledTable, spell_numbers
+
+GERMAN = FileLayout(decimal="comma", thousands="point")
+SWISS = FileLayout(thousands="apostrophe")
+FRENCH = FileLayout(decimal="comma", thousands="\u202f")
+
+
+def spell(cells: list[str], layout: FileLayout | None = None) -> SpelledTable:
+    """Return a column of text with its numbers spelled as usual."""
+    return spell_numbers(pa.table({"x": pa.array(cells, pa.large_string())}), layout or FileLayout(), "table.csv")
+
+
+def spelled(cells: list[str], layout: FileLayout | None = None) -> list[str]:
+    """Return the cells of `spell`."""
+    return list(spell(cells, layout).table["x"].to_pylist())
+
+
+def write_number(number: float, decimal: str, thousands: str) -> str:
+    """Write a number as a country does, by Python's own formatting."""
+    return f"{number:,.2f}".replace(",", "\0").replace(".", decimal).replace("\0", thousands)
+
+
+@given(numbers=st.lists(st.floats(-1e9, 1e9).map(lambda number: round(number, 2)), min_size=1))
+@pytest.mark.parametrize(("layout", "signs"), [(GERMAN, ",."), (SWISS, ".'"), (FRENCH, ",\u202f")])
+def test_numbers_of_every_country_are_the_numbers(numbers: list[float], layout: FileLayout, signs: str) -> None:
+    cells = [write_number(number, *signs) for number in numbers]
+    assert [float(cell) for cell in spelled(cells, layout)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("cells", "result", "keys"),
+    [
+        (["1,5", "2", "3,25"], ["1.5", "2", "3.25"], {"decimal": "comma"}),
+        (["-1,5e3", "+2,5"], ["-1.5e3", "+2.5"], {"decimal": "comma"}),
+        (["1.234,5", "2,25"], ["1234.5", "2.25"], {"decimal": "comma", "thousands": "point"}),
+        (["1,234.5", "2"], ["1234.5", "2"], {"decimal": "point", "thousands": "comma"}),
+        (["1,234", "2.5"], ["1234", "2.5"], {"decimal": "point", "thousands": "comma"}),
+        (["1.5", "2"], ["1.5", "2"], {}),
+        (["a, b", "c"], ["a, b", "c"], {}),
+        (["1,2,3", "1,2", "3", "2,3,1"], ["1,2,3", "1,2", "3", "2,3,1"], {}),
+        (["12.03.2020, 5", "1"], ["12.03.2020, 5", "1"], {}),
+    ],
+)
+def test_commas_are_recognised_where_they_have_one_meaning(
+    cells: list[str], result: list[str], keys: dict[str, str]
+) -> None:
+    found = spell(cells)
+    assert found.table["x"].to_pylist() == result
+    assert found.guessed == keys
+    assert len(found.notes) == bool(keys)
+
+
+def test_missing_cells_and_mistakes_do_not_hide_decimal_commas() -> None:
+    cells = [*(f"{number},5" for number in range(19)), "12,5 mm", "", ""]
+    found = spell(cells)
+    assert found.table["x"].to_pylist()[-4:] == ["18.5", "12,5 mm", "", ""]
+    assert found.guessed == {"decimal": "comma"}
+
+
+@pytest.mark.parametrize("cells", [["1,234", "5"], ["1,234", "-2,500"], ["1,234,567"]])
+def test_a_comma_with_two_meanings_is_refused_with_the_keys_that_decide(cells: list[str]) -> None:
+    with pytest.raises(UserError, match=r"dataset.decimal=comma or dataset.thousands=comma"):
+        spell(cells)
+    assert spelled(cells, FileLayout(thousands="comma"))[0] == cells[0].replace(",", "")
+    assert spelled(cells, FileLayout(decimal="point")) == cells
+
+
+def test_one_plain_column_decides_for_the_others() -> None:
+    table = pa.table({"x": pa.array(["1,234"], pa.large_string()), "z": pa.array(["1,5"], pa.large_string())})
+    found = spell_numbers(table, FileLayout(), "table.csv")
+    assert found.table.to_pylist() == [{"x": "1.234", "z": "1.5"}]
+
+
+def test_points_among_decimal_commas_are_refused_or_said() -> None:
+    layout = FileLayout(decimal="comma")
+    with pytest.raises(UserError, match=r"column 'x' of table.csv holds '1.500'.*dataset.thousands=point"):
+        spell(["2,5", "1.500"], layout)
+    found = spell(["2,5", "1.5"], layout)
+    assert found.table["x"].to_pylist() == ["2.5", "1.5"]
+    assert "1 cells of column 'x' have a decimal point, such as '1.5'" in found.notes[0]
+
+
+def test_a_cell_that_is_no_number_keeps_its_signs() -> None:
+    cells = ["1.234,5", "1.23,5", "v1.2,3", "01.02.2020", "", ",", "."]
+    assert spelled(cells, GERMAN)[:5] == ["1234.5", "1.23,5", "v1.2,3", "01.02.2020", ""]
+
+
+def test_the_same_numbers_with_points_and_with_commas_are_the_same_dataset(tmp_path: Path) -> None:
+    rows = [(0.5, 1.25, "a"), (1234.5, -2.0, "b"), (3.125, 7.5, "a"), (0.001, 1e-05, "b")]
+    points = "x,z,y\n" + "".join(f"{x!r},{z!r},{y}\n" for x, z, y in rows)
+    commas = points.replace(",", ";").replace(".", ",")
+    (tmp_path / "points.csv").write_text(points)
+    (tmp_path / "commas.csv").write_text(commas)
+    expected = read_table(str(tmp_path / "points.csv"), "y")
+    found = read_table(str(tmp_path / "commas.csv"), "y")
+    assert found.digest() == expected.digest()
+    assert found.guessed == {"decimal": "comma"}

@@ -1,0 +1,116 @@
+"""Several files of one shape as one dataset, and a file of test rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import Bakeoff
+from wheel_data import wheel_frame
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import read_table
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with the penguins in one file and, the columns in another order, in three."""
+    monkeypatch.chdir(tmp_path)
+    penguins = wheel_frame("penguins")
+    penguins.to_csv("penguins.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    for number, start in enumerate((0, 100, 250)):
+        end = (100, 250, len(penguins))[number]
+        columns = list(penguins.columns) if number == 0 else sorted(penguins.columns)
+        penguins.iloc[start:end][columns].to_csv(f"parts/{number}.csv", index=False)
+    return tmp_path
+
+
+def test_several_files_are_one_dataset_in_the_order_given(parts: Path) -> None:
+    whole = read_table("penguins.csv", "species")
+    listed = read_table(["parts/0.csv", "parts/1.csv", "parts/2.csv"], "species")
+    matched = read_table("parts/*.csv", "species")
+    assert listed.digest() == matched.digest() == whole.digest()
+    assert listed.notes[0] == "344 rows of 3 files: 0.csv (100), 1.csv (150), 2.csv (94)."
+    assert listed.name == "0+2"
+    reordered = read_table(["parts/1.csv", "parts/0.csv", "parts/2.csv"], "species")
+    assert reordered.digest() != whole.digest()
+    assert sorted(reordered.row_codes) == sorted(listed.row_codes)
+
+
+def test_the_rows_of_a_test_file_are_test_rows(parts: Path) -> None:
+    data = read_table("parts/[01].csv", "species", test_path="parts/2.csv")
+    assert data.parts is not None
+    assert data.parts.tolist() == ["train"] * 250 + ["test"] * 94
+    assert read_table("penguins.csv", "species").parts is None
+
+
+def test_the_parts_of_rows_that_are_left_out_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("x,y\n1.5,a\n2.5,\n0.5,b\n")
+    (tmp_path / "test.csv").write_text("x,y\n1.25,\n2.25,b\n")
+    data = read_table(str(tmp_path / "train.csv"), "y", test_path=str(tmp_path / "test.csv"), drop_missing_target=True)
+    assert data.parts is not None
+    assert data.parts.tolist() == ["train", "train", "test"]
+    assert data.X["x"].tolist() == [1.5, 0.5, 2.25]
+
+
+def test_the_kind_of_a_column_is_that_of_all_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
+    (tmp_path / "b.csv").write_text("x,y\nlow,a\n2,b\n")
+    data = read_table([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], "y")
+    assert data.nominal == ["x"]
+    assert data.X["x"].tolist() == ["1", "2", "low", "2"]
+
+
+@pytest.mark.parametrize("order", [["a.csv", "b.csv"], ["b.csv", "a.csv"]])
+def test_decimal_commas_of_one_file_count_for_all(tmp_path: Path, order: list[str]) -> None:
+    (tmp_path / "a.csv").write_text("x;y\n1,5;a\n2,25;b\n")
+    (tmp_path / "b.csv").write_text("x;y\n1.500;a\n2.250;b\n")
+    with pytest.raises(UserError, match=r"column 'x' of b.csv holds '1.500', although the decimal sign is a comma"):
+        read_table([str(tmp_path / name) for name in order], "y")
+    data = read_table([str(tmp_path / name) for name in order], "y", thousands="point")
+    assert sorted(data.X["x"]) == [1.5, 2.25, 1500.0, 2250.0]
+
+
+def test_a_sentence_about_one_file_names_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x;y\n1.5;a\n2.5;b\n")
+    (tmp_path / "b.csv").write_text("x,y\n1.25,a\n2.25,b\n")
+    notes = read_table([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], "y").notes
+    assert "a.csv: The separator is taken for a semicolon (dataset.separator=semicolon confirms it)." in notes
+
+
+def test_declared_values_of_arff_files_are_joined(tmp_path: Path) -> None:
+    head = "@relation r\n@attribute x numeric\n@attribute y {%s}\n@data\n"
+    (tmp_path / "a.arff").write_text(head % "b,a,d" + "1.5,a\n2.5,b\n")
+    (tmp_path / "b.arff").write_text(head % "c,a" + "1.25,a\n2.25,c\n")
+    data = read_table([str(tmp_path / "a.arff"), str(tmp_path / "b.arff")], "x", task="regression")
+    assert data.X["y"].cat.categories.tolist() == ["a", "b", "c", "d"]
+
+
+def test_train_and_test_files_are_scored_and_replayed_from_another_folder(
+    parts: Path, bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["dataset=file", "dataset.target=species", "learner=majority", "evaluation=fixed", "tracking.models=false"]
+    answer = bakeoff(*words, "dataset.path='parts/[01].csv'", "dataset.test_path=parts/2.csv")
+    assert answer.status == 0, answer.err
+    predictions = bakeoff.artifact(bakeoff.runs()[0], "predictions.csv").splitlines()
+    assert len(predictions) == 1 + 94
+    (parts / "elsewhere").mkdir()
+    monkeypatch.chdir(parts / "elsewhere")
+    replayed = bakeoff("replay", "latest", f"tracking.uri=sqlite:///{parts}/outputs/mlflow.db")
+    assert replayed.status == 0, replayed.err
+    assert "identical" in replayed.out
+
+
+def test_new_rows_are_read_with_the_signs_that_were_recognised(bakeoff: Bakeoff) -> None:
+    rows = "".join(f"1.{100 + number},5;{'ab'[number % 2]}\n" for number in range(30))
+    (bakeoff.folder / "train.csv").write_text("x;y\n" + rows)
+    (bakeoff.folder / "new.csv").write_text("x;z\n1.110;0\n1.111;0\n")
+    (bakeoff.folder / "plain.csv").write_text("x\n1110.0\n1111.0\n")
+    words = ["dataset=file", "dataset.path=train.csv", "dataset.target=y", "dataset.keep=[x]"]
+    assert bakeoff(*words, "learner=knn", "learner.n_neighbors=1").status == 0
+    answers = []
+    for name, signs in {"new": [], "plain": ["decimal=point", "thousands=null"]}.items():
+        assert bakeoff("predict", "latest", f"{name}.csv", *signs).status == 0
+        answers.append((bakeoff.folder / f"{name}.predictions.csv").read_text())
+    assert answers[0] == answers[1]

@@ -1,0 +1,204 @@
+"""Text files: cells as they are spelled, against pandas and Python's csv as oracles, and how a layout is found."""
+
+from __future__ import annotations
+
+import csv
+import io
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wheel_data import wheel_frame
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import FileLayout, RawTable, count_columns, read_file, read_table
+from bakeoff.pipeline.stages.dataset.reading.separator import SAMPLE_BYTES
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=6)
+TABLES = st.integers(2, 4).flatmap(lambda d: st.lists(st.lists(CELLS, min_size=d, max_size=d), min_size=1, max_size=5))
+
+
+def read(folder: Path, text: str | bytes, name: str = "table.csv", **keys: Any) -> RawTable:
+    """Read a text as a file."""
+    content = text if isinstance(text, bytes) else text.encode()
+    (folder / name).write_bytes(content)
+    return read_file(folder / name, FileLayout(**keys))
+
+
+def cells(raw: RawTable) -> list[list[str]]:
+    """Return the names and the cells of a table, row by row."""
+    return [list(raw.frame.columns), *raw.frame.to_numpy().tolist()]
+
+
+# Cells
+
+
+@given(rows=TABLES, separator=st.sampled_from([",", ";", "\t", "|", " "]))
+def test_cells_are_those_that_pythons_csv_wrote(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], separator: str
+) -> None:
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+    raw = read(tmp_path_factory.getbasetemp(), stream.getvalue(), header=False, separator=separator, decimal=".")
+    assert cells(raw)[1:] == rows
+
+
+@pytest.mark.parametrize("name", ["titanic", "penguins"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_real_tables_have_the_cells_that_pandas_reads(tmp_path: Path, name: str, separator: str) -> None:
+    text = wheel_frame(name).to_csv(index=False, sep=separator)
+    raw = read(tmp_path, text)
+    oracle = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False)
+    assert cells(raw) == [list(oracle.columns), *oracle.to_numpy().tolist()]
+
+
+@given(bits=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))
+def test_every_float_is_read_as_the_number_that_was_written(
+    tmp_path_factory: pytest.TempPathFactory, bits: list[int]
+) -> None:
+    numbers = np.array([struct.unpack("<d", struct.pack("<Q", each))[0] for each in bits])
+    numbers = numbers[np.isfinite(numbers)]
+    rows = "".join(f"{number!r},{'ab'[position % 2]}\n" for position, number in enumerate(numbers.tolist()))
+    path = tmp_path_factory.getbasetemp() / "floats.csv"
+    path.write_text("x,y\n0.5,a\n0.25,b\n" + rows)
+    read_back = read_table(str(path), "y", numeric=["x"], keep=["x"]).X["x"].to_numpy()[2:]
+    assert read_back.tobytes() == numbers.tobytes()
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_line_ends_of_every_system_end_lines(tmp_path: Path, line_end: str) -> None:
+    text = line_end.join(["x,y", "1,a", "2,b", ""])
+    assert cells(read(tmp_path, text)) == [["x", "y"], ["1", "a"], ["2", "b"]]
+    assert cells(read(tmp_path, text.rstrip("\r\n"))) == [["x", "y"], ["1", "a"], ["2", "b"]]
+
+
+def test_a_quoted_cell_may_hold_line_breaks_separators_and_quotation_marks(tmp_path: Path) -> None:
+    raw = read(tmp_path, 'x,note\n1,"two\nlines, ""quoted"""\n2,plain\n')
+    assert cells(raw)[1:] == [["1", 'two\nlines, "quoted"'], ["2", "plain"]]
+
+
+def test_a_quotation_mark_inside_of_a_cell_is_a_letter(tmp_path: Path) -> None:
+    assert cells(read(tmp_path, 'size,y\n5",a\n6,b\n'))[1:] == [['5"', "a"], ["6", "b"]]
+    assert cells(read(tmp_path, 'size,y\n"5,a\n6,b\n', quote=None))[1:] == [['"5', "a"], ["6", "b"]]
+    assert cells(read(tmp_path, "size,y\n'5,5',a\n6,b\n", quote="'"))[1:] == [["5.5", "a"], ["6", "b"]]
+
+
+def test_blank_lines_are_no_rows_except_in_a_single_column(tmp_path: Path) -> None:
+    assert cells(read(tmp_path, "\n\nx,y\n\n1,a\n\n\n2,b\n\n"))[1:] == [["1", "a"], ["2", "b"]]
+    assert cells(read(tmp_path, "x\n1\n\n3\n\n"))[1:] == [["1"], [""], ["3"]]
+
+
+def test_a_cell_longer_than_the_sample_is_read(tmp_path: Path) -> None:
+    long = "z" * (SAMPLE_BYTES * 20)
+    assert cells(read(tmp_path, f"x;y\n1;{long}\n2;b\n"))[1:] == [["1", long], ["2", "b"]]
+
+
+# Encodings and compression
+
+
+@pytest.mark.parametrize(
+    ("encoding", "given_encoding"),
+    [
+        ("utf-8", None),
+        ("utf-8-sig", None),
+        ("utf-16", None),
+        ("utf-8-sig", "utf-8"),
+        ("utf-16-be", "utf-16-be"),
+        ("latin-1", "latin-1"),
+        ("cp1252", "cp1252"),
+        ("shift_jis", "shift_jis"),
+    ],
+)
+def test_letters_are_those_of_the_encoding(tmp_path: Path, encoding: str, given_encoding: str | None) -> None:
+    town = "東京" if encoding == "shift_jis" else "Zürich"
+    raw = read(tmp_path, f"town,y\n{town},a\nBern,b\n".encode(encoding), encoding=given_encoding)
+    assert cells(raw) == [["town", "y"], [town, "a"], ["Bern", "b"]]
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
+def test_a_compressed_file_is_read_as_the_file(tmp_path: Path, ending: str) -> None:
+    wheel_frame("penguins").to_csv(tmp_path / "penguins.csv", index=False)
+    wheel_frame("penguins").to_csv(tmp_path / f"penguins.csv{ending}", index=False)
+    plain = read_file(tmp_path / "penguins.csv", FileLayout())
+    compressed = read_file(tmp_path / f"penguins.csv{ending}", FileLayout())
+    assert cells(compressed) == cells(plain)
+    assert compressed.name == plain.name == "penguins"
+
+
+def test_an_archive_of_two_files_is_refused(tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "two.csv.zip", "w") as archive:
+        archive.writestr("a.csv", "x,y\n1,a\n")
+        archive.writestr("b.csv", "x,y\n1,a\n")
+    with pytest.raises(UserError, match=r"must hold one file, but holds a.csv, b.csv"):
+        read_file(tmp_path / "two.csv.zip", FileLayout())
+
+
+# Layout
+
+
+def test_the_separator_is_the_one_that_gives_regular_rows(tmp_path: Path) -> None:
+    assert read(tmp_path, "name;note\nann;a, b\nbob;c\n").notes == (
+        "The separator is taken for a semicolon (dataset.separator=semicolon confirms it).",
+    )
+    assert cells(read(tmp_path, "a|b\n1;2|3\n4;5|6\n"))[1:] == [["1;2", "3"], ["4;5", "6"]]
+    assert read(tmp_path, "x,y\n1,a\n").notes == ()
+    assert read(tmp_path, "x\ty\n1\ta\n", "table.tsv").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "letter"), [("comma", ","), ("semicolon", ";"), ("tab", "\t"), ("pipe", "|"), ("space", " "), ("§", "§")]
+)
+def test_separators_are_given_as_words_or_letters(tmp_path: Path, word: str, letter: str) -> None:
+    text = f"x{letter}y\n1{letter}a\n"
+    for separator in (word, letter):
+        assert cells(read(tmp_path, text, separator=separator)) == [["x", "y"], ["1", "a"]]
+    assert cells(read(tmp_path, "x::y\n1::a\n", separator="::")) == [["x", "y"], ["1", "a"]]
+
+
+@pytest.mark.parametrize("word", ["whitespace", r"\s+"])
+def test_any_number_of_spaces_and_tabs_may_separate_cells(tmp_path: Path, word: str) -> None:
+    text = ' 18.0   8\t"chevrolet chevelle"  \n15.0  8  ford\n'
+    raw = read(tmp_path, text, "auto.data", separator=word, header=False)
+    oracle = pd.read_csv(io.StringIO(text), sep=r"\s+", header=None, dtype=str)
+    assert cells(raw)[1:] == oracle.to_numpy().tolist() == [["18.0", "8", "chevrolet chevelle"], ["15.0", "8", "ford"]]
+
+
+def test_spaces_around_quoted_cells_are_left_out_on_request(tmp_path: Path) -> None:
+    raw = read(tmp_path, 'x, note , y\n 1, "a, b" , c\n', strip=True)
+    assert cells(raw) == [["x", "note", "y"], ["1", "a, b", "c"]]
+
+
+def test_comments_and_titles_are_left_out_and_lines_keep_their_numbers(tmp_path: Path) -> None:
+    text = '# made in 2020\nx,y\n1,a\n# "late"\n2,"b\n# kept"\n'
+    assert cells(read(tmp_path, text, comment="#")) == [["x", "y"], ["1", "a"], ["2", "b\n# kept"]]
+    assert cells(read(tmp_path, "Sales\nof 2020\nx,y\n1,a\n", skip_rows=2)) == [["x", "y"], ["1", "a"]]
+    with pytest.raises(UserError, match=r"line 6 of table.csv has 3 cells"):
+        read(tmp_path, "Sales\n\nx,y\n1,a\n# note\n1,2,3\n", comment="#", skip_rows=1)
+
+
+def test_names_replace_those_of_the_file_if_it_has_some(tmp_path: Path) -> None:
+    assert cells(read(tmp_path, "x,x\n1,a\n", header=True, names=["x", "y"])) == [["x", "y"], ["1", "a"]]
+    assert cells(read(tmp_path, "1,a\n2,b\n", header=False, names=["x", "y"])) == [["x", "y"], ["1", "a"], ["2", "b"]]
+
+
+def test_a_column_besides_the_names_is_that_of_the_row_names_of_r(tmp_path: Path) -> None:
+    raw = read(tmp_path, '"x" "y"\n"1" 3.5 "a b"\n"2" 4 "c"\n', separator="whitespace")
+    assert cells(raw) == [["row_names", "x", "y"], ["1", "3.5", "a b"], ["2", "4", "c"]]
+    assert cells(read(tmp_path, "x,y\n1,a,\n2,b,\n")) == [["x", "y"], ["1", "a"], ["2", "b"]]
+    with pytest.raises(UserError, match=r"line 3 of table.csv has 4 cells, but the first row has 2"):
+        read(tmp_path, "x,y\n1,a\n1,2,3,4\n")
+
+
+def test_the_number_of_columns_is_counted_with_the_separator_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x;y;z\n1;2;3\n")
+    (tmp_path / "none.csv").write_text("")
+    assert count_columns(tmp_path / "a.csv", FileLayout()) == 3
+    assert count_columns(tmp_path / "a.csv", FileLayout(separator="comma")) == 1
+    assert count_columns(tmp_path / "none.csv", FileLayout()) == 0
