@@ -9,7 +9,8 @@ from command import Bakeoff
 from wheel_data import wheel_frame
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import read_table
+from bakeoff.pipeline.stages.dataset import FileLayout, read_table
+from bakeoff.pipeline.stages.dataset.reading import read_files
 
 
 @pytest.fixture
@@ -83,8 +84,8 @@ def test_declared_values_of_arff_files_are_joined(tmp_path: Path) -> None:
     head = "@relation r\n@attribute x numeric\n@attribute y {%s}\n@data\n"
     (tmp_path / "a.arff").write_text(head % "b,a,d" + "1.5,a\n2.5,b\n")
     (tmp_path / "b.arff").write_text(head % "c,a" + "1.25,a\n2.25,c\n")
-    data = read_table([str(tmp_path / "a.arff"), str(tmp_path / "b.arff")], "x", task="regression")
-    assert data.X["y"].cat.categories.tolist() == ["a", "b", "c", "d"]
+    raw = read_files([str(tmp_path / "a.arff"), str(tmp_path / "b.arff")], None, FileLayout())
+    assert raw.declared == {"y": ("b", "a", "d", "c")}
 
 
 def test_train_and_test_files_are_scored_and_replayed_from_another_folder(
