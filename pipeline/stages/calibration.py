@@ -6,6 +6,7 @@ of models fitted on inner folds of the training rows, each for the fold that it 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -155,7 +156,10 @@ class Calibration:
         # scikit-learn asks for folds even of a model that is not fitted again: here one fold, of all rows.
         calibrated = CalibratedClassifierCV(recorded, method=METHODS[self.method], cv=[(everything, everything)])
         weights = None if outputs.weights is None else outputs.weights[rows]
-        return calibrated.fit(rows[:, np.newaxis], outputs.truth[rows], sample_weight=weights)
+        with warnings.catch_warnings():
+            # The recorded model is not fitted, so that it need not accept weights.
+            warnings.filterwarnings("ignore", "Since FrozenEstimator does not appear to accept", UserWarning)
+            return calibrated.fit(rows[:, np.newaxis], outputs.truth[rows], sample_weight=weights)
 
 
 def _has(method: str) -> Any:

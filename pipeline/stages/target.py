@@ -163,4 +163,4 @@ def make_function(function: str) -> FunctionTransformer:
     if function not in pairs:
         raise UserError(f"target.transformer.function={function!r} must be one of {', '.join(pairs)}.")
     forward, inverse = pairs[function]
-    return FunctionTransformer(forward, inverse, validate=True)
+    return FunctionTransformer(forward, inverse, validate=True, check_inverse=False)

@@ -1,0 +1,119 @@
+"""Whole commands with weights, balance, transformed targets, calibration and thresholds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from command import Bakeoff
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from bakeoff.pipeline.config.absent_parts import NULL_PARTS
+
+SVM = ("dataset=breast_cancer", "learner=svm", "preprocessing=standardize")
+
+
+def write_table(file: Path, frame: pd.DataFrame) -> None:
+    frame.to_csv(file, index=False)
+
+
+def stored_config(bakeoff: Bakeoff, run_id: str) -> Path:
+    (file,) = bakeoff.folder.glob(f"outputs/**/{run_id}/artifacts/config.yaml")
+    return file
+
+
+def test_a_calibrated_learner_with_a_threshold_is_stored_predicts_and_is_replayed(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(*SVM, "calibration=platt", "threshold=tuned", "threshold.metric=f1", "figures=[calibration]")
+    assert answer.status == 0, answer.err
+    assert "threshold: malignant from the probability" in answer.out
+    assert "chosen by f1 on validation rows" in answer.out
+    (run,) = bakeoff.runs()
+    params = run.data.params
+    assert (params["calibration"], params["calibration.folds"]) == ("platt", "0")
+    assert (params["threshold"], params["threshold.metric"]) == ("tuned", "f1")
+    assert "balance" not in params
+    assert 0 < run.data.metrics["threshold/value"] < 1
+    assert np.isfinite(run.data.metrics["test_log_loss"])
+    X = load_breast_cancer(as_frame=True).data
+    write_table(bakeoff.folder / "new.csv", X)
+    assert bakeoff("predict", "latest", "new.csv", "output=answers.csv").status == 0
+    answers = pd.read_csv(bakeoff.folder / "answers.csv")
+    is_positive = answers["probability_malignant"] >= run.data.metrics["threshold/value"]
+    assert (answers["prediction"] == np.where(is_positive, "malignant", "benign")).all()
+    replayed = bakeoff("replay", "latest")
+    assert "identical" in replayed.out
+
+
+def test_a_cost_matrix_moves_the_threshold_towards_the_cheaper_mistake(bakeoff: Bakeoff) -> None:
+    values = {}
+    for missed, false_alarm in ((20, 1), (1, 20)):
+        costs = f"evaluation.costs={{malignant: {{benign: {missed}}}, benign: {{malignant: {false_alarm}}}}}"
+        words = ("learner=logistic_regression", "preprocessing=standardize", "threshold=tuned", "threshold.metric=cost")
+        assert bakeoff(*words, costs).status == 0
+        newest = bakeoff.runs()[0]
+        values[missed] = newest.data.metrics["threshold/value"]
+    assert values[20] < 0.5 < values[1]
+
+
+def test_with_pruning_thresholds_use_inner_folds_and_the_audit_passes(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("dataset=breast_cancer", "threshold=tuned", "balance=oversample")
+    assert answer.status == 0, answer.err
+    (run,) = bakeoff.runs()
+    assert run.data.params["pruning"] == "best_first"
+    assert run.data.params["threshold.folds"] == "5"
+    assert run.data.tags["audit"] == "passed"
+    assert run.data.metrics["fits"] == 6
+    assert run.data.params["balance"] == "oversample"
+
+
+def test_a_transformed_target_is_stored_and_predicts_in_its_own_units(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("dataset=diabetes", "learner=ridge", "target=log", "evaluation=kfold", "figures=[residuals]")
+    assert answer.status == 0, answer.err
+    bunch = load_diabetes(as_frame=True)
+    write_table(bakeoff.folder / "new.csv", bunch.data)
+    assert bakeoff("predict", "latest", "new.csv", "output=answers.csv").status == 0
+    answers = pd.read_csv(bakeoff.folder / "answers.csv")["prediction"]
+    assert 100 < answers.mean() < bunch.target.mean()
+    assert "identical" in bakeoff("replay", "latest").out
+
+
+def test_a_column_of_weights_counts_in_fits_and_scores(bakeoff: Bakeoff) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    y = np.where(x + rng.normal(size=120) > 0, "yes", "no")
+    frame = pd.DataFrame({"x": x, "y": y, "w": np.where(y == "yes", 5, 1)})
+    write_table(bakeoff.folder / "weighted.csv", frame)
+    words = ("dataset=file", "dataset.path=weighted.csv", "dataset.target=y", "learner=majority")
+    assert bakeoff(*words, "dataset.weights=w", "evaluation=kfold").status == 0
+    assert bakeoff(*words, "dataset.drop=[w]", "evaluation=kfold").status == 0
+    plain, weighted = (run.data.metrics["test_accuracy"] for run in bakeoff.runs())
+    n_yes = (y == "yes").sum()
+    assert weighted == pytest.approx(5 * n_yes / (5 * n_yes + 120 - n_yes), abs=0.01)
+    assert plain == pytest.approx(max(n_yes, 120 - n_yes) / 120, abs=0.01)
+
+
+def test_runs_that_were_stored_without_these_groups_are_replayed_and_drawn(bakeoff: Bakeoff) -> None:
+    assert bakeoff("dataset=iris", "learner=knn", "evaluation=kfold").status == 0
+    (run,) = bakeoff.runs()
+    file = stored_config(bakeoff, run.info.run_id)
+    spec = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump({key: value for key, value in spec.items() if key not in NULL_PARTS}))
+    assert "identical" in bakeoff("replay", "latest").out
+    assert bakeoff("figures", "latest", "confusion_matrix").status == 0
+
+
+def test_runs_in_a_comparison_are_named_by_what_they_do(bakeoff: Bakeoff) -> None:
+    words = ("dataset=iris", "learner=naive_bayes", "calibration=none,platt", "evaluation=kfold")
+    answer = bakeoff("compare", "-m", *words, "metrics=accuracy")
+    assert answer.status == 0, answer.err
+    assert "naive_bayes calibration=platt" in answer.out
+
+
+def test_a_study_does_not_choose_by_rows_that_a_threshold_uses(bakeoff: Bakeoff) -> None:
+    words = ("hydra/sweeper=optuna", "dataset=breast_cancer", "learner=knn", "learner.n_neighbors=int(interval(1,5))")
+    answer = bakeoff("-m", *words, "threshold=tuned", "hydra.sweeper.n_trials=2")
+    assert answer.status == 2
+    assert "threshold with threshold.folds=0 would use the same validation rows" in answer.err

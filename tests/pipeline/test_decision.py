@@ -1,0 +1,107 @@
+"""What predicts is stored and loaded without pickle, and predicts the same afterwards; unseen values are counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from doubles import experiment
+from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import GaussianNB
+
+from bakeoff.learners import SVC, NaiveBayesClassifier
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.options import read_option, read_options
+from bakeoff.pipeline.experiment import evaluate_split, fit_model
+from bakeoff.pipeline.run_lines import describe_run_lines, tabulate_unseen_values
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
+from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.tracking.model_file import trusted_types
+
+CALIBRATIONS = [name for name in read_options("calibration") if name != "none"]
+TARGETS = [name for name in read_options("target") if name != "none"]
+
+
+def part(group: str, name: str) -> Any:
+    """Return the object that an option describes, with open choices and seeds filled in."""
+    node = read_option(group, name)
+    if node.get("folds", 0) is None:
+        node["folds"] = 0
+    if "random_state" in node.get("transformer", {}):
+        node["transformer"]["random_state"] = 0
+    return build_object(node, group, [])
+
+
+def reload(model: Any) -> Any:
+    dumped = skops.io.dumps(model)
+    return skops.io.loads(dumped, trusted=trusted_types(dumped))
+
+
+@pytest.mark.parametrize("threshold", ["none", "fixed", "tuned"])
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_a_classifier_is_stored_with_its_calibration_and_threshold(calibration: str, threshold: str) -> None:
+    data = load_bundled("breast_cancer")
+    built = experiment(
+        data, SVC(), calibration=part("calibration", calibration), threshold=part("threshold", threshold)
+    )
+    (split,) = built.make_splits().folds
+    predictor = fit_model(built, split).predictor
+    loaded = reload(predictor)
+    np.testing.assert_array_equal(loaded.predict(data.X), predictor.predict(data.X))
+    np.testing.assert_array_equal(loaded.predict_proba(data.X), predictor.predict_proba(data.X))
+    np.testing.assert_array_equal(loaded.classes_, data.classes)
+
+
+@pytest.mark.filterwarnings("ignore:n_quantiles")
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_regressor_is_stored_with_the_inverse_of_its_target(target: str) -> None:
+    data = load_bundled("diabetes")
+    built = experiment(data, Ridge(), target=part("target", target))
+    (split,) = built.make_splits().folds
+    predictor = fit_model(built, split).predictor
+    np.testing.assert_array_equal(reload(predictor).predict(data.X), predictor.predict(data.X))
+
+
+def test_models_hold_no_training_rows_and_no_recorded_outputs() -> None:
+    built = experiment(load_bundled("breast_cancer"), GaussianNB(), calibration=part("calibration", "isotonic"))
+    (split,) = built.make_splits().folds
+    dumped = skops.io.dumps(fit_model(built, split).predictor)
+    assert not any("RecordedOutputs" in name for name in skops.io.get_untrusted_types(data=dumped))
+
+
+# Values that no training row has
+
+
+def coloured() -> Dataset:
+    """Return six rows, of which the last one alone is green, and the cell of the fifth is missing."""
+    X = pd.DataFrame({
+        "colour": pd.Categorical(["red", "blue", "red", "blue", None, "green"] * 2),
+        "x": np.arange(12.0),
+    })  # fmt: skip
+    X.loc[5, "colour"] = "red"
+    return Dataset("coloured", X, np.array(["a", "b"] * 6), "classification", "y", positive="b")
+
+
+def test_test_rows_with_values_that_no_training_row_has_are_counted_per_fold_and_column() -> None:
+    built = experiment(coloured(), NaiveBayesClassifier(), splitter=KFold(folds=3, stratify=False))
+    folds = [evaluate_split(built, number, split) for number, split in enumerate(built.make_splits().folds)]
+    (affected,) = (fold for fold in folds if 11 in fold.split.test)
+    assert [dict(fold.unseen) for fold in folds if fold is not affected] == [{}, {}]
+    assert (dict(affected.unseen), affected.n_unseen_rows) == ({"colour": 1}, 1)
+    assert describe_run_lines(built, folds, None) == [
+        "unseen values: 1 of 12 test rows hold nominal values that no training row of their fold has (colour 1)"
+    ]
+    assert tabulate_unseen_values(folds).to_numpy().tolist() == [[affected.number, "colour", 1]]
+
+
+def test_a_row_with_two_unseen_values_is_one_row() -> None:
+    data = coloured()
+    data = replace(data, X=data.X.assign(shade=data.X["colour"]))
+    built = experiment(data, NaiveBayesClassifier(), splitter=KFold(folds=3, stratify=False))
+    folds = [evaluate_split(built, number, split) for number, split in enumerate(built.make_splits().folds)]
+    assert sum(fold.n_unseen_rows for fold in folds) == 1
+    assert sum(sum(fold.unseen.values()) for fold in folds) == 2

@@ -1,0 +1,167 @@
+"""The threshold between two classes: the best one on rows that the model has not seen, or a given one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import experiment
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score, make_scorer
+from sklearn.model_selection import TunedThresholdClassifierCV
+from sklearn.naive_bayes import GaussianNB
+
+from bakeoff.learners import Perceptron
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import evaluate_split, fit_model
+from bakeoff.pipeline.run_lines import describe_run_lines
+from bakeoff.pipeline.stages.calibration import Calibration
+from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.scoring import CLASSIFICATION
+from bakeoff.pipeline.stages.splitting import Holdout
+from bakeoff.pipeline.stages.threshold import (
+    MAX_CANDIDATES,
+    BinaryScores,
+    ChosenThreshold,
+    GivenThreshold,
+    TunedThreshold,
+    list_candidates,
+)
+
+SCORES = np.array([0.1, 0.2, 0.3, 0.35, 0.6, 0.9])
+TRUTH = np.array([False, False, True, False, True, True])
+
+
+def rows(formula: Any = accuracy_score, greater_is_better: bool = True) -> BinaryScores:
+    return BinaryScores(SCORES, "predict_proba", lambda chosen: float(formula(TRUTH, chosen)), greater_is_better)
+
+
+def test_candidates_divide_the_rows_in_every_way_that_there_is() -> None:
+    candidates = list_candidates(SCORES, 0.5)
+    divisions = {tuple(value <= SCORES) for value in candidates}
+    assert len(divisions) == len(SCORES) + 1
+    assert 0.5 in candidates
+
+
+def test_of_many_scores_a_limited_number_of_candidates_is_tried_where_the_rows_lie() -> None:
+    scores = np.random.default_rng(0).beta(1, 9, 5000)
+    candidates = list_candidates(scores, 0.5)
+    assert len(candidates) <= MAX_CANDIDATES + 3
+    shares = np.diff([np.mean(scores < value) for value in candidates])
+    assert shares.max() < 2 / MAX_CANDIDATES
+
+
+def test_the_best_score_wins_and_of_equal_ones_the_nearest_to_the_learners_own() -> None:
+    chosen = TunedThreshold().choose(rows())
+    assert chosen.score == 5 / 6
+    assert chosen.value == 0.5
+    by_f1 = TunedThreshold().choose(rows(f1_score))
+    assert by_f1.value == pytest.approx(0.25)
+    assert (by_f1.score, by_f1.default_score) == (6 / 7, pytest.approx(0.8))
+
+
+def test_the_least_error_wins_where_less_is_better() -> None:
+    def count_missed(truth: Any, chosen: Any) -> float:
+        return float(np.sum(truth & ~chosen))
+
+    chosen = TunedThreshold().choose(rows(count_missed, greater_is_better=False))
+    assert chosen.score == 0
+    assert chosen.value == pytest.approx(0.25)
+
+
+def test_a_score_that_is_never_defined_is_refused() -> None:
+    with pytest.raises(UserError, match="not defined on the rows to choose on"):
+        TunedThreshold().choose(rows(lambda truth, chosen: np.nan))
+
+
+@pytest.mark.parametrize("metric", ["f1", "accuracy", "balanced_accuracy"])
+def test_it_is_the_choice_of_scikit_learn_among_the_same_candidates(metric: str) -> None:
+    data = load_bundled("breast_cancer")
+    data = replace(data, X=data.X.iloc[:, [1, 8]])
+    built = experiment(
+        data,
+        GaussianNB(),
+        threshold=TunedThreshold(metric),
+        threshold_metric=CLASSIFICATION[metric],
+    )
+    (split,) = built.make_splits().folds
+    model = fit_model(built, split)
+    own = GaussianNB().fit(data.X.iloc[split.train], data.y[split.train])
+    X, y = data.X.iloc[split.validation], data.y[split.validation]
+    candidates = list_candidates(own.predict_proba(X)[:, 1], 0.5)
+    name = "f1" if metric == "f1" else metric
+    scoring = make_scorer(f1_score, pos_label=data.positive) if metric == "f1" else name
+    tuned = TunedThresholdClassifierCV(own, scoring=scoring, thresholds=candidates, cv="prefit", refit=False)
+    tuned.fit(X, y)
+    assert model.threshold is not None
+    assert model.threshold.score == pytest.approx(tuned.best_score_)
+    assert model.threshold.score >= model.threshold.default_score
+
+
+def test_the_positive_class_is_predicted_from_the_threshold_on() -> None:
+    data = load_bundled("breast_cancer")
+    X = data.X.iloc[:, :4]
+    model = LogisticRegression(max_iter=5000).fit(X, data.y)
+    for positive, column in ((data.classes[1], 1), (data.classes[0], 0)):
+        predictor = ChosenThreshold(0.8, "predict_proba").apply(model, positive)
+        np.testing.assert_array_equal(predictor.predict(X) == positive, model.predict_proba(X)[:, column] >= 0.8)
+        np.testing.assert_array_equal(predictor.predict_proba(X), model.predict_proba(X))
+
+
+def test_decision_values_are_divided_where_there_are_no_probabilities() -> None:
+    data = load_bundled("breast_cancer")
+    built = experiment(
+        data, Perceptron(max_iter=10), threshold=TunedThreshold("recall"), threshold_metric=CLASSIFICATION["recall"]
+    )
+    (split,) = built.make_splits().folds
+    fold = evaluate_split(built, 0, split)
+    chosen = fold.model.threshold
+    assert chosen is not None
+    assert chosen.method == "decision_function"
+    values = fold.model.pipeline.decision_function(data.X.iloc[split.test])
+    np.testing.assert_array_equal(fold.predictions.predicted == data.positive, values >= chosen.value)
+    assert fold.scores["validation_recall"] == 1
+
+
+def test_a_given_threshold_is_applied_to_calibrated_probabilities() -> None:
+    data = load_bundled("breast_cancer")
+    built = experiment(data, Perceptron(max_iter=10), calibration=Calibration("platt"), threshold=GivenThreshold(0.9))
+    (split,) = built.make_splits().folds
+    fold = evaluate_split(built, 0, split)
+    assert fold.predictions.probabilities is not None
+    is_positive = fold.predictions.probabilities[:, 1] >= 0.9
+    np.testing.assert_array_equal(fold.predictions.predicted == data.classes[1], is_positive)
+    assert data.classes[1] == data.positive
+    (sentence,) = describe_run_lines(built, [fold], fold.model)
+    assert sentence == "threshold: malignant from the probability 0.9 on"
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.5, 1.5, True, "0.5"])
+def test_a_value_that_is_no_probability_is_refused(value: Any) -> None:
+    with pytest.raises(UserError, match=r"threshold.value=.* above 0 and below 1"):
+        GivenThreshold(value)
+
+
+@pytest.mark.parametrize("folds", [0, 4])
+def test_the_choice_sees_the_validation_part_or_the_training_rows_and_never_a_test_row(folds: int) -> None:
+    built = experiment(load_bundled("breast_cancer"), GaussianNB(), threshold=TunedThreshold(folds=folds))
+    (split,) = built.make_splits().folds
+    seen = evaluate_split(built, 0, split).seen["threshold"].to_rows()
+    assert seen.tolist() == sorted(split.train if folds else split.validation)
+
+
+def test_the_sentence_says_what_was_chosen_and_what_the_learner_itself_would_have() -> None:
+    built = experiment(
+        load_bundled("breast_cancer"), GaussianNB(), threshold=TunedThreshold(folds=3), splitter=Holdout(validation=0)
+    )
+    (split,) = built.make_splits().folds
+    fold = evaluate_split(built, 0, split)
+    (sentence,) = describe_run_lines(built, [fold], fold.model)
+    chosen = fold.model.threshold
+    assert chosen is not None
+    assert sentence == (
+        f"threshold: malignant from the probability {chosen.value:.4g} on, chosen by accuracy on 3 inner folds "
+        f"({chosen.score:.4f}; the learner's own has {chosen.default_score:.4f})"
+    )
