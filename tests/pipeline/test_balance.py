@@ -123,6 +123,7 @@ def test_a_weighted_fit_is_that_of_balanced_class_weights() -> None:
     fold = evaluate_split(built, 0, split)
     own = LogisticRegression(max_iter=5000, tol=1e-8, class_weight="balanced")
     own.fit(data.X.iloc[split.train], data.y[split.train])
+    assert fold.predictions.probabilities is not None
     np.testing.assert_allclose(fold.predictions.probabilities, own.predict_proba(data.X.iloc[split.test]), atol=1e-9)
 
 

@@ -52,6 +52,7 @@ def test_on_the_validation_part_it_is_that_of_a_frozen_model(name: str, learner:
     expected = CalibratedClassifierCV(FrozenEstimator(own), method=METHODS[method])
     expected.fit(X.iloc[split.validation], y[split.validation])
     probabilities = expected.predict_proba(X.iloc[split.test])
+    assert fold.predictions.probabilities is not None
     np.testing.assert_allclose(fold.predictions.probabilities, probabilities, atol=1e-7)
     np.testing.assert_array_equal(
         fold.predictions.predicted, fold.model.predictor.classes_[probabilities.argmax(axis=1)]
@@ -70,6 +71,7 @@ def test_on_inner_folds_it_is_that_of_cross_validated_outputs_and_one_model(name
     own = make_pipeline(StandardScaler().set_output(transform="pandas"), LEARNERS[learner])
     expected = CalibratedClassifierCV(own, method="sigmoid", cv=cv, ensemble=False)
     expected.fit(X.iloc[split.train], y[split.train])
+    assert fold.predictions.probabilities is not None
     np.testing.assert_allclose(fold.predictions.probabilities, expected.predict_proba(X.iloc[split.test]), atol=1e-7)
     assert fold.model.n_fits == 1 + 4
 
@@ -85,6 +87,7 @@ def test_weights_of_rows_count_in_the_calibrators() -> None:
     with pytest.warns(UserWarning, match="does not appear to accept sample_weight"):
         expected.fit(data.X.iloc[split.validation], data.y[split.validation], sample_weight=weights[split.validation])
     assert fold.model.warnings == ()
+    assert fold.predictions.probabilities is not None
     np.testing.assert_allclose(
         fold.predictions.probabilities, expected.predict_proba(data.X.iloc[split.test]), atol=1e-7
     )

@@ -114,7 +114,7 @@ def test_a_tree_is_pruned_by_the_error_that_it_was_grown_by(method: str) -> None
     split = only_split(built)
     model = fit_model(built, split)
     X, y = part(data, split.train)
-    own = DecisionTreeRegressor().fit(X, np.log(y))
+    own: Any = DecisionTreeRegressor().fit(X, np.log(y))
     Q, truth = part(data, split.validation)
     own.prune(Q, np.log(truth), method=method)
     test = data.X.iloc[split.test]
