@@ -88,7 +88,7 @@ def test_sparse_rows_have_zeros_and_first_values_where_they_are_silent(tmp_path:
     raw = read(tmp_path, f"{HEADER}{{1 'sous chef'}}\n{{0 30}}\n{{}}\n")
     assert cells(raw) == {"age": [0, 30, 0], "job": ["sous chef", "cook", "cook"]}
     (note,) = raw.notes
-    assert note.startswith("3 rows are sparse: a cell that they leave out is 0")
+    assert note.startswith("Sparse rows: 3; a cell that they leave out is 0")
 
 
 @pytest.mark.parametrize(

@@ -76,13 +76,13 @@ def test_a_table_below_a_title_is_read_with_skip_rows(tmp_path: Path) -> None:
 
 def test_empty_rows_within_the_table_are_left_out_and_counted(tmp_path: Path) -> None:
     raw = read(tmp_path, [["x", "y"], [1, 2], [], [3, 4], [], []])
-    assert (raw.frame["x"].tolist(), raw.notes) == ([1, 3], ("1 empty rows are left out.",))
+    assert (raw.frame["x"].tolist(), raw.notes) == ([1, 3], ("Empty rows that are left out: 1.",))
 
 
 def test_errors_are_missing_and_counted(tmp_path: Path) -> None:
     raw = read(tmp_path, [["x", "y"], [1, "#N/A"], [2, 5], [3, "#DIV/0!"]])
     assert raw.frame["y"].tolist() == [pd.NA, 5, pd.NA]
-    assert raw.notes == ("2 cells hold errors such as #N/A; they are missing.",)
+    assert raw.notes == ("Cells with errors such as #N/A, which are missing: 2.",)
 
 
 def test_a_formula_without_its_value_is_refused(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_formula_without_its_value_is_refused(tmp_path: Path) -> None:
 def test_merged_cells_are_said(tmp_path: Path) -> None:
     raw = read_file(write(tmp_path, [["x", "y"], ["a", 1], [None, 2]], merged="A2:A3"), FileLayout())
     assert raw.frame["x"].tolist() == ["a", pd.NA]
-    assert raw.notes == ("1 groups of cells are merged, such as A2:A3; all but the first of each are missing.",)
+    assert raw.notes == ("Groups of merged cells: 1, such as A2:A3; all but the first of each are missing.",)
 
 
 def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None:

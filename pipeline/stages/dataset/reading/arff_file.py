@@ -180,7 +180,7 @@ def _describe_sparse(lines: ArffLines) -> tuple[str, ...]:
     if not lines.sparse_lines:
         return ()
     return (
-        f"{len(lines.sparse_lines)} rows are sparse: a cell that they leave out is 0, or the first declared value of a "
+        f"Sparse rows: {len(lines.sparse_lines)}; a cell that they leave out is 0, or the first declared value of a "
         "nominal column.",
     )
 

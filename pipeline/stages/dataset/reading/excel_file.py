@@ -101,7 +101,7 @@ def _read_cells(sheet: Any, layout: FileLayout) -> tuple[list[list[Any]], tuple[
     table = [[*row[:width], *[None] * (width - len(row))] for row in rows]
     if not n_errors:
         return table, ()
-    return table, (f"{n_errors} cells hold errors such as #N/A; they are missing.",)
+    return table, (f"Cells with errors such as #N/A, which are missing: {n_errors}.",)
 
 
 def _clean_cell(cell: Any, layout: FileLayout) -> Any:
@@ -139,7 +139,7 @@ def _explain_gaps(openpyxl: Any, file: Path, title: str, layout: FileLayout) -> 
     merged = [str(cells) for cells in sheet.merged_cells.ranges if cells.max_row > layout.skip_rows]
     if not merged:
         return ()
-    return (f"{len(merged)} groups of cells are merged, such as {merged[0]}; all but the first of each are missing.",)
+    return (f"Groups of merged cells: {len(merged)}, such as {merged[0]}; all but the first of each are missing.",)
 
 
 def _make_frame(rows: Sequence[Sequence[Any]], layout: FileLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -158,7 +158,7 @@ def _make_frame(rows: Sequence[Sequence[Any]], layout: FileLayout) -> tuple[pd.D
     kept = [position for position, name in enumerate(names) if name is not None]
     columns = {str(names[position]): pd.Series([row[position] for row in filled], dtype=object) for position in kept}
     n_empty = len(body) - len(filled)
-    note = (f"{n_empty} empty rows are left out.",) if n_empty else ()
+    note = (f"Empty rows that are left out: {n_empty}.",) if n_empty else ()
     return pd.DataFrame(columns, index=pd.RangeIndex(len(filled))), note
 
 
