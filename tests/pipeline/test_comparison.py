@@ -131,6 +131,35 @@ def test_the_front_holds_what_nothing_else_beats_in_score_and_time(store: Store)
     assert points["svm"].n_fits == 10
 
 
+@pytest.mark.parametrize("metric", ["rmse", "neg_root_mean_squared_error"])
+def test_the_front_is_the_same_by_an_error_and_by_its_negative(store: Store, metric: str) -> None:
+    sign = -1 if metric.startswith("neg_") else 1
+    params = {"evaluation.metrics": json.dumps([metric])}
+    for learner, mean in (("knn", 5.0), ("svm", 2.0)):
+        for dataset in ("a", "b"):
+            errors = [sign * value for value in scores(mean)]
+            write_run(store, learner, dataset, errors, metric=f"test_{metric}", params=params)
+    result = compare(store, base="knn").results[0]
+    points = {point.configuration: point for point in result.pareto}
+    assert (points["svm"].is_efficient, points["knn"].is_efficient) == (True, False)
+    assert points["svm"].score == pytest.approx(sign * 0.4, abs=0.01)
+    assert result.overall is not None
+    assert list(result.overall.mean_ranks) == ["svm", "knn"]
+
+
+def test_a_score_of_one_name_that_was_computed_in_two_ways_is_not_compared(store: Store) -> None:
+    def metrics(gain: int) -> dict[str, str]:
+        entry = {"_target_": "mine.profit", "greater_is_better": True, "gain": gain}
+        return {"evaluation.metrics": json.dumps([entry])}
+
+    write_run(store, "knn", "iris", scores(5), metric="test_profit", params=metrics(1))
+    write_run(store, "svm", "iris", scores(7), metric="test_profit", params=metrics(1))
+    assert compare(store).metrics[0].greater_is_better
+    write_run(store, "mlp", "iris", scores(70), metric="test_profit", params=metrics(10))
+    with pytest.raises(UserError, match="computed test_profit in different ways"):
+        compare(store)
+
+
 # Bad input
 
 

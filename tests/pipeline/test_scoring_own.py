@@ -53,6 +53,10 @@ def returns_array(y_true: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
     return np.asarray(y_true == y_pred)
 
 
+def undefined(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    return math.nan
+
+
 def divides(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     return 1 / int(np.sum(y_true == "perhaps"))
 
@@ -63,6 +67,7 @@ FOUND = {
     "mine.needs_model": needs_model,
     "mine.returns_array": returns_array,
     "mine.divides": divides,
+    "mine.undefined": undefined,
     "mine.Estimator": Ridge,
     "mine.number": 5,
     "mine.f2": make_scorer(fbeta_score, beta=2, pos_label="yes"),
@@ -233,6 +238,18 @@ def test_two_metrics_of_one_name_are_refused() -> None:
     entries = [{"_target_": "mine.f2", "name": "f"}, {"_target_": "mine.loss", "name": "f"}]
     with pytest.raises(UserError, match="has two metrics called 'f'"):
         choose_metrics(entries, "classification", LogisticRegression(), TWO, find_function=FOUND.__getitem__)
+
+
+def test_a_metric_of_the_user_may_be_undefined() -> None:
+    predictions = Predictions(TRUTH, PREDICTED, classes=LABELS, positive="yes")
+    metric = choose({"_target_": "mine.undefined", "greater_is_better": True})
+    assert math.isnan(compute_score(metric, predictions))
+
+
+def test_a_target_of_one_class_is_left_to_the_check_of_the_dataset() -> None:
+    target = Target(np.array(["a", "a"]), np.array(["a"]))
+    chosen = choose_metrics(["roc_auc"], "classification", LogisticRegression(), target, {"a": {"b": 1}})
+    assert list(chosen) == list(DEFAULTS["classification"])
 
 
 # Costs

@@ -62,7 +62,8 @@ def _average_score(name: str, results: Sequence[DatasetResult], base: str) -> fl
     values = []
     for result in results:
         means = {summary.configuration: summary.mean for summary in result.summaries}
-        divisor = means[base] if base else 1.0
+        # By its size and not by its sign, so that the better of two negative scores stays the better one.
+        divisor = abs(means[base]) if base else 1.0
         # A base without any error leaves nothing to divide by.
         values.append(means[name] / divisor if divisor else math.nan)
     return float(np.mean(values))

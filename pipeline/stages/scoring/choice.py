@@ -47,10 +47,12 @@ def choose_metrics(
         An unknown name, a metric of the other task, one for which the learner lacks the method, or one that cannot be
         computed for the target.
     """
+    if target is not None and not target.can_be_tried:
+        # Preflight rejects such a dataset, whatever the metrics are.
+        return _choose_defaults(task, learner)
     chosen: dict[str, Metric] = {}
     if entries is None:
-        known = get_task_metrics(task)
-        chosen = {name: known[name] for name in DEFAULTS[task] if is_available(known[name], learner)}
+        chosen = _choose_defaults(task, learner)
     else:
         _require_list(entries, task)
         for entry in entries:
@@ -60,17 +62,27 @@ def choose_metrics(
                 assert target is not None
                 assert find_function is not None
                 chosen[name] = make_own_metric(entry, target, find_function)
-            elif name == COST:
-                _require_costs(costs, target)
-                chosen[name] = make_cost_metric(costs, None if target is None else target.classes)
             else:
-                chosen[name] = _find_named(name, task)
+                chosen[name] = _make_cost(costs, target) if name == COST else _find_named(name, task)
             _require_methods(name, chosen[name], learner)
-            if target is not None and target.can_be_tried:
+            if target is not None and not isinstance(entry, Mapping):
                 try_metric(name, chosen[name], target, learner)
     if costs is not None and COST not in chosen:
-        chosen[COST] = make_cost_metric(costs, None if target is None else target.classes)
+        chosen[COST] = _make_cost(costs, target)
     return chosen
+
+
+def _choose_defaults(task: str, learner: object) -> dict[str, Metric]:
+    """Return the default metrics of a task for which the learner has the methods."""
+    known = get_task_metrics(task)
+    return {name: known[name] for name in DEFAULTS[task] if is_available(known[name], learner)}
+
+
+def _make_cost(costs: Any, target: Target | None) -> Metric:
+    classes = None if target is None else target.classes
+    if costs is None:
+        raise UserError(f"{KEY} names {COST!r}, which needs evaluation.costs. {explain_costs(classes)}")
+    return make_cost_metric(costs, classes)
 
 
 def _find_named(name: str, task: str) -> Metric:
@@ -100,15 +112,10 @@ def _require_new(name: str, chosen: Mapping[str, Metric]) -> None:
         raise UserError(f"{KEY} has two metrics called {name!r}; give one of them another name by its key name.")
 
 
-def _require_costs(costs: Any, target: Target | None) -> None:
-    if costs is None:
-        classes = None if target is None else target.classes
-        raise UserError(f"{KEY} names {COST!r}, which needs evaluation.costs. {explain_costs(classes)}")
-
-
 def _require_methods(name: str, metric: Metric, learner: object) -> None:
     if not is_available(metric, learner):
+        cure = ", or add calibration=platt" if "predict_proba" in metric.needs else ""
         raise UserError(
             f"{KEY} names {name!r}, which needs {' or '.join(metric.needs)}, and {type(learner).__name__} has none; "
-            "remove it from the list."
+            f"remove it from the list{cure}."
         )
