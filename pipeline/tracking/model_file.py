@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.stages.dataset import Dataset
 
 REVIEWED_TYPES = frozenset({
+    "functools.partial",
     "numpy.dtype",
     "numpy.mean",
     "scipy._lib.array_api_compat.numpy._aliases.asarray",
@@ -58,6 +59,7 @@ REVIEWED_TYPES = frozenset({
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.tree._tree.Tree",
     "sklearn.utils._bunch.Bunch",
+    "sklearn.utils.validation.check_array",
 })  # fmt: skip
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+from functools import partial
 from pathlib import Path
 
 import mlflow.sklearn
 import numpy as np
+import pandas as pd
 import pytest
+import skops.io
 from mlflow.models import Model
 from sklearn.dummy import DummyClassifier
+from sklearn.preprocessing import FunctionTransformer
 
-from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.provenance import pin_versions
 
@@ -58,3 +63,20 @@ def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Pat
     model_file.save_model(model, tmp_path, Model(), iris)
     for loaded in (mlflow.sklearn.load_model(str(tmp_path)), mlflow.pyfunc.load_model(str(tmp_path))):
         np.testing.assert_array_equal(loaded.predict(iris.X), model.predict(iris.X))
+
+
+def test_a_function_with_arguments_is_trusted_only_if_the_function_is() -> None:
+    step = FunctionTransformer(partial(shutil.rmtree, ignore_errors=True))
+    with pytest.raises(model_file.UntrustedType, match=r"the model holds shutil\.rmtree"):
+        model_file.trusted_types(skops.io.dumps(step))
+
+
+def test_the_signature_of_a_model_has_a_type_for_each_kind_of_column() -> None:
+    X = pd.DataFrame({
+        "mass": [1.0, 2.0],
+        "colour": pd.Categorical(["red", "blue"]),
+        "day": pd.to_datetime(["2026-01-31", "2026-02-01"]),
+        "note": pd.Series(["a b", "c"], dtype="string"),
+    })  # fmt: skip
+    signature = model_file.model_signature(Dataset("kinds", X, np.array([0, 1]), "classification", "y"))
+    assert [column.type.name for column in signature.inputs] == ["double", "string", "datetime", "string"]

@@ -89,6 +89,8 @@ def test_counts_are_not_negative_and_codes_are_codes() -> None:
     assert counts.max().max() == 1.0
     codes = choose(CategoricalNB(), X).fit_transform(X)
     assert sorted(codes["mass"].unique()) == [0, 1, 2, 3, 4]
+    for _, column in choose(CategoricalNB(), KINDS).fit_transform(KINDS).items():
+        assert sorted(column.unique()) == list(range(column.nunique()))
     assert sorted(codes["colour"].unique()) == [0, 1, 2]
 
 
@@ -142,6 +144,15 @@ def test_every_classifier_runs_on_columns_of_every_kind(name: str) -> None:
     (fold,) = evaluate_splits(prepared, splits.folds)
     assert fold.scores["test_accuracy"] > 0.3
     assert trusted_types(_dump(fold.model.pipeline)) is not None
+
+
+@pytest.mark.parametrize("learner", [HistGradientBoostingClassifier(max_iter=5), CategoricalNB(), MultinomialNB()])
+def test_estimators_of_scikit_learn_run_and_are_stored(learner: Any) -> None:
+    X = KINDS[["mass", "colour", "size", "day"]]
+    prepared = experiment(Dataset("kinds", X, Y, "classification", "y"), learner, preprocessing=choose(learner, X))
+    (fold,) = evaluate_splits(prepared, check_and_split(prepared).folds)
+    assert fold.scores["test_accuracy"] > 0.3
+    assert trusted_types(_dump(fold.model.pipeline))
 
 
 def _dump(model: Any) -> bytes:

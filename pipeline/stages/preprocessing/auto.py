@@ -20,6 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder,
 from bakeoff.pipeline.stages.preprocessing.as_nominal import AsNominal
 from bakeoff.pipeline.stages.preprocessing.column_kinds import DATE, KINDS, NOMINAL, NUMERIC, ORDERED, TEXT, list_kinds
 from bakeoff.pipeline.stages.preprocessing.date_parts import DateParts
+from bakeoff.pipeline.stages.preprocessing.discretize import AsIntervals
 from bakeoff.pipeline.stages.preprocessing.join_steps import make_preprocessing
 from bakeoff.pipeline.stages.preprocessing.learner_input import LearnerInput
 from bakeoff.pipeline.stages.preprocessing.order_codes import OrderCodes
@@ -121,27 +122,29 @@ class AutoPreprocessing:
     def _list_steps(self, needs: LearnerInput, fills: bool) -> dict[str, list[Step]]:
         """Return the steps for each kind of column; `fills` says whether missing cells are filled."""
         numeric = _list_numeric_steps(needs, fills)
+        nominal = self._list_nominal_steps(needs, fills)
+        positions = [Step("positions in their order", OrderCodes()), *numeric]
         return {
             NUMERIC: numeric,
-            NOMINAL: self._list_nominal_steps(needs, fills),
-            ORDERED: [Step("positions in their order", OrderCodes()), *numeric],
+            NOMINAL: nominal,
+            # A code that no training row has would be an error, and an order may declare such values.
+            ORDERED: nominal if needs.needs_codes else positions,
             DATE: [Step("parts of the date", DateParts()), *numeric],
-            TEXT: [self._make_text_step()],
+            TEXT: [self._make_text_step(), *(numeric if needs.needs_codes else [])],
         }
 
     def _list_nominal_steps(self, needs: LearnerInput, fills: bool) -> list[Step]:
-        most_frequent = Step("most frequent value in missing cells", SimpleImputer(strategy="most_frequent"))
         if needs.needs_codes:
             nan = float("nan")
             codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=nan, encoded_missing_value=nan)
-            return [Step("codes", codes), most_frequent]
+            return [Step("codes", codes), _fill_most_frequent()]
         if not needs.takes_nominal:
             # A missing cell has a column of its own, so that no value has to be invented for it.
             encoder = OneHotEncoder(
                 handle_unknown="infrequent_if_exist", max_categories=self.max_values, sparse_output=False
             )
             return [Step("one-hot", encoder)]
-        return [most_frequent, Step("values", AsNominal())] if fills else []
+        return [_fill_most_frequent(), Step("values", AsNominal())] if fills else []
 
     def _make_text_step(self) -> Step:
         # In scikit-learn the names of English stop words would be a choice of language.
@@ -150,20 +153,31 @@ class AutoPreprocessing:
 
 
 def _list_numeric_steps(needs: LearnerInput, fills: bool) -> list[Step]:
+    if needs.needs_codes:
+        return _list_interval_steps()
     steps = []
     if fills:
         imputer = SimpleImputer(strategy="median", keep_empty_features=True)
         steps.append(Step("median in missing cells", imputer))
-    if needs.needs_codes:
-        bins = KBinsDiscretizer(
-            n_bins=N_BINS, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf"
-        )
-        steps.append(Step(f"{N_BINS} intervals of equal frequency", bins))
-    elif needs.needs_counts:
+    if needs.needs_counts:
         steps.append(Step("scaled from 0 to 1", MinMaxScaler(clip=True)))
     elif needs.is_scale_sensitive:
         steps.append(Step("standardized", StandardScaler()))
     return steps
+
+
+def _list_interval_steps() -> list[Step]:
+    """Return the steps that replace a number by the code of its interval."""
+    bins = KBinsDiscretizer(
+        n_bins=N_BINS, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf", subsample=None
+    )
+    intervals = Step(f"{N_BINS} intervals of equal frequency", AsIntervals(bins))
+    return [intervals, Step("codes", OrderCodes()), _fill_most_frequent()]
+
+
+def _fill_most_frequent() -> Step:
+    imputer = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
+    return Step("most frequent value in missing cells", imputer)
 
 
 def _summarize(used: dict[str, list[Step]]) -> str:
