@@ -69,6 +69,20 @@ def test_names_and_cells_may_be_quoted(tmp_path: Path) -> None:
     assert cells(raw) == {"it's": [1], "a b": ['x, "y"'], "c": ["d e"]}
 
 
+def test_a_file_with_every_oddity_is_read_as_by_weka(tmp_path: Path) -> None:
+    text = (
+        "@relation 'a test'\n% said\n@attribute 'it\\'s' numeric\n@attribute \"n m\" {'a b',c,\"d'e\"}\n"
+        "@attribute s string\n@attribute f integer\n@data\n"
+        "1.5,'a b','x, y',7\n?,c,?,1.5\n% said\n2e3,\"d'e\",'?',-3\n"
+    )
+    sparse = "@relation s\n@attribute a numeric\n@attribute b {x,y}\n@attribute c numeric\n@data\n"
+    # Printed by weka.core.converters.CSVSaver of WEKA 3.9; its quotation marks are left out, and ? is None.
+    weka = {"it's": [1.5, None, 2000], "n m": ["a b", "c", "d'e"], "s": ["x, y", None, "?"], "f": [7, 1.5, -3]}
+    weka_sparse = {"a": [1, 0, 0, 0], "b": ["y", "x", None, "x"], "c": [0, 3.5, 0, 0]}
+    assert cells(read(tmp_path, text)) == weka
+    assert cells(read(tmp_path, f"{sparse}{{0 1, 1 y}}\n{{2 3.5}}\n{{1 ?}}\n{{}}\n")) == weka_sparse
+
+
 def test_an_integer_column_keeps_its_decimals(tmp_path: Path) -> None:
     raw = read(tmp_path, "@relation r\n@attribute a integer\n@attribute b integer\n@data\n1.5,7\n2,?\n")
     assert cells(raw) == {"a": [1.5, 2.0], "b": [7, None]}

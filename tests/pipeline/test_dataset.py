@@ -351,7 +351,7 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
     [
         ("", {}, "is empty; it needs a row of column names"),
         ("x,y\n", {}, "has column names but no rows"),
-        ("x,y\n1,2\n", {"target": "z"}, r"dataset.target='z' is not a column of the file. Allowed: x, y"),
+        ("x,y\n1,2\n", {"target": "z"}, r"dataset.target='z' is not a column of the data. Allowed: x, y"),
         ("x,label\n1,a\n", {"target": "lable"}, r"Did you mean 'label'\?"),
         ("x,y\n1,a\n2,\n3,\n", {}, "dataset.target='y' has 2 missing cells in table; remove those rows"),
         ("x,y\n1,a\ntwo,b\n", {"numeric": ["x"]}, "dataset.numeric names 'x'.*two"),
@@ -372,7 +372,7 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         (
             "1,a\n2,b\n",
             {"header": False},
-            "dataset.target='y' is not a column of the file. Allowed: column_1",
+            "dataset.target='y' is not a column of the data. Allowed: column_1",
         ),
         ("1,a\n", {"header": False, "names": ["y"]}, "dataset.names has 1 names, but table.csv has 2 columns"),
         ("1,a\n", {"header": False, "names": ["y", "y"]}, "dataset.names gives 'y' to more than one column"),

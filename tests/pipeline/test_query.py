@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,6 +99,12 @@ def test_a_password_in_clear_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(UserError, match="holds a password, which would be stored with the run") as refused:
         read(url, table="people")
     assert "hush" not in str(refused.value)
+
+
+def test_a_missing_driver_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(UserError, match=r'needs a database driver .*: pip install "bakeoff\[postgres\]"'):
+        read("postgresql://me@host/people", table="people")
 
 
 def test_a_query_and_a_table_exclude_each_other() -> None:

@@ -71,7 +71,7 @@ def find_target(columns: Sequence[str], target: str) -> str:
 def require_column(columns: Sequence[str], key: str, name: str) -> None:
     """Reject the name of a column that the source does not have."""
     if name not in columns:
-        raise UserError(f"dataset.{key}={name!r} is not a column of the file. {did_you_mean(str(name), columns)}")
+        raise UserError(f"dataset.{key}={name!r} is not a column of the data. {did_you_mean(str(name), columns)}")
 
 
 def require_one_role(roles: Roles, target: str, drop: Sequence[str]) -> None:
