@@ -1,7 +1,8 @@
-"""What a run says besides its scores, a sentence each: the thresholds of its folds, and values that were never seen."""
+"""What a run says besides its scores, a sentence each: thresholds, values never seen, and undefined scores."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,7 +14,7 @@ METHOD_NAMES = {"predict_proba": "probability", "decision_function": "decision v
 
 
 def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:
-    """Return the sentences about thresholds and unseen values; none if there is nothing to say.
+    """Return the sentences about thresholds, unseen values and undefined scores; none if there is nothing to say.
 
     Parameters
     ----------
@@ -22,7 +23,11 @@ def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], mode
     model : FittedModel or None
         The run's own; None if the run did not finish.
     """
-    return [*_describe_threshold(experiment, folds, model), *_describe_unseen_values(folds)]
+    return [
+        *_describe_threshold(experiment, folds, model),
+        *_describe_unseen_values(folds),
+        *_describe_undefined_scores(experiment, folds),
+    ]
 
 
 def tabulate_unseen_values(folds: Sequence[FoldResult]) -> pd.DataFrame:
@@ -39,6 +44,19 @@ def tabulate_unseen_values(folds: Sequence[FoldResult]) -> pd.DataFrame:
         for column, count in fold.unseen.items()
     ]
     return pd.DataFrame(lines, columns=["fold", "column", "test_rows"])
+
+
+def _describe_undefined_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> list[str]:
+    """Return in how many folds the scores of test rows are undefined; nothing for one fold, whose table shows it."""
+    names_by_count: dict[int, list[str]] = {}
+    for name in experiment.metrics:
+        count = sum(math.isnan(fold.scores[f"test_{name}"]) for fold in folds)
+        if count:
+            names_by_count.setdefault(count, []).append(name)
+    if len(folds) == 1 or not names_by_count:
+        return []
+    parts = [f"{', '.join(names)} in {count} of {len(folds)} folds" for count, names in names_by_count.items()]
+    return [f"undefined on test rows, and so in the mean: {'; '.join(parts)}"]
 
 
 def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:

@@ -92,9 +92,11 @@ def test_test_rows_with_values_that_no_training_row_has_are_counted_per_fold_and
     (affected,) = (fold for fold in folds if 11 in fold.split.test)
     assert [dict(fold.unseen) for fold in folds if fold is not affected] == [{}, {}]
     assert (dict(affected.unseen), affected.n_unseen_rows) == ({"colour": 1}, 1)
-    assert describe_run_lines(built, folds, None) == [
+    unseen, undefined = describe_run_lines(built, folds, None)
+    assert unseen == (
         "unseen values: 1 of 12 test rows hold nominal values that no training row of their fold has (colour 1)"
-    ]
+    )
+    assert undefined == "undefined on test rows, and so in the mean: precision in 1 of 3 folds"
     assert tabulate_unseen_values(folds).to_numpy().tolist() == [[affected.number, "colour", 1]]
 
 
