@@ -1,0 +1,127 @@
+"""``bakeoff predict``: rows are read as those of training were, and what training did not have is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command import Bakeoff
+
+ROWS = [("true", "1", f"{number}.5", "red", "a") for number in range(20)]
+ROWS += [("false", "2", f"{number}.25", "blue", "b") for number in range(20)]
+NAMES = ("flag", "code", "size", "colour", "y")
+
+
+def train(bakeoff: Bakeoff, *words: str, **layout: str) -> None:
+    """Fit a tree on rows that each of two columns tells apart."""
+    table = pd.DataFrame(ROWS, columns=list(NAMES))
+    table.to_csv(bakeoff.folder / "table.csv", index=False, **layout)  # type: ignore[call-overload]
+    shared = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=decision_tree")
+    answer = bakeoff(*shared, "dataset.nominal=[code]", *words)
+    assert answer.status == 0, answer.err
+
+
+def predictions(folder: Path, name: str = "new") -> list[str]:
+    return pd.read_csv(folder / f"{name}.predictions.csv")["prediction"].tolist()
+
+
+@pytest.mark.parametrize("drop", ["[code,size,colour]", "[flag,size,colour]"])
+def test_a_value_means_the_same_in_every_spelling_and_file(bakeoff: Bakeoff, drop: str) -> None:
+    train(bakeoff, f"dataset.drop={drop}", "dataset.nominal=[]" if "code" in drop else "dataset.nominal=[code]")
+    rows = {"size": [1.0, 2.0], "colour": ["red", "blue"]}
+    typed = pd.DataFrame({"flag": [True, False], "code": [1.0, 2.0], **rows})
+    typed.to_parquet(bakeoff.folder / "typed.parquet")
+    typed.astype({"code": "Int64", "flag": "category"}).to_parquet(bakeoff.folder / "codes.parquet")
+    pd.DataFrame({"flag": ["True", "FALSE"], "code": ["1.0", "2"], **rows}).to_csv(bakeoff.folder / "text.csv")
+    typed.to_json(bakeoff.folder / "lines.jsonl", orient="records", lines=True)
+    for name in ("typed.parquet", "codes.parquet", "text.csv", "lines.jsonl"):
+        answer = bakeoff("predict", "latest", name)
+        assert answer.status == 0, answer.err
+        assert "not seen" not in answer.err
+        assert predictions(bakeoff.folder, Path(name).stem) == ["a", "b"]
+
+
+def test_rows_are_read_as_the_training_file_was(bakeoff: Bakeoff) -> None:
+    words = (
+        "dataset.separator=semicolon",
+        "dataset.decimal=comma",
+        "dataset.encoding=cp1252",
+        "dataset.na_values=[-999]",
+    )
+    train(bakeoff, *words, sep=";", decimal=",", encoding="cp1252")
+    new = "flag;code;size;colour\ntrue;1;2,5;red\nfalse;2;-999;grün\n"
+    (bakeoff.folder / "new.csv").write_text(new, encoding="cp1252")
+    answer = bakeoff("predict", "latest", "new.csv")
+    assert answer.status == 0, answer.err
+    assert answer.err.splitlines() == [
+        "predict: size: 1 of 2 cells are missing; none was missing in training.",
+        "predict: colour: 1 of 2 rows hold values not seen in training: grün",
+        "2 predictions in new.predictions.csv",
+    ]
+    (bakeoff.folder / "comma.csv").write_text("flag,code,size,colour\ntrue,1,2.5,red\n")
+    other = bakeoff("predict", "latest", "comma.csv", "separator=comma", "decimal=point", "encoding=utf-8")
+    assert other.status == 0, other.err
+    assert predictions(bakeoff.folder, "comma") == ["a"]
+
+
+def test_values_that_training_did_not_have_are_said_for_each_column(bakeoff: Bakeoff) -> None:
+    train(bakeoff)
+    rows = [("yes", "1", "1", "RED"), ("true", "3", "?", "red "), ("true", "1", "", "red"), ("no", "1", "2", "RED")]
+    pd.DataFrame(rows, columns=list(NAMES[:-1])).to_csv(bakeoff.folder / "new.csv", index=False)
+    answer = bakeoff("predict", "latest", "new.csv")
+    assert answer.status == 0, answer.err
+    assert answer.err.splitlines()[:-1] == [
+        "predict: flag: 2 of 4 rows hold values not seen in training: no, yes",
+        "predict: code: 1 of 4 rows hold values not seen in training: 3",
+        "predict: size: 2 of 3 cells are numbers; the others, '?', are taken for missing.",
+        "predict: size: 2 of 4 cells are missing; none was missing in training.",
+        "predict: colour: 3 of 4 rows hold values not seen in training: RED, red ",
+    ]
+    assert len(predictions(bakeoff.folder)) == len(rows)
+
+
+def test_cells_of_another_kind_are_refused_and_nothing_is_written(bakeoff: Bakeoff) -> None:
+    train(bakeoff)
+    (bakeoff.folder / "new.csv").write_text("flag,code,size,colour\ntrue,1,2,red\ntrue,1,12 mm,red\n")
+    answer = bakeoff("predict", "latest", "new.csv")
+    assert answer.status == 2
+    assert "predict: 'size' was numeric in training, but '12 mm' in row 2 is not a number" in answer.err
+    assert not (bakeoff.folder / "new.predictions.csv").exists()
+    cured = bakeoff("predict", "latest", "new.csv", "na_values=['12 mm']")
+    assert cured.status == 0, cured.err
+    assert "size: 1 of 2 cells are missing; none was missing in training" in cured.err
+
+
+def test_columns_without_names_have_those_of_training_by_their_number(bakeoff: Bakeoff) -> None:
+    rows = "".join(f"{'ab'[number % 2]},{number},{number % 2}.5\n" for number in range(40))
+    (bakeoff.folder / "bare.csv").write_text(rows)
+    words = ("dataset=file", "dataset.path=bare.csv", "dataset.target=column_1", "dataset.header=false")
+    answer = bakeoff(*words, "learner=decision_tree")
+    assert "Left out as identifiers: column_2" in answer.err
+    for name, text in {"all": "a,0,1.5\n", "rest": "7,1.5\n", "features": "1.5\n"}.items():
+        (bakeoff.folder / f"{name}.csv").write_text(text)
+        assert bakeoff("predict", "latest", f"{name}.csv").status == 0
+        assert predictions(bakeoff.folder, name) == ["b"]
+    (bakeoff.folder / "wide.csv").write_text("a,0,1.5,2\n")
+    refused = bakeoff("predict", "latest", "wide.csv")
+    assert refused.status == 2
+    assert "wide.csv has no row of names and 4 columns; it needs the 3 columns of the training file" in refused.err
+
+
+def test_dates_and_text_that_were_taken_in_are_predicted_from(bakeoff: Bakeoff) -> None:
+    rows = [
+        f"{1 + number % 28}.{1 + number % 2}.2020,{'good' if number % 2 else 'bad'} one {number}"
+        for number in range(40)
+    ]
+    cells = "".join(f"{row},{'ab'[number % 2]}\n" for number, row in enumerate(rows))
+    (bakeoff.folder / "table.csv").write_text(f"day,note,y\n{cells}")
+    words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=logistic_regression")
+    answer = bakeoff(*words, "dataset.dates=[day]", "dataset.text=[note]")
+    assert answer.status == 0, answer.err
+    pd.DataFrame({"day": pd.to_datetime(["2020-02-20"]), "note": ["good one 3"]}).to_parquet(
+        bakeoff.folder / "new.parquet"
+    )
+    answer = bakeoff("predict", "latest", "new.parquet")
+    assert answer.status == 0, answer.err
+    assert predictions(bakeoff.folder) == ["b"]
