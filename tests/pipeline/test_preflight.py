@@ -141,7 +141,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
             splitter=FixedFolds(),
             tuning=GridTuning({"mark": [1]}, folds=3),
         ),
-        "tuning.folds=3, but the smallest training part has 2 groups; use fewer folds",
+        "tuning.folds=3, but the smallest training part has 2 given folds; use fewer folds",
     ),
     "more inner folds than times": (
         experiment(

@@ -121,9 +121,14 @@ class Splitter(ABC):
         """
         units = find_units(data, rows)
         n_units = len(np.unique(rows if units is None else units))
-        if folds > n_units:
-            noun = "rows" if units is None or units is rows else "groups"
-            raise UserError(f"{key}={folds}, but the smallest training part has {n_units} {noun}; use fewer folds.")
+        if folds <= n_units:
+            return
+        noun = "rows"
+        if data.folds is not None:
+            noun = "given folds"
+        elif data.groups is not None:
+            noun = "groups"
+        raise UserError(f"{key}={folds}, but the smallest training part has {n_units} {noun}; use fewer folds.")
 
     def make_strata(self, data: SplitInput) -> np.ndarray | None:
         """Return the stratum of each row, shape (n,), or None if the parts are left to chance."""
