@@ -16,6 +16,7 @@ from bakeoff.pipeline.stages.dataset.columns.convert import describe_cells
 from bakeoff.pipeline.stages.dataset.columns.infer import find_kind
 from bakeoff.pipeline.stages.dataset.columns.target import (
     check_classes,
+    find_missing,
     looks_like_classes,
     read_values,
     suspect_classes,
@@ -57,8 +58,10 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
     _require_columns(names, named, rules)
     require_one_role(roles, target, rules.drop)
     frame = raw.frame.set_axis(names, axis=1).reset_index(drop=True)
-    frame, kept_rows, row_notes = _leave_out_rows(frame, target, roles, rules, raw)
     target_cells = read_column(frame[target], rules, raw.declared)
+    frame, kept_rows, row_notes = _leave_out_rows(frame, target_cells, roles, raw)
+    if not kept_rows.all():
+        target_cells = read_column(frame[target], rules, raw.declared)
     y, task = _read_target(target_cells, roles)
     features = [name for name in names if name not in named.values() and name not in rules.drop]
     converted = convert_columns(frame[features], rules, raw.declared)
@@ -103,7 +106,7 @@ def _require_columns(names: Sequence[str], named: dict[str, str], rules: ColumnR
 
 
 def _leave_out_rows(
-    frame: pd.DataFrame, target: str, roles: Roles, rules: ColumnRules, raw: RawTable
+    frame: pd.DataFrame, target: Cells, roles: Roles, raw: RawTable
 ) -> tuple[pd.DataFrame, np.ndarray, tuple[str, ...]]:
     """Return the rows with a target, which rows they are, and a sentence about the others.
 
@@ -112,19 +115,18 @@ def _leave_out_rows(
     UserError
         Rows have no target, and were not asked to be left out.
     """
-    codes = read_column(frame[target], rules, raw.declared).distinct.codes  # (n,)
-    is_kept = codes >= 0
+    is_kept = ~find_missing(target)  # (n,)
     n_missing = int(np.count_nonzero(~is_kept))
     if n_missing == 0:
         return frame, is_kept, ()
-    if n_missing == len(codes):
-        raise UserError(f"dataset.target={target!r}: all cells are missing in {raw.name}.")
+    if n_missing == len(is_kept):
+        raise UserError(f"dataset.target={target.name!r}: all cells are missing in {raw.name}.")
     if not roles.drop_missing_target:
         raise UserError(
-            f"dataset.target={target!r} has {n_missing} missing cells in {raw.name}; remove those rows, or leave them "
-            "out with dataset.drop_missing_target=true."
+            f"dataset.target={target.name!r} has {n_missing} missing cells in {raw.name}; remove those rows, or leave "
+            "them out with dataset.drop_missing_target=true."
         )
-    note = f"{n_missing} of {len(codes)} rows are left out, because their target is missing."
+    note = f"{n_missing} of {len(is_kept)} rows are left out, because their target is missing."
     return frame[is_kept].reset_index(drop=True), is_kept, (note,)
 
 

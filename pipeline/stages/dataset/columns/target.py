@@ -30,12 +30,12 @@ def read_values(cells: Cells) -> pd.Series:
     cells : Cells
     """
     reading = cells.reading
-    distinct = cells.distinct
     # As float64, different long codes would be equal.
     is_long = cells.text is not None and bool((np.abs(reading.values) > MAX_EXACT_INTEGER).any())
     is_code = bool(cells.leading_zero) or is_long or cells.is_boolean or cells.dates is not None
     is_numeric = reading.is_complete and not reading.missing_spellings and not is_code
     if not is_numeric:
+        distinct = cells.distinct
         text = np.array([*distinct.values, None], dtype=object)[distinct.codes]  # (n,)
         return pd.Series(text, name=cells.name, dtype=object)
     numbers = reading.values  # (n,)
@@ -43,6 +43,17 @@ def read_values(cells: Cells) -> pd.Series:
     is_whole = (present == np.round(present)).all() and (np.abs(present) <= MAX_EXACT_INTEGER).all()
     series = pd.Series(numbers, name=cells.name)
     return series.astype(np.int64) if is_whole and present.size == numbers.size else series
+
+
+def find_missing(cells: Cells) -> np.ndarray:
+    """Return which cells of a target are missing, shape (n,); spellings such as ``?`` are values.
+
+    Parameters
+    ----------
+    cells : Cells
+    """
+    # The distinct values of many numbers take longer than the numbers.
+    return np.isnan(cells.reading.values) if _has_numbers_alone(cells) else cells.distinct.codes < 0
 
 
 def looks_like_classes(y: pd.Series) -> bool:
@@ -94,6 +105,10 @@ def check_classes(cells: Cells) -> None:
     ------
     UserError
     """
+    values = cells.reading.values  # (n,)
+    has_fractions = _has_numbers_alone(cells) and bool((values != np.round(values))[~np.isnan(values)].any())
+    if has_fractions:
+        return
     distinct = cells.distinct
     is_date = cells.dates is not None or bool(find_date_formats(distinct.spellings))
     if is_date and len(distinct.values) > MAX_INTEGER_CLASSES:
@@ -131,6 +146,11 @@ def suspect_classes(cells: Cells) -> tuple[str, ...]:
     if n_classes > MAX_INTEGER_CLASSES and n_classes * MIN_ROWS_PER_CLASS > distinct.n_present:
         sentences.append(f"{cells.name}: the target has {n_classes} classes in {distinct.n_present} rows.")
     return tuple(sentences)
+
+
+def _has_numbers_alone(cells: Cells) -> bool:
+    """Return whether all cells are numbers, those aside that are missing in any column."""
+    return cells.reading.is_complete and not cells.reading.missing_spellings
 
 
 def _leave_out(others: dict[str, int]) -> str:

@@ -63,7 +63,7 @@ def find_open_quote(content: bytes, separator: str, layout: FileLayout) -> int |
     """Return the line of a row with a quotation mark that is not closed; None if all are."""
     mark = b"" if layout.quote is None else layout.quote.encode()
     # Of an even number, the last is closed. Marks inside of cells without quotation, such as 5", are no quotation.
-    if not mark or content.count(mark) % 2 == 0:
+    if not mark or mark not in content or content.count(mark) % 2 == 0:
         return None
     last = None
     for record in read_records(content.rstrip() + f"\n{SENTINEL}".encode(), separator, layout):
