@@ -36,7 +36,8 @@ def test_the_page_lists_every_option_and_every_class() -> None:
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_the_commands_of_the_page_run(bakeoff: Bakeoff, line: str) -> None:
-    answer = bakeoff(*shlex.split(line), "tracking.models=false")
+    store = "tracking.models=false" if "figures" in line else "tracking=none"
+    answer = bakeoff(*shlex.split(line), store)
     assert answer.status == 0, answer.err
 
 

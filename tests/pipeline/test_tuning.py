@@ -32,7 +32,7 @@ from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
-from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning, TuningData
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning, TuningData, list_candidate_learners
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 
@@ -420,3 +420,13 @@ def test_what_is_no_space_and_no_number_of_folds_is_refused(space: Any, folds: A
 def test_what_is_no_budget_is_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         default_tuning(SPACE, **keys)
+
+
+def test_candidate_learners_have_the_parameters_of_each_candidate() -> None:
+    learner = KNeighborsClassifier(n_neighbors=7)
+    tuning = GridTuning({"n_neighbors": [1, 3], "unknown": [0]})
+    own, *candidates = list_candidate_learners(learner, tuning)
+    assert own is learner
+    assert [candidate.n_neighbors for candidate in candidates] == [1, 3]
+    assert list_candidate_learners(learner, NoTuning()) == [learner]
+    assert list_candidate_learners("no estimator", tuning) == ["no estimator"]
