@@ -107,6 +107,18 @@ def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None
         read(tmp_path, rows, header=False, names=["a"])
 
 
+def test_numbers_in_text_with_decimal_commas_are_numbers(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["x", "y"], ["12,5", "a"], [3.5, "b"], ["7,25", "c"]]
+    raw = read(tmp_path, rows)
+    assert raw.frame["x"].tolist() == ["12.5", "3.5", "7.25"]
+    assert raw.notes == ("The comma in column 'x' is taken for a decimal sign (dataset.decimal=comma confirms it).",)
+    assert raw.guessed == {"decimal": "comma"}
+    assert read(tmp_path, rows, decimal="comma").notes == ()
+    assert read(tmp_path, rows, decimal="point").frame["x"].tolist() == ["12,5", "3.5", "7,25"]
+    with pytest.raises(UserError, match=r"column 'x' of people.xlsx holds '1,234', which is a number in two ways"):
+        read(tmp_path, [["x"], ["1,234"], ["2,345"]])
+
+
 def test_spaces_are_left_out_with_strip(tmp_path: Path) -> None:
     rows = [["x"], [" a "], ["  "]]
     assert read(tmp_path, rows).frame["x"].tolist() == [" a ", "  "]

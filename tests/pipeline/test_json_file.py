@@ -85,3 +85,9 @@ def test_another_encoding_is_refused_with_the_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"line 2 of a.jsonl is not UTF-8: .* dataset.encoding=cp1252"):
         read_file(tmp_path / "a.jsonl", FileLayout())
     assert read_file(tmp_path / "a.jsonl", FileLayout(encoding="cp1252")).frame["x"].tolist() == ["1", "é"]
+
+
+def test_numbers_in_text_with_decimal_commas_are_numbers(tmp_path: Path) -> None:
+    raw = read(tmp_path, '{"x": "12,5"}\n{"x": 3.5}\n{"x": null}\n')
+    assert raw.frame["x"].tolist() == ["12.5", "3.5", pd.NA]
+    assert raw.guessed == {"decimal": "comma"}

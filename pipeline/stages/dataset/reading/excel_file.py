@@ -13,8 +13,9 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.reading.cells import spell_cell, unify_types
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.stages.dataset.reading.text_numbers import SIGN_KEYS, spell_text_cells
 
-KEYS = ("sheet", "header", "names", "strip", "skip_rows")
+KEYS = ("sheet", "header", "names", "strip", "skip_rows", *SIGN_KEYS)
 ERROR = "e"
 FORMULA = "f"
 """The types that openpyxl gives to cells with an error such as #N/A, and to those with a formula."""
@@ -27,7 +28,8 @@ def read_excel(file: Path, layout: FileLayout) -> RawTable:
     ----------
     file : Path
     layout : FileLayout
-        The sheet, the rows above the table, whether there is a row of names, and whether spaces are left out.
+        The sheet, the rows above the table, whether there is a row of names, whether spaces are left out, and the
+        signs of numbers in text.
 
     Returns
     -------
@@ -48,9 +50,10 @@ def read_excel(file: Path, layout: FileLayout) -> RawTable:
     has_gaps = any(cell is None for row in rows for cell in row)
     gap_notes = _explain_gaps(openpyxl, file, sheet.title, layout) if has_gaps else ()
     frame, frame_notes = _make_frame(rows, layout)
-    unified, type_notes = unify_types(frame)
-    notes = (*sheet_note, *error_note, *gap_notes, *frame_notes, *type_notes)
-    return RawTable(unified, file.stem, str(file.resolve()), notes)
+    spelled, sign_notes, guessed = spell_text_cells(frame, layout, file.name)
+    unified, type_notes = unify_types(spelled)
+    notes = (*sheet_note, *error_note, *gap_notes, *frame_notes, *sign_notes, *type_notes)
+    return RawTable(unified, file.stem, str(file.resolve()), notes, guessed=guessed)
 
 
 def _import_openpyxl(file: Path) -> Any:

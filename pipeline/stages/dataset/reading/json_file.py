@@ -15,6 +15,9 @@ from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.text_content import read_characters
+from bakeoff.pipeline.stages.dataset.reading.text_numbers import SIGN_KEYS, spell_text_cells
+
+KEYS = ("encoding", *SIGN_KEYS)
 
 
 def read_json_lines(file: Path, layout: FileLayout) -> RawTable:
@@ -24,7 +27,7 @@ def read_json_lines(file: Path, layout: FileLayout) -> RawTable:
     ----------
     file : Path
     layout : FileLayout
-        With default values except for the encoding.
+        With default values except for the encoding and the signs of numbers in text.
 
     Returns
     -------
@@ -37,8 +40,8 @@ def read_json_lines(file: Path, layout: FileLayout) -> RawTable:
     ValueError
         A line is not an object, or gives a key twice.
     """
-    layout.reject_keys(file, "JSON lines", allowed=("encoding",))
-    return _make_table(_parse_lines(read_characters(file, layout)), file)
+    layout.reject_keys(file, "JSON lines", allowed=KEYS)
+    return _make_table(_parse_lines(read_characters(file, layout)), file, layout)
 
 
 def read_json(file: Path, layout: FileLayout) -> RawTable:
@@ -48,21 +51,21 @@ def read_json(file: Path, layout: FileLayout) -> RawTable:
     ----------
     file : Path
     layout : FileLayout
-        With default values except for the encoding.
+        With default values except for the encoding and the signs of numbers in text.
 
     Raises
     ------
     ValueError
         The file holds something else.
     """
-    layout.reject_keys(file, "JSON", allowed=("encoding",))
+    layout.reject_keys(file, "JSON", allowed=KEYS)
     text = read_characters(file, layout)
     if not text.lstrip().startswith("["):
-        return _make_table(_parse_lines(text), file)
+        return _make_table(_parse_lines(text), file, layout)
     rows = _parse(text, "the file")
     for number, row in enumerate(rows, start=1):
         _require_object(row, f"item {number} of the list")
-    return _make_table(rows, file)
+    return _make_table(rows, file, layout)
 
 
 def _parse_lines(text: str) -> list[dict[str, Any]]:
@@ -104,14 +107,16 @@ def _require_object(row: Any, where: str) -> None:
         raise ValueError(f'{where} is not an object such as {{"age": 29}}')
 
 
-def _make_table(rows: Iterable[dict[str, Any]], file: Path) -> RawTable:
+def _make_table(rows: Iterable[dict[str, Any]], file: Path, layout: FileLayout) -> RawTable:
     listed = list(rows)
     names = dict.fromkeys(name for row in listed for name in row)
     frame = pd.DataFrame({name: pd.Series([row.get(name) for row in listed], dtype=object) for name in names})
-    unified, notes = unify_types(frame)
+    spelled, sign_notes, guessed = spell_text_cells(frame, layout, file.name)
+    unified, notes = unify_types(spelled)
     if notes and not unified.shape[1]:
         raise ValueError(f"no column is left; {notes[0]}")
-    return RawTable(unified, strip_compression(file).stem, str(file.resolve()), (*notes, *_count_absent(listed, names)))
+    all_notes = (*sign_notes, *notes, *_count_absent(listed, names))
+    return RawTable(unified, strip_compression(file).stem, str(file.resolve()), all_notes, guessed=guessed)
 
 
 def _count_absent(rows: Sequence[dict[str, Any]], names: Iterable[str]) -> list[str]:
