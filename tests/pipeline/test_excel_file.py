@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import openpyxl
 import pandas as pd
@@ -88,6 +90,29 @@ def test_errors_are_missing_and_counted(tmp_path: Path) -> None:
 def test_a_formula_without_its_value_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cell B3 holds the formula =A3\*2 without its value; open the file in a spr"):
         read(tmp_path, [["x", "y"], [1, 2], [2, "=A3*2"]])
+
+
+def store_values(file: Path, values: Mapping[str, str]) -> None:
+    """Store the values of formulas, as a spreadsheet program does and openpyxl does not; an error begins with #."""
+    with ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"].decode()
+    for cell, value in values.items():
+        type_ = 't="e"' if value.startswith("#") else ""
+        found = rf'<c r="{cell}"[^>]*>(<f>[^<]*</f>)<v */?>(</v>)?</c>'
+        sheet, n_found = re.subn(found, rf'<c r="{cell}" {type_}>\1<v>{value}</v></c>', sheet)
+        assert n_found == 1
+    with ZipFile(file, "w") as archive:
+        for name, content in {**parts, "xl/worksheets/sheet1.xml": sheet.encode()}.items():
+            archive.writestr(name, content)
+
+
+def test_a_formula_is_its_stored_value(tmp_path: Path) -> None:
+    file = write(tmp_path, [["x", "y"], [1, "=A2*2"], [None, "=1/0"]])
+    store_values(file, {"B2": "2", "B3": "#DIV/0!"})
+    raw = read_file(file, FileLayout())
+    assert raw.frame["y"].tolist() == [2, pd.NA]
+    assert raw.notes == ("Cells with errors such as #N/A, which are missing: 1.",)
 
 
 def test_merged_cells_are_said(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def read_excel(file: Path, layout: FileLayout) -> RawTable:
     sheet, sheet_note = _choose_sheet(_open_workbook(openpyxl, file), layout, file)
     rows, error_note = _read_cells(sheet, layout)
     has_gaps = any(cell is None for row in rows for cell in row)
-    gap_notes = _explain_gaps(openpyxl, file, sheet.title, layout) if has_gaps else ()
+    gap_notes = _explain_gaps(openpyxl.load_workbook(file)[sheet.title], rows, layout) if has_gaps else ()
     frame, frame_notes = _make_frame(rows, layout)
     spelled, sign_notes, guessed = spell_text_cells(frame, layout, file.name)
     unified, type_notes = unify_types(spelled)
@@ -109,7 +110,7 @@ def _read_cells(sheet: Any, layout: FileLayout) -> tuple[list[list[Any]], tuple[
 
 def _clean_cell(cell: Any, layout: FileLayout) -> Any:
     if cell.data_type == ERROR:
-        return None
+        return math.nan  # missing like None, but no gap: a formula has this value
     value = cell.value
     if layout.strip and isinstance(value, str):
         return value.strip() or None
@@ -125,16 +126,22 @@ def _find_last(row: Sequence[Any]) -> int:
     return max((position for position, cell in enumerate(row) if cell is not None), default=-1)
 
 
-def _explain_gaps(openpyxl: Any, file: Path, title: str, layout: FileLayout) -> tuple[str, ...]:
+def _explain_gaps(sheet: Any, rows: Sequence[Sequence[Any]], layout: FileLayout) -> tuple[str, ...]:
     """Reject formulas whose values are not stored, and return a sentence about merged cells.
 
     Both are empty cells for a reader of values.
+
+    Parameters
+    ----------
+    sheet : Worksheet
+        With formulas instead of their values.
+    rows : sequence of sequence of object
+        The values, without rows and columns at the end that have none.
+    layout : FileLayout
     """
-    stored = openpyxl.load_workbook(file, data_only=True)[title]
-    sheet = openpyxl.load_workbook(file)[title]
     for row in sheet.iter_rows(min_row=layout.skip_rows + 1):
         for cell in row:
-            if cell.data_type == FORMULA and stored[cell.coordinate].value is None:
+            if cell.data_type == FORMULA and not _has_value(rows, cell.row - layout.skip_rows - 1, cell.column - 1):
                 raise ValueError(
                     f"cell {cell.coordinate} holds the formula {cell.value} without its value; open the file in a "
                     "spreadsheet program and save it"
@@ -143,6 +150,10 @@ def _explain_gaps(openpyxl: Any, file: Path, title: str, layout: FileLayout) -> 
     if not merged:
         return ()
     return (f"Groups of merged cells: {len(merged)}, such as {merged[0]}; all but the first of each are missing.",)
+
+
+def _has_value(rows: Sequence[Sequence[Any]], row: int, column: int) -> bool:
+    return row < len(rows) and column < len(rows[row]) and rows[row][column] is not None
 
 
 def _make_frame(rows: Sequence[Sequence[Any]], layout: FileLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
