@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,16 @@ def test_each_format_of_arrow_gives_the_same_typed_cells(tmp_path: Path, format_
     for name in ("age", "size", "owner", "job"):
         assert raw.frame[name].dropna().tolist() == as_pandas_reads[name].dropna().tolist()
         assert raw.frame[name].isna().tolist() == as_pandas_reads[name].isna().tolist()
+
+
+@pytest.mark.parametrize("format_", ["parquet", "feather", "ipc"])
+def test_a_compressed_file_is_the_same_table(tmp_path: Path, format_: str) -> None:
+    file = write(tmp_path, TABLE)[format_]
+    compressed = tmp_path / f"people.{format_}.gz"
+    compressed.write_bytes(gzip.compress(file.read_bytes()))
+    raw = read_file(compressed, LAYOUT)
+    assert raw.name == "people"
+    pd.testing.assert_frame_equal(raw.frame, read_file(file, LAYOUT).frame)
 
 
 def test_large_whole_numbers_keep_every_digit_beside_missing_cells(tmp_path: Path) -> None:

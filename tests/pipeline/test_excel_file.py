@@ -169,6 +169,12 @@ def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
         read_file(tmp_path / "a.xlsx", FileLayout())
 
 
+def test_a_compressed_workbook_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path, PEOPLE).rename(tmp_path / "people.xlsx.gz")
+    with pytest.raises(UserError, match="a workbook is compressed in itself; decompress the file"):
+        read_file(file, FileLayout())
+
+
 def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path, PEOPLE)
     monkeypatch.setitem(sys.modules, "openpyxl", None)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.reading.cells import arrow_to_column, unify_types
+from bakeoff.pipeline.stages.dataset.reading.compressed import open_bytes, strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 
@@ -36,9 +37,9 @@ def read_parquet(file: Path, layout: FileLayout) -> RawTable:
 
     layout.reject_keys(file, "Parquet")
     # Not by its path, from which pyarrow would make columns: "year=2020/a.parquet".
-    with file.open("rb") as stream:
+    with open_bytes(file) as stream:
         table = parquet.ParquetFile(stream).read()
-    return make_raw_table(table, file.stem, str(file.resolve()))
+    return make_raw_table(table, strip_compression(file).stem, str(file.resolve()))
 
 
 def read_arrow(file: Path, layout: FileLayout) -> RawTable:
@@ -59,10 +60,11 @@ def read_arrow(file: Path, layout: FileLayout) -> RawTable:
 
     layout.reject_keys(file, "Arrow")
     try:
-        table = feather.read_table(file, memory_map=False)
+        with open_bytes(file) as stream:
+            table = feather.read_table(stream, memory_map=False)
     except pa.ArrowInvalid:
         table = _read_stream(file)
-    return make_raw_table(table, file.stem, str(file.resolve()))
+    return make_raw_table(table, strip_compression(file).stem, str(file.resolve()))
 
 
 def _read_stream(file: Path) -> pa.Table:
@@ -70,7 +72,7 @@ def _read_stream(file: Path) -> pa.Table:
     from pyarrow import ipc
 
     try:
-        with file.open("rb") as stream:
+        with open_bytes(file) as stream:
             return ipc.open_stream(stream).read_all()
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"it is neither an Arrow file nor an Arrow stream ({error})") from error

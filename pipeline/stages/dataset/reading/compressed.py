@@ -8,7 +8,9 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 from bakeoff.pipeline.errors import UserError
 
@@ -26,6 +28,12 @@ def read_bytes(file: Path) -> bytes:
         return read(file)
     except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
+
+
+def open_bytes(file: Path) -> IO[bytes]:
+    """Open a file for reading, decompressed if its last extension is that of a compressed file."""
+    is_compressed = file.suffix.lower() in DECOMPRESSORS
+    return BytesIO(read_bytes(file)) if is_compressed else file.open("rb")
 
 
 def strip_compression(file: Path) -> Path:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.reading.cells import spell_cell, unify_types
+from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.text_numbers import SIGN_KEYS, spell_text_cells
@@ -45,6 +46,8 @@ def read_excel(file: Path, layout: FileLayout) -> RawTable:
         The sheet is empty, its columns have no different names, or a formula has no stored value.
     """
     layout.reject_keys(file, "an Excel workbook", allowed=KEYS)
+    if strip_compression(file) != file:
+        raise UserError(f"dataset.path={str(file)!r}: a workbook is compressed in itself; decompress the file.")
     openpyxl = _import_openpyxl(file)
     sheet, sheet_note = _choose_sheet(_open_workbook(openpyxl, file), layout, file)
     rows, error_note = _read_cells(sheet, layout)
