@@ -30,6 +30,8 @@ IDENTIFIER_NAME = re.compile(
 MIN_IDENTIFIERS = 10
 """Distinct values, below which a column is a category rather than an identifier."""
 MIN_ROWS_PER_IDENTIFIER = 2
+ROW_NUMBERS = "row numbers"
+"""What a suspicion of a column says that holds each number once."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
         named.add(name)
         remedy = f"if cells are filled in after the target is known, leave the column out with dataset.drop=[{name}]"
         yield Finding((name,), f"tells the target by where it has cells: {clause}", remedy)
+    # The dataset itself names what numbers all its rows.
+    named |= {column.name for column in dataset.columns if ROW_NUMBERS in " ".join(column.suspicions)}
     for name, clause in find_row_numbers(table):
         if name not in named:
             yield Finding((name,), clause, f"if they are, leave the column out with dataset.drop=[{name}]")

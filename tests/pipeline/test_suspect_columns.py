@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from command import Bakeoff
 from scipy.stats import hypergeom
+from wheel_data import TARGETS, wheel_frame
 
 from bakeoff.pipeline.audit.columns import find_columns, find_suspect_columns
 from bakeoff.pipeline.audit.presence import MAX_CHANCE, _bound_chance, find_telling_presence
 from bakeoff.pipeline.audit.row_numbers import find_row_numbers
 from bakeoff.pipeline.audit.same_columns import find_same_columns
-from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset import Dataset, load_frame, read_table
 
 N = 400
 DRAW = np.random.default_rng(0)
@@ -207,3 +210,61 @@ def test_dates_and_text_that_the_user_took_in_are_examined_too() -> None:
     assert "'comment'" in sentence
     (sentence,) = find_suspect_columns(dataset(np.sort(LABELS), day=days))
     assert "'day' alone gives the target away" in sentence
+
+
+# Real files, as runs read them
+
+
+def wheel_dataset(folder: Path, name: str, **keys: Any) -> Dataset:
+    file = folder / f"{name}.csv"
+    wheel_frame(name).to_csv(file, index=False)
+    return read_table(str(file), TARGETS[name], **keys)
+
+
+def test_boat_and_body_of_titanic_are_found_by_where_they_have_cells(tmp_path: Path) -> None:
+    boat, body = find_suspect_columns(wheel_dataset(tmp_path, "titanic"))
+    assert "column 'boat' tells the target by where it has cells: 477 of the 486 rows" in boat
+    assert "column 'body' tells the target by where it has cells: all 121 rows" in body
+    # The names play no part.
+    frame = wheel_frame("titanic").rename(columns={"boat": "c1", "body": "c2"})
+    found = [finding.columns for finding in find_columns(load_frame(frame, "survived"))]
+    assert found == [("c1",), ("c2",)]
+    assert list(find_suspect_columns(wheel_dataset(tmp_path, "titanic", drop=["boat", "body"]))) == []
+
+
+@pytest.mark.parametrize("name", ["zoo", "krvskp", "penguins", "cpu", "iris", "glass2"])
+def test_no_feature_of_other_real_tables_is_suspect(tmp_path: Path, name: str) -> None:
+    assert list(find_suspect_columns(wheel_dataset(tmp_path, name))) == []
+
+
+def test_a_shuffled_row_number_of_a_file_is_named_once() -> None:
+    frame = wheel_frame("glass2").rename_axis("row").sample(frac=1.0, random_state=0).reset_index()
+    data = load_frame(frame, "class")
+    sentences = [*data.remarks, *find_suspect_columns(data)]
+    assert sum("row numbers" in sentence or "numbers of the rows" in sentence for sentence in sentences) == 1
+    part = load_frame(frame.iloc[:100], "class")
+    sentences = [*part.remarks, *find_suspect_columns(part)]
+    assert sum("row numbers" in sentence or "numbers of the rows" in sentence for sentence in sentences) == 1
+
+
+def test_classes_of_very_different_sizes_are_said_with_the_metric_and_the_balance() -> None:
+    zoo = load_frame(wheel_frame("zoo"), "type")
+    (sentence,) = [remark for remark in zoo.remarks if "accuracy says little" in remark]
+    assert sentence == (
+        "type: class 'mammal' has 41 of 101 rows, 'amphibian' 4, so that accuracy says little about rare classes. "
+        "evaluation.metrics=[balanced_accuracy] counts all classes alike, and balance=weights fits so."
+    )
+    for name in ("titanic", "krvskp", "penguins", "cpu"):
+        remarks = load_frame(wheel_frame(name), TARGETS[name]).remarks
+        assert not any("accuracy says little" in remark for remark in remarks)
+
+
+def test_a_run_warns_of_columns_that_tell_the_target(bakeoff: Bakeoff) -> None:
+    wheel_frame("titanic").to_csv(bakeoff.folder / "t.csv", index=False)
+    words = ("dataset=file", "dataset.path=t.csv", "dataset.target=survived", "learner=majority")
+    answer = bakeoff(*words)
+    assert answer.status == 0
+    for name in ("boat", "body"):
+        assert f"column '{name}' tells the target by where it has cells" in answer.err
+        assert f"dataset.drop=[{name}]" in answer.err
+    assert "tells the target" not in bakeoff(*words, "dataset.drop=[boat,body]").err

@@ -13,6 +13,7 @@ from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, NOMINAL, NU
 from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, read_column
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.convert import describe_cells
+from bakeoff.pipeline.stages.dataset.columns.imbalance import suspect_imbalance
 from bakeoff.pipeline.stages.dataset.columns.infer import find_kind
 from bakeoff.pipeline.stages.dataset.columns.target import (
     check_classes,
@@ -168,4 +169,4 @@ def _describe_target(cells: Cells, task: str) -> Column:
     is_regression = task == "regression"
     kind = NUMERIC if is_regression else NOMINAL
     column = describe_cells(cells, Column(cells.name, kind, f"target of {task}", role=TARGET))
-    return column if is_regression else replace(column, suspicions=suspect_classes(cells))
+    return column if is_regression else replace(column, suspicions=(*suspect_classes(cells), *suspect_imbalance(cells)))
