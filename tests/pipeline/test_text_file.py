@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import struct
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,20 @@ def test_a_column_besides_the_names_is_that_of_the_row_names_of_r(tmp_path: Path
     assert cells(read(tmp_path, "x,y\n1,a,\n2,b,\n")) == [["x", "y"], ["1", "a"], ["2", "b"]]
     with pytest.raises(UserError, match=r"line 3 of table.csv has 4 cells, but the first row has 2"):
         read(tmp_path, "x,y\n1,a\n1,2,3,4\n")
+
+
+def test_the_row_numbers_of_pandas_are_left_out_without_a_further_remark(tmp_path: Path) -> None:
+    wheel_frame("penguins").to_csv(tmp_path / "penguins.csv")
+    (column,) = [
+        each for each in read_table(str(tmp_path / "penguins.csv"), "species").columns if "column" in each.name
+    ]
+    assert (column.name, column.kind, column.role, column.suspicions) == ("column_1", "identifier", "left out", ())
+
+
+def test_the_page_explains_each_key_of_a_text_file() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
+    keys = [field.name for field in fields(FileLayout)]
+    assert [key for key in keys if f"`{key}`" not in page and f"dataset.{key}" not in page] == []
 
 
 def test_the_number_of_columns_is_counted_with_the_separator_of_the_file(tmp_path: Path) -> None:

@@ -126,8 +126,8 @@ def write_file(path: Path, content: Any) -> None:
     content : str or mapping
         A text; or ``{text, encoding}``; or ``{hex}``, the bytes; or ``{columns}``, a table that is written as the
         extension of the path says; or ``{repeat, times, before, after}``, a text that is repeated, in which ``{i}``
-        is the number of the repetition; or ``{wheel, missing}``, a real table of scikit-learn's wheel, with this
-        spelling of missing cells.
+        is the number of the repetition; or ``{wheel, missing, row_numbers}``, a real table of scikit-learn's wheel,
+        with this spelling of missing cells and, if asked, the row numbers that pandas writes.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, str):
@@ -137,7 +137,10 @@ def write_file(path: Path, content: Any) -> None:
     elif "columns" in content:
         write_table(path, pd.DataFrame(content["columns"]))
     elif "wheel" in content:
-        write_table(path, wheel_frame(content["wheel"]).fillna(content.get("missing", "")))
+        table = wheel_frame(content["wheel"]).fillna(content.get("missing", ""))
+        if content.get("row_numbers", False):
+            table = table.rename_axis("").reset_index()
+        write_table(path, table)
     elif "repeat" in content:
         repeated = "".join(content["repeat"].replace("{i}", str(i)) for i in range(content["times"]))
         path.write_text(content.get("before", "") + repeated + content.get("after", ""), newline="")

@@ -40,7 +40,7 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
         return tuple(_suspect_numbers(cells, is_chosen))
     if kind == NOMINAL and cells.text is not None:
         return tuple(_suspect_values(cells, is_chosen))
-    if kind == IDENTIFIER and cells.text is not None:
+    if kind == IDENTIFIER and cells.text is not None and not cells.reading.is_complete:
         return (*_suspect_format(cells), *_suspect_dates(cells))
     return ()
 
