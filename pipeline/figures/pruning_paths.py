@@ -81,5 +81,6 @@ def _describe_score(run: FinishedRun) -> str:
         return "estimated accuracy, training rows"
     if run.experiment.dataset.is_classification:
         return "accuracy on validation rows"
-    of_target = " of the transformed target" if run.experiment.target.is_on else ""
-    return f"minus mean squared error{of_target}, validation rows"
+    if run.experiment.target.is_on:
+        return "minus squared error, transformed target"
+    return "minus mean squared error, validation rows"
