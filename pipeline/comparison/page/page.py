@@ -1,15 +1,13 @@
 """A comparison as one HTML file that holds everything it needs: no network, no other file, no script that must run.
 
-The template and the style sheet are in ``template``; `tables` and `pictures` prepare what they show.
+The template is in ``template``; `tables` and `pictures` prepare what it shows.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.page.entries import Table
@@ -33,8 +31,9 @@ from bakeoff.pipeline.comparison.page.tables import (
     tabulate_others,
     tabulate_scores,
 )
+from bakeoff.pipeline.html import render_template
 
-TEMPLATE_FOLDER = Path(__file__).parent / "template"
+TEMPLATE = Path(__file__).parent / "template" / "page.html"
 MAX_OPEN_NOTES = 5
 """More notes are folded."""
 MAX_OPEN_PANELS = 12
@@ -96,56 +95,27 @@ def render_page(comparison: Comparison) -> str:
     str
         Equal comparisons give equal pages, byte for byte.
     """
-    environment = _make_environment()
     blocks = [_make_block(comparison, result) for result in comparison.results]
     has_curves = len(comparison.datasets) <= MAX_CURVE_DATASETS
     probabilities = draw_probabilities(comparison) if has_curves else []
-    style = (TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
-    script = (TEMPLATE_FOLDER / "sort.js").read_text(encoding="utf-8")
-    return environment.get_template("page.html").render(
-        comparison=comparison,
-        settings=comparison.settings,
-        blocks=blocks,
-        style=style,
-        script=script,
-        empty_cells=list_empty_cells(comparison),
-        probabilities=probabilities,
-        sections=_list_sections(blocks, bool(probabilities)),
-        created=_describe_time(comparison.created),
-        configurations=tabulate_configurations(comparison),
-        choices=tabulate_choices(comparison),
-        others=tabulate_others(comparison, comparison.results[0]),
-        datasets=tabulate_datasets(comparison),
-        max_curve_datasets=MAX_CURVE_DATASETS,
-        max_open_notes=MAX_OPEN_NOTES,
-        max_open_panels=MAX_OPEN_PANELS,
-        max_open_pairs=MAX_OPEN_PAIRS,
-    )
-
-
-def _make_environment() -> Any:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATE_FOLDER),
-        # Names of users may hold any letters; nothing but the pictures is inserted as it is.
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["p_value"] = format_p
-    environment.filters["breakable"] = _make_breakable
-    return environment
-
-
-def _make_breakable(text: str) -> Any:
-    """Return an escaped text that browsers may break after `_`, `=` and `/`, since names may be long."""
-    from markupsafe import Markup, escape
-
-    pieces = re.split(r"(?<=[_=/])(?=\w)", text)
-    # Each piece is escaped, so that the joined text holds no markup but the breaks.
-    return Markup("<wbr>").join(escape(piece) for piece in pieces)
+    values = {
+        "comparison": comparison,
+        "settings": comparison.settings,
+        "blocks": blocks,
+        "empty_cells": list_empty_cells(comparison),
+        "probabilities": probabilities,
+        "sections": _list_sections(blocks, bool(probabilities)),
+        "created": _describe_time(comparison.created),
+        "configurations": tabulate_configurations(comparison),
+        "choices": tabulate_choices(comparison),
+        "others": tabulate_others(comparison, comparison.results[0]),
+        "datasets": tabulate_datasets(comparison),
+        "max_curve_datasets": MAX_CURVE_DATASETS,
+        "max_open_notes": MAX_OPEN_NOTES,
+        "max_open_panels": MAX_OPEN_PANELS,
+        "max_open_pairs": MAX_OPEN_PAIRS,
+    }
+    return render_template(TEMPLATE, values, {"p_value": format_p})
 
 
 def _list_sections(blocks: Sequence[Block], has_probabilities: bool) -> list[tuple[str, str]]:

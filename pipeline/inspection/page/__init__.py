@@ -1,1 +1,5 @@
-"""The page of an inspection: one HTML file without links to the network. `write_page` is its only function."""
+"""The page of an inspection: one HTML file without links to the network."""
+
+from bakeoff.pipeline.inspection.page.page import render_page, write_page
+
+__all__ = ["render_page", "write_page"]

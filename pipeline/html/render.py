@@ -1,0 +1,50 @@
+"""Rendering a template with the style sheet and the script that all pages share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+NO_FILTERS: Mapping[str, Callable[[Any], str]] = {}
+
+
+def render_template(
+    file: Path, values: Mapping[str, Any], filters: Mapping[str, Callable[[Any], str]] = NO_FILTERS
+) -> str:
+    """Return a page: a template of Jinja, filled with values.
+
+    Parameters
+    ----------
+    file : Path
+        The template; it may insert ``style``, ``script`` and the filter ``breakable``.
+    values : mapping of str to object
+    filters : mapping of str to callable
+        Further filters.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(file.parent),
+        # Names of users may hold any letters; nothing but what a template declares safe is inserted as it is.
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["breakable"] = make_breakable
+    environment.filters |= dict(filters)
+    style = (FOLDER / "page.css").read_text(encoding="utf-8")
+    script = (FOLDER / "sort.js").read_text(encoding="utf-8")
+    return environment.get_template(file.name).render(style=style, script=script, **values)
+
+
+def make_breakable(text: str) -> Any:
+    """Return an escaped text that browsers may break after `_`, `=` and `/`, since names may be long."""
+    from markupsafe import Markup, escape
+
+    pieces = re.split(r"(?<=[_=/])(?=\w)", text)
+    # Each piece is escaped, so that the joined text holds no markup but the breaks.
+    return Markup("<wbr>").join(escape(piece) for piece in pieces)
