@@ -52,7 +52,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     write_package(folder)
     with command_in(folder) as command:
         answer = command(
-            "-m", "learner=majority,naive_bayes", "dataset=iris,wine", "evaluation=kfold", METRICS, TRUST
+            "-m", "learner=majority,naive_bayes", "dataset=iris,wine", "evaluation=kfold", METRICS, TRUST,
+            "tracking.models=false",
         )  # fmt: skip
         assert answer.status == 0, answer.err
     return folder, answer.out
