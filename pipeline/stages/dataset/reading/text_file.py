@@ -31,6 +31,7 @@ from bakeoff.pipeline.stages.dataset.reading.separator import (
     guess_separator,
     name_separator,
 )
+from bakeoff.pipeline.stages.dataset.reading.swallowed_rows import find_swallowed_rows
 from bakeoff.pipeline.stages.dataset.reading.text_content import read_content
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
@@ -83,9 +84,12 @@ def read_text(file: Path, layout: FileLayout) -> RawTable:
     names, table = split_names(table, layout, file)
     names, table, name_notes = _complete_names(names, table)
     require_different_names(names, file)
-    spelled = SpelledTable(table.rename_columns(names))
+    table = table.rename_columns(names)
+    if _has_quotes(text):
+        notes += find_swallowed_rows(table, _get_character(text))
+    spelled = SpelledTable(table)
     if _may_hold_signs(text):
-        spelled = spell_numbers(spelled.table, layout, file.name)
+        spelled = spell_numbers(table, layout, file.name)
     return RawTable(
         # The dtype of pandas that holds such columns as they are.
         frame=spelled.table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get),
@@ -154,8 +158,7 @@ def _name_first_column(text: Text) -> tuple[pa.Table, str]:
     The first column gets a name, or the last one is left out if it is empty: R writes the names of rows in this
     way; other programs write a separator at the end of each row.
     """
-    character = SEPARATOR_WORDS.get(text.separator, " " if text.separator in WHITESPACE else text.separator)
-    first_name = f"{ROW_NAMES}{character}".encode()
+    first_name = f"{ROW_NAMES}{_get_character(text)}".encode()
     content = text.content.lstrip(b"\r\n")
     table = parse_cells(first_name + content, text.separator, text.layout).table
     last_column = table.column(table.num_columns - 1).slice(1)
@@ -216,8 +219,7 @@ def _find_ragged(text: Text, n_cells: int) -> Iterator[Record]:
 
 def _show_row(record: Record, text: Text) -> str:
     """Return the beginning of a row, as a message shows it."""
-    character = " " if text.separator in WHITESPACE else SEPARATOR_WORDS.get(text.separator, text.separator)
-    return _shorten(character.join(record.cells))
+    return _shorten(_get_character(text).join(record.cells))
 
 
 def _shorten(text: str) -> str:
@@ -256,6 +258,15 @@ def _may_hold_signs(text: Text) -> bool:
     layout = text.layout
     if layout.decimal is not None or layout.thousands is not None:
         return True
-    character = SEPARATOR_WORDS.get(text.separator, text.separator)
-    has_quotes = layout.quote is not None and layout.quote.encode() in text.content
-    return b"," in text.content and (has_quotes or character != ",")
+    return b"," in text.content and (_has_quotes(text) or _get_character(text) != ",")
+
+
+def _has_quotes(text: Text) -> bool:
+    """Return whether cells may be quoted."""
+    quote = text.layout.quote
+    return quote is not None and quote.encode() in text.content
+
+
+def _get_character(text: Text) -> str:
+    """Return what stands between cells: for ``whitespace``, one space."""
+    return " " if text.separator in WHITESPACE else SEPARATOR_WORDS.get(text.separator, text.separator)
