@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 VERBS: Mapping[str, str] = {
     "compare": "compare_stored_runs",
     "figures": "draw_figures",
+    "inspect": "inspect_data",
     "list": "list_options",
     "plan": "plan_sweep",
     "predict": "predict_file",

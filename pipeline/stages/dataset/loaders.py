@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from bakeoff.pipeline.stages.dataset.columns import ColumnRules
 from bakeoff.pipeline.stages.dataset.keys import build_from_keys
@@ -13,6 +13,7 @@ from bakeoff.pipeline.stages.dataset.reading import (
     FileLayout,
     OpenmlQuery,
     Query,
+    RawTable,
     read_files,
     read_frame,
     read_openml,
@@ -21,6 +22,14 @@ from bakeoff.pipeline.stages.dataset.reading import (
 )
 from bakeoff.pipeline.stages.dataset.roles import Roles
 from bakeoff.pipeline.stages.dataset.table import Dataset
+
+
+class Source(NamedTuple):
+    """The cells of a source, and what the configuration says of their columns: the arguments of `make_dataset`."""
+
+    raw: RawTable
+    roles: Roles
+    rules: ColumnRules
 
 
 def read_table(
@@ -44,9 +53,7 @@ def read_table(
     UserError
         The file or a column does not exist, files have different columns, there are no rows, or a target is missing.
     """
-    layout, roles, rules = build_from_keys({"target": target, **keys}, FileLayout, Roles, ColumnRules)
-    raw = read_files(path, test_path, layout)
-    return make_dataset(raw, roles, rules)
+    return make_dataset(*collect_table(path, target, test_path, **keys))
 
 
 def load_query(target: str, **keys: Any) -> Dataset:
@@ -64,8 +71,7 @@ def load_query(target: str, **keys: Any) -> Dataset:
     UserError
         The database cannot be read, or a column does not exist or agree with what is said of it.
     """
-    query, roles, rules = build_from_keys({"target": target, **keys}, Query, Roles, ColumnRules)
-    return make_dataset(read_query(query), roles, rules)
+    return make_dataset(*collect_query(target, **keys))
 
 
 def load_openml(target: str | None = None, **keys: Any) -> Dataset:
@@ -83,9 +89,7 @@ def load_openml(target: str | None = None, **keys: Any) -> Dataset:
     UserError
         OpenML cannot be reached or has no such dataset, or a column does not exist or agree with what is said of it.
     """
-    query, roles, rules = build_from_keys({"target": str(target), **keys}, OpenmlQuery, Roles, ColumnRules)
-    raw, chosen = read_openml(query, target)
-    return make_dataset(raw, replace(roles, target=chosen), rules)
+    return make_dataset(*collect_openml(target, **keys))
 
 
 def load_sklearn(
@@ -109,9 +113,7 @@ def load_sklearn(
     UserError
         There is no such dataset, it cannot be downloaded, or a column does not exist or agree with what is said of it.
     """
-    roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
-    raw, chosen = read_sklearn(name, target, options)
-    return make_dataset(raw, replace(roles, target=chosen), rules)
+    return make_dataset(*collect_sklearn(name, target, options, **keys))
 
 
 def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dataset:
@@ -142,3 +144,42 @@ def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dat
     """
     roles, rules = build_from_keys({"target": target, **keys}, Roles, ColumnRules)
     return make_dataset(read_frame(frame, name), roles, rules)
+
+
+def collect_table(
+    path: str | Sequence[str], target: str, test_path: str | Sequence[str] | None = None, **keys: Any
+) -> Source:
+    """Return the cells of files, with roles and rules; for the arguments see `read_table`."""
+    layout, roles, rules = build_from_keys({"target": target, **keys}, FileLayout, Roles, ColumnRules)
+    return Source(read_files(path, test_path, layout), roles, rules)
+
+
+def collect_query(target: str, **keys: Any) -> Source:
+    """Return the cells of a database, with roles and rules; for the arguments see `load_query`."""
+    query, roles, rules = build_from_keys({"target": target, **keys}, Query, Roles, ColumnRules)
+    return Source(read_query(query), roles, rules)
+
+
+def collect_openml(target: str | None = None, **keys: Any) -> Source:
+    """Return the cells of a dataset of openml.org, with roles and rules; for the arguments see `load_openml`."""
+    query, roles, rules = build_from_keys({"target": str(target), **keys}, OpenmlQuery, Roles, ColumnRules)
+    raw, chosen = read_openml(query, target)
+    return Source(raw, replace(roles, target=chosen), rules)
+
+
+def collect_sklearn(
+    name: str, target: str | None = None, options: Mapping[str, Any] | None = None, **keys: Any
+) -> Source:
+    """Return the cells of a dataset of scikit-learn, with roles and rules; for the arguments see `load_sklearn`."""
+    roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
+    raw, chosen = read_sklearn(name, target, options)
+    return Source(raw, replace(roles, target=chosen), rules)
+
+
+COLLECTORS: Mapping[Callable[..., Dataset], Callable[..., Source]] = {
+    read_table: collect_table,
+    load_query: collect_query,
+    load_openml: collect_openml,
+    load_sklearn: collect_sklearn,
+}
+"""Each function that loads a dataset of the user -> the function that returns its cells before anything is decided."""

@@ -1,0 +1,129 @@
+"""``bakeoff inspect``: what each column of a file or dataset is taken for and why, and what looks wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.pipeline.cli.arguments import require_writable_output
+from bakeoff.pipeline.cli.passwords import reject_passwords
+from bakeoff.pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.inspection.profile import TableProfile
+
+USAGE = "bakeoff inspect FILE [target=COLUMN] [KEY=VALUE ...], or bakeoff inspect dataset=NAME [dataset.KEY=VALUE ...]"
+OWN_KEYS = ("output",)
+COMPOSED_KEYS = ("dataset", "trust", "experiment")
+"""Keys that are not those of the dataset; all other keys without a dot are."""
+MISSING_VALUE = "???"
+NO_PAGE = "none"
+
+
+def inspect_data(words: Sequence[str]) -> int:
+    """Print what each column is taken for, and write a page with histograms.
+
+    Parameters
+    ----------
+    words : sequence of str
+        ``FILE`` or ``dataset=NAME``; then the keys of the dataset, with or without ``dataset.`` before them, and
+        ``output=FILE``, the page, or ``output=none``.
+
+    Raises
+    ------
+    UserError
+        There is no such file or column, or the page cannot be written.
+    """
+    reject_passwords(words)
+    files = [word for word in words if "=" not in word]
+    values = dict(word.split("=", 1) for word in words if "=" in word)
+    output = values.pop("output", None)
+    _require_words(files, values)
+    if output not in (None, NO_PAGE):
+        require_writable_output("inspect", {"output": str(output)})
+    node, trust = _compose_dataset(files, values)
+
+    from bakeoff.pipeline.cli.inspection_report import print_profile
+
+    profile = _inspect_node(node, trust)
+    print_profile(profile)
+    if output != NO_PAGE:
+        _write_page(profile, Path(output or f"{profile.name}.inspection.html").expanduser())
+    return 0
+
+
+def _require_words(files: Sequence[str], values: Mapping[str, str]) -> None:
+    for word in files:
+        if word.startswith("-"):
+            raise UserError(f"inspect: {word} is not an option of this verb; usage: {USAGE}")
+    if not files and "dataset" not in values:
+        raise UserError(f"inspect: neither a file nor a dataset was named; usage: {USAGE}")
+    if files and "dataset" in values:
+        raise UserError(f"inspect: {files[0]} and dataset={values['dataset']} were given; name one of them.")
+
+
+def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the configuration of the dataset, in which a mandatory value may be missing, and the trusted packages."""
+    import hydra
+    from omegaconf import OmegaConf
+
+    from bakeoff.pipeline.config.explain_error import explain_error
+    from bakeoff.pipeline.config.options import CONF
+    from bakeoff.pipeline.config.schema import register_schema
+
+    register_schema()
+    overrides = []
+    if files:
+        quoted = ",".join(_quote(file) for file in files)
+        path = quoted if len(files) == 1 else f"[{quoted}]"
+        overrides = ["dataset=file", f"dataset.path={path}"]
+    for key, value in values.items():
+        is_short = "." not in key and key not in COMPOSED_KEYS
+        overrides.append(f"dataset.{key}={value}" if is_short else f"{key}={value}")
+    try:
+        with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
+            composed = hydra.compose("config", overrides)
+            node = OmegaConf.to_container(composed.dataset, resolve=True)
+            trust = OmegaConf.to_container(composed.trust, resolve=True)
+    except Exception as error:
+        raise explain_error(error) from None
+    assert isinstance(node, dict)
+    assert isinstance(trust, list)
+    return {str(key): value for key, value in node.items()}, [str(package) for package in trust]
+
+
+def _quote(text: str) -> str:
+    """Return a text as a quoted value of Hydra's grammar."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:
+    """Inspect the dataset that a configuration describes."""
+    from bakeoff.pipeline.config.build import build_object, find_target
+    from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
+    from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
+
+    function = find_target(str(node.get("_target_")), "dataset._target_", trust)
+    has_target = node.get("target") != MISSING_VALUE
+    missing = [key for key, value in node.items() if value == MISSING_VALUE and key != "target"]
+    if missing:
+        raise UserError(f"dataset.{missing[0]} must be given: add {missing[0]}=VALUE.")
+    if function not in COLLECTORS:
+        return inspect_dataset(build_object(node, "dataset", list(trust)))
+    keys = {key: value for key, value in node.items() if not key.startswith("_")}
+    source = COLLECTORS[function](**keys)
+    # OpenML and scikit-learn name a target themselves.
+    target = source.roles.target if has_target else None
+    return inspect_source(*source, target)
+
+
+def _write_page(profile: TableProfile, path: Path) -> None:
+    from bakeoff.pipeline.inspection.page import write_page
+
+    try:
+        write_page(profile, path)
+    except OSError as error:
+        raise UserError(f"inspect: output={str(path)!r} cannot be written: {error}") from error
+    print(f"page  {path}")

@@ -1,0 +1,207 @@
+"""An inspection: kinds, histograms and suspicions of real tables, on the terminal as well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import Bakeoff
+from wheel_data import TARGETS, wheel_file, wheel_frame
+
+from bakeoff.pipeline.inspection.association import measure_association
+from bakeoff.pipeline.inspection.histogram import MAX_BARS, count_cells
+from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
+from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile
+from bakeoff.pipeline.stages.dataset import ColumnRules, RawTable, Roles, load_bundled, load_frame
+
+DRAW = np.random.default_rng(0)
+
+
+def inspect(name: str, target: str | None = "", **rules: list[str]) -> TableProfile:
+    chosen = TARGETS[name] if target == "" else target
+    raw = RawTable(wheel_frame(name), name, "wheel")
+    return inspect_source(raw, Roles(str(chosen)), ColumnRules(**rules), chosen)  # type: ignore[arg-type]
+
+
+def find(profile: TableProfile, name: str) -> ColumnProfile:
+    return next(each for each in profile.columns if each.column.name == name)
+
+
+@pytest.fixture(scope="module")
+def titanic() -> TableProfile:
+    return inspect("titanic")
+
+
+def test_every_column_of_the_source_is_listed_in_its_order(titanic: TableProfile) -> None:
+    assert [each.column.name for each in titanic.columns] == wheel_frame("titanic").columns.tolist()
+    assert (titanic.n_rows, titanic.target, titanic.task) == (1309, "survived", "classification")
+    roles = {each.column.name: each.column.role for each in titanic.columns}
+    assert [name for name, role in roles.items() if role == "left out"] == ["name", "ticket", "cabin", "home.dest"]
+    assert roles["survived"] == "target"
+
+
+def test_histograms_count_every_cell_that_is_there(titanic: TableProfile) -> None:
+    for each in titanic.columns:
+        if each.column.kind in ("text", "identifier"):
+            assert each.histogram is None
+            continue
+        assert each.histogram is not None
+        assert sum(each.histogram.counts) + each.histogram.n_other == 1309 - each.column.n_missing
+        assert len(each.histogram.counts) == len(each.histogram.labels) <= MAX_BARS
+    sex = find(titanic, "sex").histogram
+    assert sex is not None
+    assert dict(zip(sex.labels, sex.counts, strict=True)) == {"female": 466, "male": 843}
+
+
+def test_associations_of_left_out_columns_are_measured_too(titanic: TableProfile) -> None:
+    cells = wheel_frame("titanic")
+    y = cells["survived"].to_numpy()
+    for name in ("sex", "boat", "name", "ticket"):
+        assert find(titanic, name).association == pytest.approx(measure_association(cells[name], y))
+    assert find(titanic, "age").association == pytest.approx(measure_association(pd.to_numeric(cells["age"]), y))
+    assert find(titanic, "survived").association is None
+
+
+def test_suspicions_name_boat_and_body_and_rows_that_contradict_each_other(titanic: TableProfile) -> None:
+    boat, body, rows = titanic.suspicions
+    assert boat.startswith("Column 'boat' tells the target by where it has cells")
+    assert body.startswith("Column 'body' tells the target by where it has cells")
+    assert "have the same features as another row with another target" in rows
+
+
+def test_without_a_target_kinds_and_histograms_are_the_same(titanic: TableProfile) -> None:
+    profile = inspect("titanic", None)
+    assert (profile.target, profile.task, profile.suspicions) == (None, None, ())
+    for each, other in zip(profile.columns, titanic.columns, strict=True):
+        assert each.association is None
+        assert each.histogram == other.histogram
+        if each.column.name != "survived":
+            assert each.column == other.column
+
+
+def test_dropped_columns_and_columns_of_rows_have_their_roles() -> None:
+    roles = Roles("survived", groups="ticket")
+    raw = RawTable(wheel_frame("titanic"), "titanic", "wheel")
+    for target in ("survived", None):
+        profile = inspect_source(raw, roles, ColumnRules(drop=["boat"]), target)
+        assert find(profile, "boat").column.role == "dropped"
+        assert find(profile, "ticket").column.role == "groups"
+        assert find(profile, "boat").histogram is not None
+
+
+def test_rows_without_a_target_are_left_out_of_every_number() -> None:
+    frame = wheel_frame("penguins")
+    frame.loc[:9, "species"] = np.nan
+    raw = RawTable(frame, "penguins", "wheel")
+    profile = inspect_source(raw, Roles("species", drop_missing_target=True), ColumnRules(), "species")
+    assert profile.n_rows == len(frame) - 10
+    for each in profile.columns:
+        assert each.histogram is not None
+        assert sum(each.histogram.counts) + each.histogram.n_other == profile.n_rows - each.column.n_missing
+
+
+def test_a_bundled_dataset_is_inspected_by_its_features() -> None:
+    profile = inspect_dataset(load_bundled("iris"))
+    assert [each.column.role for each in profile.columns] == ["feature"] * 4 + ["target"]
+    assert any("sorted by target" in sentence for sentence in profile.suspicions)
+    assert any("1 of 150 rows is equal to an earlier row" in sentence for sentence in profile.suspicions)
+    diabetes = inspect_dataset(load_bundled("diabetes"))
+    assert diabetes.suspicions == ()
+    assert diabetes.columns[-1].column.kind == "numeric"
+
+
+def test_a_data_frame_is_inspected_with_the_columns_that_it_was_read_with() -> None:
+    dataset = load_frame(wheel_frame("zoo"), "type")
+    names = [each.column.name for each in inspect_dataset(dataset).columns]
+    assert "hair" in names
+    assert names[-1] == "type"
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-6, 1.0, 1e9, 1e300])
+def test_ranges_are_few_round_and_hold_every_number(scale: float) -> None:
+    for numbers in (DRAW.normal(size=500), DRAW.lognormal(size=500), DRAW.integers(0, 50, 500) * 1.0):
+        histogram = count_cells(pd.Series(numbers * scale))
+        assert histogram is not None
+        assert sum(histogram.counts) == 500
+        assert 4 <= len(histogram.counts) <= MAX_BARS
+
+
+def test_few_numbers_have_a_bar_each_and_many_values_share_the_rest() -> None:
+    histogram = count_cells(pd.Series([3.0, 1.0, 3.0, np.nan]))
+    assert histogram is not None
+    assert (histogram.labels, histogram.counts) == (("1", "3"), (1, 2))
+    values = pd.Series([f"v{row % 30}" for row in range(100)], dtype="category")
+    histogram = count_cells(values)
+    assert histogram is not None
+    assert (len(histogram.counts), sum(histogram.counts) + histogram.n_other) == (MAX_BARS, 100)
+    ordered = pd.Series(pd.Categorical(["L", "S", "S"], categories=["S", "M", "L"], ordered=True))
+    histogram = count_cells(ordered)
+    assert histogram is not None
+    assert histogram.labels == ("S", "L")
+    assert count_cells(pd.Series([np.nan, np.nan])) is None
+
+
+@pytest.mark.parametrize(
+    ("days", "first", "n"),
+    [(10, "2020-01-01", 10), (300, "2020-01", 10), (1500, "2020-Q1", 17), (6000, "2020", 17)],
+)
+def test_dates_are_counted_by_day_month_quarter_or_year(days: int, first: str, n: int) -> None:
+    histogram = count_cells(pd.Series(pd.date_range("2020-01-01", periods=days)))
+    assert histogram is not None
+    assert (histogram.labels[0], len(histogram.labels), sum(histogram.counts)) == (first, n, days)
+
+
+# The command
+
+
+def test_the_command_prints_a_row_for_each_column_and_a_line_for_each_suspicion(bakeoff: Bakeoff) -> None:
+    wheel_frame("titanic").to_csv(bakeoff.folder / "it's a file.csv", index=False)
+    answer = bakeoff("inspect", "it's a file.csv", "target=survived", "output=none")
+    assert answer.status == 0, answer.err
+    lines = answer.out.splitlines()
+    assert lines[0] == "it's a file: 1309 rows, 14 columns, classification of survived"
+    boat = next(line for line in lines if line.startswith("boat")).split()
+    assert boat[:5] == ["boat", "nominal", "823", "27", "0.90"]
+    assert sum(line.startswith("suspicion: Column 'bo") for line in lines) == 2
+    assert not (bakeoff.folder / "outputs").exists()
+
+
+def test_the_command_reads_other_formats_several_files_and_named_datasets(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("inspect", str(wheel_file("zoo")), "output=none")
+    assert answer.status == 0, answer.err
+    assert "No target is named: add target=COLUMN" in answer.out
+    frame = wheel_frame("penguins")
+    frame[:200].to_csv(bakeoff.folder / "a.csv", index=False)
+    frame[200:].to_csv(bakeoff.folder / "b.csv", index=False)
+    answer = bakeoff("inspect", "a.csv", "b.csv", "dataset.target=species", "drop=[sex]", "output=none")
+    assert "344 rows" in answer.out
+    assert "dropped" in answer.out
+    answer = bakeoff("inspect", "dataset=iris", "output=none")
+    assert answer.out.startswith("iris: 150 rows, 5 columns")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "neither a file nor a dataset was named"),
+        (("a.csv", "dataset=iris"), "name one of them"),
+        (("nosuch.csv",), "nosuch.csv"),
+        (("a.csv", "target=spezies"), "Did you mean 'species'?"),
+        (("a.csv", "separater=;"), "separater"),
+        (("a.csv", "--verbose"), "--verbose is not an option"),
+        (("dataset=file",), "dataset.path must be given"),
+        (("a.csv", "output=no/such/folder.html"), "cannot be written"),
+        (("dataset=sql", "dataset.url=postgresql://me:secret@host/x"), "holds a password"),
+    ],
+)
+def test_what_cannot_be_inspected_is_refused_and_leaves_nothing(
+    bakeoff: Bakeoff, words: tuple[str, ...], message: str
+) -> None:
+    wheel_frame("penguins").to_csv(bakeoff.folder / "a.csv", index=False)
+    answer = bakeoff("inspect", *words)
+    assert answer.status == 2
+    assert message in answer.err
+    assert "secret" not in answer.err
+    assert [file.name for file in Path(bakeoff.folder).iterdir()] == ["a.csv"]
