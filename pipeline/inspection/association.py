@@ -14,10 +14,10 @@ def measure_association(column: pd.Series, y: np.ndarray) -> float:
     """Return the fraction of the target's variance that a column explains alone, beyond what chance would.
 
     The rows are grouped by the values of the column; numbers and dates by at most `MAX_BINS` ranges with as many rows
-    each. Missing cells are a group of their own. For numbers, the result is the correlation ratio η² of the target,
-    adjusted for the number of groups (ε²). For classes, the variance is Gini's, and the result is the adjusted τ of
-    Goodman and Kruskal; with two classes, this is the square of Cramér's V with a correction for its bias. So a column
-    of names, of which each occurs once, explains nothing.
+    each. Missing cells are a group of their own, and so are all values that occur once, such as names: each explains
+    its own row only. For numbers, the result is the correlation ratio η² of the target, adjusted for the number of
+    groups (ε²). For classes, the variance is Gini's, and the result is the adjusted τ of Goodman and Kruskal; with two
+    classes, this is the square of Cramér's V with a correction for its bias.
 
     Parameters
     ----------
@@ -39,15 +39,21 @@ def measure_association(column: pd.Series, y: np.ndarray) -> float:
     # The sum of squares of equal numbers may differ from 0 in its last digits.
     if (y == y[0]).all():
         return float("nan")
-    groups = group_rows(column)  # (n,)
+    groups = _pool_single_rows(group_rows(column))  # (n,)
     total = _sum_squares(np.zeros(len(y), dtype=np.int64), y)
     n_groups = int(groups.max()) + 1
     degrees = len(y) - n_groups
-    # Groups of one row each explain everything and nothing.
-    if degrees <= 0:
+    if degrees == 0:
         return 0.0
     unexplained = _sum_squares(groups, y) / degrees
     return float(max(0.0, 1.0 - unexplained / (total / (len(y) - 1))))
+
+
+def _pool_single_rows(groups: np.ndarray) -> np.ndarray:
+    """Return groups (n,) in which those of one row are one group: each explains its row, and says nothing of others."""
+    sizes = np.bincount(groups)
+    pooled = np.where(sizes[groups] == 1, len(sizes), groups)
+    return np.unique(pooled, return_inverse=True)[1]
 
 
 def group_rows(column: pd.Series) -> np.ndarray:
