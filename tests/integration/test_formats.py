@@ -15,7 +15,13 @@ from sqlalchemy.engine import URL, make_url
 from wheel_data import OPENML_IDS
 from written_tables import titanic, write_database, write_titanic
 
-SHARED = ("dataset.target=survived", "dataset.drop=[boat,body]", "learner=decision_tree")
+from bakeoff.pipeline.stages.dataset import load_frame, read_table
+
+TARGET = "survived"
+DROPPED = ["boat", "body"]
+SHARED = (f"dataset.target={TARGET}", f"dataset.drop=[{','.join(DROPPED)}]", "learner=decision_tree")
+FORMATS = ("csv", "decimal commas", "parquet", "arff", "excel")
+"""Those that whole commands read; all of them give the same dataset."""
 FROM_PYTHON = """
 from written_tables import titanic
 
@@ -39,6 +45,13 @@ def stored_scores(bakeoff: Bakeoff) -> list[Mapping[str, Any]]:
     return [{name: value for name, value in of_run.items() if "time/" not in name} for of_run in metrics]
 
 
+def test_every_format_of_files_gives_the_same_dataset(tmp_path: Path) -> None:
+    given = load_frame(titanic(), TARGET, drop=DROPPED)
+    files = write_titanic(tmp_path)
+    digests = {name: read_table(str(file), TARGET, drop=DROPPED).digest() for name, file in files.items()}
+    assert digests == dict.fromkeys(files, given.digest())
+
+
 @pytest.mark.slow
 def test_titanic_has_the_same_scores_to_the_last_digit_in_every_format(
     bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -48,7 +61,8 @@ def test_titanic_has_the_same_scores_to_the_last_digit_in_every_format(
     (tmp_path / "my_conf" / "dataset").mkdir(parents=True)
     (tmp_path / "my_conf" / "dataset" / "from_python.yaml").write_text(OPTION)
     serve_openml(monkeypatch, OPENML_IDS["titanic"])
-    sources = [["dataset=file", f"dataset.path={file}"] for file in write_titanic(tmp_path / "files").values()]
+    files = write_titanic(tmp_path / "files")
+    sources = [["dataset=file", f"dataset.path={files[name]}"] for name in FORMATS]
     sources += [
         ["dataset=sql", f"dataset.url={url}", "dataset.table=titanic"],
         ["dataset=openml", f"dataset.id={OPENML_IDS['titanic']}", f"dataset.data_home={tmp_path / 'openml'}"],

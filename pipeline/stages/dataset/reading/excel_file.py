@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -49,8 +50,9 @@ def read_excel(file: Path, layout: FileLayout) -> RawTable:
     if strip_compression(file) != file:
         raise UserError(f"dataset.path={str(file)!r}: a workbook is compressed in itself; decompress the file.")
     openpyxl = _import_openpyxl(file)
-    sheet, sheet_note = _choose_sheet(_open_workbook(openpyxl, file), layout, file)
-    rows, error_note = _read_cells(sheet, layout)
+    with closing(_open_workbook(openpyxl, file)) as workbook:
+        sheet, sheet_note = _choose_sheet(workbook, layout, file)
+        rows, error_note = _read_cells(sheet, layout)
     has_gaps = any(cell is None for row in rows for cell in row)
     gap_notes = _explain_gaps(openpyxl.load_workbook(file)[sheet.title], rows, layout) if has_gaps else ()
     frame, frame_notes = _make_frame(rows, layout)
