@@ -182,6 +182,15 @@ def test_the_command_reads_other_formats_several_files_and_named_datasets(bakeof
     assert answer.out.startswith("iris: 150 rows, 5 columns")
 
 
+def test_the_command_writes_a_page_beside_the_table(bakeoff: Bakeoff) -> None:
+    wheel_frame("penguins").to_csv(bakeoff.folder / "p.csv", index=False)
+    assert bakeoff("inspect", "p.csv", "target=species").out.splitlines()[-1] == "page  p.inspection.html"
+    page = (bakeoff.folder / "p.inspection.html").read_text()
+    assert "Chinstrap" in page
+    assert bakeoff("inspect", "p.csv", "target=species", "output=other.html").status == 0
+    assert (bakeoff.folder / "other.html").read_text() == page
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
