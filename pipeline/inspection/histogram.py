@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +26,7 @@ def count_cells(column: pd.Series) -> Histogram | None:
     Parameters
     ----------
     column : Series of shape (n,)
-        Float64, datetime64[ns] or categorical; missing cells are not counted.
+        Float64, datetime64[ns] or categorical; missing cells are not counted, and infinite ones have no bar.
     """
     present = column.dropna()
     if present.empty:
@@ -34,10 +35,11 @@ def count_cells(column: pd.Series) -> Histogram | None:
         return _count_periods(present)
     if present.dtype.kind != "f":
         return _count_values(present)
-    present = present[np.isfinite(present)]
-    if present.empty:
+    finite = present[np.isfinite(present)]
+    if finite.empty:
         return None
-    return _count_numbers(present)
+    histogram = _count_numbers(finite)
+    return replace(histogram, n_other=len(present) - len(finite))
 
 
 def _count_values(present: pd.Series) -> Histogram:

@@ -141,6 +141,9 @@ def test_few_numbers_have_a_bar_each_and_many_values_share_the_rest() -> None:
     assert histogram is not None
     assert histogram.labels == ("S", "L")
     assert count_cells(pd.Series([np.nan, np.nan])) is None
+    histogram = count_cells(pd.Series([np.inf, 1.0, -np.inf, 2.0]))
+    assert histogram is not None
+    assert (histogram.counts, histogram.n_other) == ((1, 1), 2)
 
 
 @pytest.mark.parametrize(
