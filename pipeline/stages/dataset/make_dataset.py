@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,9 +73,9 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
         raise UserError(f"{raw.name} has no column left to learn from besides {target!r}. {reasons}".strip())
     roles_of_columns = {name: key for key, name in named.items()} | dict.fromkeys(rules.drop, DROPPED)
     columns = _list_columns(frame, converted.columns, roles_of_columns, rules, target_cells, task)
-    read = {key: read_column(frame[name], rules) for key, name in roles.named.items() if key != TARGET}
-    folds = read_folds(read["folds"]) if "folds" in read else None  # (n,)
-    raw_parts = None if raw.parts is None else raw.parts[kept_rows]
+    row_facts = _read_row_facts(frame, roles, rules)
+    if row_facts["parts"] is None and raw.parts is not None:
+        row_facts["parts"] = raw.parts[kept_rows]
     return Dataset(
         name=raw.name,
         X=converted.frame,
@@ -82,16 +83,30 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
         task=task,
         target=target,
         positive=find_positive_class(roles.positive, y, task),
-        groups=encode_groups(read["groups"]) if "groups" in read else None,
         source=raw.source,
         columns=columns,
-        notes=(*raw.notes, *row_notes, *left_out_notes, *note_untested_rows(folds)),
+        notes=(*raw.notes, *row_notes, *left_out_notes, *note_untested_rows(row_facts["folds"])),
         guessed=raw.guessed,
-        weights=read_weights(read["weights"]) if "weights" in read else None,
-        parts=read_parts(read["split"]) if "split" in read else raw_parts,
-        folds=folds,
-        times=read_times(read["time"], rules.get_date_format(read["time"].name)) if "time" in read else None,
+        **row_facts,
     )
+
+
+def _read_row_facts(frame: pd.DataFrame, roles: Roles, rules: ColumnRules) -> dict[str, Any]:
+    """Return what columns say about the rows, each of shape (n,), or None where no column is named."""
+    cells = {key: read_column(frame[name], rules) for key, name in roles.named.items() if key != TARGET}
+    facts: dict[str, Any] = dict.fromkeys(("groups", "weights", "parts", "folds", "times"))
+    if "groups" in cells:
+        facts["groups"] = encode_groups(cells["groups"])
+    if "weights" in cells:
+        facts["weights"] = read_weights(cells["weights"])
+    if "split" in cells:
+        facts["parts"] = read_parts(cells["split"])
+    if "folds" in cells:
+        facts["folds"] = read_folds(cells["folds"])
+    if "time" in cells:
+        date_format = rules.get_date_format(cells["time"].name)
+        facts["times"] = read_times(cells["time"], date_format)
+    return facts
 
 
 def _require_columns(names: Sequence[str], named: dict[str, str], rules: ColumnRules) -> None:
