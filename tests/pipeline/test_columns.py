@@ -13,7 +13,16 @@ import pytest
 from wheel_data import TARGETS, wheel_frame
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import Column, ColumnRules, Dataset, RawTable, Roles, convert_like, make_dataset
+from bakeoff.pipeline.stages.dataset import (
+    Column,
+    ColumnRules,
+    Dataset,
+    RawTable,
+    Roles,
+    convert_columns,
+    convert_like,
+    make_dataset,
+)
 from bakeoff.pipeline.stages.dataset.column import TARGET
 from bakeoff.pipeline.stages.dataset.column_record import format_columns, parse_columns
 
@@ -449,3 +458,18 @@ def test_a_further_cell_of_another_kind_is_refused() -> None:
 def test_columns_are_recorded_and_read_again() -> None:
     dataset = dataset_of(x=text(["a", "ä", "?", "b"] * 10), row=list(range(40)))
     assert parse_columns(format_columns(dataset)) == dataset.columns
+
+
+def test_a_declared_value_is_not_missing_even_if_it_is_spelled_like_a_missing_cell() -> None:
+    frame = pd.DataFrame({"answer": pd.array(["NA", "yes", "", "NA"], dtype="string")})
+    declared = {"answer": ("NA", "yes")}
+    assert convert_columns(frame, ColumnRules(), declared).frame["answer"].tolist()[:2] == ["NA", "yes"]
+    assert convert_columns(frame, ColumnRules(), declared).frame["answer"].isna().tolist() == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    named = convert_columns(frame, ColumnRules(na_values=["NA"], keep=["answer"]), declared)
+    assert named.frame["answer"].isna().tolist() == [True, False, True, True]
+    assert convert_columns(frame, ColumnRules(keep=["answer"])).frame["answer"].isna().sum() == 3

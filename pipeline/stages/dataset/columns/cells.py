@@ -134,7 +134,9 @@ def read_cells(column: pd.Series, rule: MissingRule, declared: Mapping[str, tupl
     forms = _choose_form(column)
     if name in declared:
         forms.setdefault("declared", tuple(spell_cells(declared[name])))
-    return Cells(name, rule, **forms)
+    # A value that the source declares is no missing cell, even if it is spelled like one.
+    own_rule = rule.without_values(forms.get("declared") or ())
+    return Cells(name, own_rule, **forms)
 
 
 def _choose_form(column: pd.Series) -> dict[str, Any]:

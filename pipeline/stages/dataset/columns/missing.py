@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,10 +32,13 @@ class MissingRule:
         In any column; a cell of spaces alone is empty.
     among_numbers : frozenset of str
         In lower case; only in a column whose other cells are numbers.
+    given : frozenset of str
+        Those of the spellings that the user names.
     """
 
     spellings: frozenset[str] = EVERYWHERE
     among_numbers: frozenset[str] = AMONG_NUMBERS
+    given: frozenset[str] = frozenset()
 
     @cached_property
     def numbers(self) -> tuple[float, ...]:
@@ -51,6 +54,17 @@ class MissingRule:
     def covers(self, cell: str) -> bool:
         """Return whether a cell is missing in any column."""
         return cell in self.spellings or cell.strip() in self.spellings
+
+    def without_values(self, values: Collection[str]) -> MissingRule:
+        """Return the rule for a column whose source declares its values: they count, unless the user names them.
+
+        Examples
+        --------
+        >>> MissingRule().without_values(["NA", "yes"]).covers("NA")
+        False
+        """
+        declared = frozenset(values) - {EMPTY} - self.given
+        return replace(self, spellings=self.spellings - declared)
 
     def covers_among_numbers(self, cell: str) -> bool:
         """Return whether a cell is missing in a column whose other cells are numbers."""
@@ -84,8 +98,10 @@ def make_missing_rule(na_values: Any, column: str) -> MissingRule:
     if isinstance(na_values, Mapping):
         if column not in na_values:
             return MissingRule()
-        return MissingRule(frozenset({EMPTY, *_spell_all(na_values[column])}), frozenset())
-    return MissingRule(EVERYWHERE | frozenset(_spell_all(na_values)))
+        given = frozenset(_spell_all(na_values[column]))
+        return MissingRule(frozenset({EMPTY}) | given, frozenset(), given)
+    given = frozenset(_spell_all(na_values))
+    return MissingRule(EVERYWHERE | given, given=given)
 
 
 def _spell_all(spellings: Any) -> list[str]:
