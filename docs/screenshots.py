@@ -1,7 +1,7 @@
-"""Run two sweeps, open MLflow's pages on them, and take the screenshots of the README: ``python docs/screenshots.py``.
+"""Run two sweeps and an inspection, open their pages, and take the screenshots: ``python docs/screenshots.py``.
 
-It needs Debian's chromium and the package ``playwright``. The pictures are ``docs/leaderboard.png`` and
-``docs/charts.png``.
+It needs Debian's chromium and the package ``playwright``. The pictures are ``docs/leaderboard.png``,
+``docs/charts.png`` and ``docs/inspect-page.png``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,6 +38,10 @@ CHARTS_HEIGHT_PIXELS = 760
 START_SECONDS = 120
 DRAW_MILLISECONDS = 2000
 """The time in which charts are drawn, which end with an animation."""
+INSPECTION_WIDTH_PIXELS = 1200
+INSPECTION_HEIGHT_PIXELS = 1500
+TITANIC = Path(str(resources.files("sklearn.datasets.tests.data.openml"))) / "id_40945/data-v1-dl-16826755.arff.gz"
+"""The passengers, as scikit-learn's wheel carries them."""
 PALETTE_COLOURS = 200
 """An image with a palette takes a third of the bytes."""
 CLOSE_ASSISTANT = '[data-component-id="mlflow.assistant.chat_panel.close"]'
@@ -57,6 +62,17 @@ def main() -> None:
             page.reload()
             page.locator(".js-plotly-plot .bars .point").first.wait_for()
             take_picture(page, "charts.png", CHARTS_HEIGHT_PIXELS)
+    take_inspection()
+
+
+def take_inspection() -> None:
+    """Inspect Titanic, and take a picture of the upper part of the page."""
+    with TemporaryDirectory() as folder, open_page() as page:
+        shutil.copy(TITANIC, Path(folder) / "titanic.arff.gz")
+        command = [sys.executable, "-m", "bakeoff", "inspect", "titanic.arff.gz", "target=survived", "output=page.html"]
+        subprocess.run(command, cwd=folder, check=True)
+        page.goto((Path(folder) / "page.html").as_uri())
+        take_picture(page, "inspect-page.png", INSPECTION_HEIGHT_PIXELS, INSPECTION_WIDTH_PIXELS)
 
 
 @contextmanager
@@ -96,9 +112,9 @@ def open_page() -> Iterator[Page]:
         browser.close()
 
 
-def take_picture(page: Any, name: str, height: int) -> None:
+def take_picture(page: Any, name: str, height: int, width: int = WIDTH_PIXELS) -> None:
     """Save what the browser shows, without the note that the view is a shared one."""
-    page.set_viewport_size({"width": WIDTH_PIXELS, "height": height})
+    page.set_viewport_size({"width": width, "height": height})
     banner = page.locator(HIDE_BANNER)
     if banner.count():
         banner.click()

@@ -60,7 +60,10 @@ def test_each_column_has_a_row_with_its_facts(page: Page) -> None:
 
 
 def test_notes_and_suspicions_stand_above_the_columns(page: Page) -> None:
-    places = [page.text.index(text) for text in ("3 rows occur more than once.", "Left out as free text: name.", "age")]
+    places = [
+        page.text.index(text)
+        for text in ("3 rows occur more than once.", f"name: {EVIL}", "Left out as free text: name.", "age")
+    ]
     assert places == sorted(places)
 
 
@@ -70,6 +73,7 @@ def test_the_bars_of_a_histogram_have_the_heights_of_its_counts(page: Page) -> N
     assert heights[:3] == [pytest.approx(44 * share, abs=0.01) for share in (1 / 3, 1, 2 / 3)]
     assert "20 to 40: 30 rows" in page.text
     assert "5 rows with other values" in page.text
+    assert "female (25), male (40)" in page.text
 
 
 def test_cells_of_a_file_cannot_become_elements_of_the_page(html: str, page: Page) -> None:
@@ -87,7 +91,7 @@ def test_a_table_without_a_target_has_no_associations() -> None:
     columns = tuple(ColumnProfile(each.column, each.histogram) for each in COLUMNS[1:])
     page = Page(render_page(TableProfile("ships", "ships.csv", 70, None, None, columns, (), ())))
     assert "No target was named" in page.text
-    assert page.tables[0][0] == ["column", "kind, and why", "missing", "distinct", "values", "suspicions"]
+    assert page.tables[0][0] == ["column", "kind, and why", "missing", "distinct", "values"]
 
 
 def test_the_page_is_written_over_an_older_one(tmp_path: Path, html: str) -> None:

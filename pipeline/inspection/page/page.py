@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bakeoff.pipeline.html import render_template
 from bakeoff.pipeline.inspection.page.bars import Bars, draw_bars
-from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile
+from bakeoff.pipeline.inspection.profile import ColumnProfile, Histogram, TableProfile
 from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, LEFT_OUT, TARGET
 
 TEMPLATE = Path(__file__).parent / "page.html"
@@ -33,14 +33,13 @@ class Row:
         The number of missing cells, and their fraction.
     n_distinct : int
     values : str
-        The first values of a nominal column, and the number of further ones.
+        The most frequent values of a nominal column with their rows, and the number of further ones.
     association : str
         From 0.00 to 1.00; empty if it is not known.
     width : float
         Of the bar of the association, in percent.
     bars : Bars or None
         The histogram.
-    suspicions : tuple of str
     """
 
     name: str
@@ -54,7 +53,6 @@ class Row:
     association: str
     width: float
     bars: Bars | None
-    suspicions: tuple[str, ...]
 
 
 def write_page(profile: TableProfile, path: Path) -> None:
@@ -78,6 +76,7 @@ def render_page(profile: TableProfile) -> str:
         "kinds": _count_kinds(profile.columns),
         "target": next((row for row in rows if row.role == TARGET), None),
         "has_associations": any(row.association for row in rows),
+        "suspicions": [*profile.suspicions, *_list_suspicions(profile.columns)],
     }
     return render_template(TEMPLATE, values)
 
@@ -94,11 +93,10 @@ def _make_row(column_profile: ColumnProfile, n_rows: int) -> Row:
         is_unused=column.role in UNUSED_ROLES,
         missing=_describe_missing(column.n_missing, n_rows),
         n_distinct=column.n_distinct,
-        values=_list_values(column.values),
+        values=_list_values(column.values, histogram),
         association="" if association is None else f"{association:.2f}",
         width=0.0 if association is None else round(100.0 * association, 1),
         bars=None if histogram is None else draw_bars(histogram),
-        suspicions=column.suspicions,
     )
 
 
@@ -117,17 +115,31 @@ def _describe_missing(n_missing: int, n_rows: int) -> str:
     return f"{n_missing} ({rounded} %)"
 
 
-def _list_values(values: Sequence[str]) -> str:
-    """Return the first values, and the number of further ones.
+def _list_values(values: Sequence[str], histogram: Histogram | None) -> str:
+    """Return the most frequent values with their numbers of rows, and the number of further values.
+
+    Parameters
+    ----------
+    values : sequence of str
+        Of a nominal column; empty for other kinds, which have no list.
+    histogram : Histogram or None
 
     Examples
     --------
-    >>> _list_values(["a", "b"]), _list_values([*"abcdefghij"])
-    ('a, b', 'a, b, c, d, e, f, g, h and 2 more')
+    >>> _list_values(["f", "m"], Histogram(("m", "f"), (40, 25)))
+    'm (40), f (25)'
     """
-    shown = ", ".join(values[:MAX_SHOWN_VALUES])
-    n_more = len(values) - MAX_SHOWN_VALUES
-    return f"{shown} and {n_more} more" if n_more > 0 else shown
+    if not values or histogram is None:
+        return ""
+    shown = [f"{label} ({count})" for label, count in zip(histogram.labels, histogram.counts, strict=True)]
+    n_more = len(values) - min(len(shown), MAX_SHOWN_VALUES)
+    further = f" and {n_more} more" if n_more > 0 else ""
+    return f"{', '.join(shown[:MAX_SHOWN_VALUES])}{further}"
+
+
+def _list_suspicions(columns: Sequence[ColumnProfile]) -> list[str]:
+    """Return the suspicions of single columns, each of which begins with the name of its column."""
+    return [sentence for each in columns for sentence in each.column.suspicions]
 
 
 def _count_kinds(columns: Sequence[ColumnProfile]) -> str:
