@@ -71,7 +71,10 @@ def take_inspection() -> None:
         shutil.copy(TITANIC, Path(folder) / "titanic.arff.gz")
         command = [sys.executable, "-m", "bakeoff", "inspect", "titanic.arff.gz", "target=survived", "output=page.html"]
         subprocess.run(command, cwd=folder, check=True)
-        page.goto((Path(folder) / "page.html").as_uri())
+        file = Path(folder) / "page.html"
+        # The temporary folder of the file means nothing to a reader.
+        file.write_text(file.read_text().replace(f"{Path(folder).resolve()}/", ""))
+        page.goto(file.as_uri())
         take_picture(page, "inspect-page.png", INSPECTION_HEIGHT_PIXELS, INSPECTION_WIDTH_PIXELS)
 
 
