@@ -154,7 +154,8 @@ def predict_table(stored: StoredModel, X: pd.DataFrame) -> pd.DataFrame:
 def _list_unseen(unseen: Mapping[str, int], m: int) -> str:
     """Return which values were not seen in training, the most frequent first."""
     ranked = sorted(unseen, key=lambda value: -unseen[value])
-    shown = ", ".join(ranked[:MAX_SHOWN_VALUES])
+    # A value with spaces around it cannot be told from one without them unless it is quoted.
+    shown = ", ".join(repr(value) if value != value.strip() else value for value in ranked[:MAX_SHOWN_VALUES])
     n_more = len(ranked) - MAX_SHOWN_VALUES
     more = f" and {n_more} more" if n_more > 0 else ""
     return f"{sum(unseen.values())} of {m} rows hold values not seen in training: {shown}{more}"

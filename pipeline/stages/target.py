@@ -135,9 +135,9 @@ class TransformedTarget:
         if returned is None:
             bad = y[~np.isfinite(transformed).all(axis=1)]  # (k,)
             raise UserError(
-                f"target: {name} is not defined for {len(bad)} of the {len(y)} values of {target!r}, the least of "
-                f"which is {bad.min():g}; log needs values above 0, log1p values above -1; target=power takes all "
-                "values."
+                f"target: the transformation is not defined for {len(bad)} of the {len(y)} values of {target!r}, the "
+                f"least of which is {bad.min():g}; log needs values above 0, log1p values above -1; "
+                "target=power takes all values."
             )
         scale = np.abs(y).max()
         if not np.allclose(returned.ravel(), y, rtol=RELATIVE_TOLERANCE, atol=RELATIVE_TOLERANCE * scale):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in, enter
+from joblib.externals.loky import get_reusable_executor
 from sklearn import metrics
 from sklearn.metrics import get_scorer_names
 
@@ -97,6 +98,8 @@ def test_a_comparison_by_a_metric_of_the_user_ranks_by_its_sign(swept: Bakeoff) 
 def test_folds_in_other_processes_have_the_same_scores(swept: Bakeoff) -> None:
     words = ("learner=naive_bayes", "dataset=iris", "evaluation=kfold", METRICS, TRUST, "tracking=none")
     alone = swept(*words)
+    # Processes that an earlier test has left do not know the folder of the package.
+    get_reusable_executor().shutdown()
     shared = swept(*words, "n_jobs=2")
     assert shared.status == 0, shared.err
     assert shared.out == alone.out

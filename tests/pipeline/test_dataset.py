@@ -363,7 +363,7 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         ("x,y\n1,a\n", {"drop": ["y"]}, "name a column twice"),
         ("x,y\n1,a\n", {"groups": "y"}, "name a column twice"),
         ("x,w,y\n1,2,a\n", {"groups": "w", "drop": ["w"]}, "name a column twice"),
-        ("x,w,y\n1,2,a\n1,,a\n", {"groups": "w"}, "dataset.groups='w' has 1 missing cells"),
+        ("x,w,y\n1,2,a\n1,,a\n", {"groups": "w"}, "dataset.groups='w' has 1 missing cell;"),
         ("x,y\n1,a\n", {"drop": ["x"]}, "has no column left to learn from besides 'y'"),
         ("x,y\n1,a\n", {"task": "clasification"}, r"dataset.task='clasification' .* Did you mean 'classification'\?"),
         ("x,y\n1,a\n", {"task": "regression"}, "dataset.task=regression, but the target 'y' is not numeric"),

@@ -107,9 +107,19 @@ class Bakeoff:
 def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Go to a folder and forget what earlier commands left in this process."""
     patch.chdir(folder)
+    _forget_packages(folder)
     patch.setattr(sys, "path", [*sys.path])  # the command adds its folder
     patch.delenv("MLFLOW_TRACKING_URI", raising=False)
     patch.delenv("HYDRA_FULL_ERROR", raising=False)
+
+
+def _forget_packages(folder: Path) -> None:
+    """Forget the modules of packages in neighbouring folders, whose names other tests give to packages of their own."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        is_neighbour = file is not None and folder.parent in Path(file).parents and folder not in Path(file).parents
+        if is_neighbour:
+            del sys.modules[name]
 
 
 @contextmanager

@@ -138,12 +138,22 @@ def _leave_out_rows(
     if n_missing == len(is_kept):
         raise UserError(f"dataset.target={target.name!r}: all cells are missing in {raw.name}.")
     if not roles.drop_missing_target:
+        cells = "cell" if n_missing == 1 else "cells"
         raise UserError(
-            f"dataset.target={target.name!r} has {n_missing} missing cells in {raw.name}; remove those rows, or leave "
-            "them out with dataset.drop_missing_target=true."
+            f"dataset.target={target.name!r} has {n_missing} missing {cells} in {raw.name}; remove those rows, or "
+            f"leave them out with dataset.drop_missing_target=true.{_explain_spelling(frame[target.name])}"
         )
-    note = f"{n_missing} of {len(is_kept)} rows are left out, because their target is missing."
+    verb = "row is" if n_missing == 1 else "rows are"
+    note = f"{n_missing} of {len(is_kept)} {verb} left out, because their target is missing."
     return frame[is_kept].reset_index(drop=True), is_kept, (note,)
+
+
+def _explain_spelling(target: pd.Series) -> str:
+    """Return a sentence about classes that are spelled like missing cells; empty if there are none."""
+    spelled = [spelling for spelling in ("NA", "NaN", "nan") if (target.astype("string") == spelling).any()]
+    if not spelled:
+        return ""
+    return f" If {spelled[0]!r} is a class, dataset.na_values={{{target.name}: []}} keeps it."
 
 
 def _read_target(cells: Cells, roles: Roles) -> tuple[np.ndarray, str]:

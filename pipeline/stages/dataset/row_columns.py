@@ -55,8 +55,15 @@ def read_weights(cells: Cells) -> np.ndarray:
     others = {**cells.reading.others, **cells.reading.missing_spellings}
     if others:
         raise UserError(f"dataset.weights={cells.name!r} holds {list_cells(others)}; weights must be numbers from 0.")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise UserError(f"dataset.weights={cells.name!r} must hold numbers from 0, not all of them 0.")
+    is_bad = ~np.isfinite(weights) | (weights < 0)
+    if is_bad.any():
+        row = int(np.flatnonzero(is_bad)[0])
+        raise UserError(
+            f"dataset.weights={cells.name!r} holds {weights[row]:g} in row {row + 1}; weights must be finite numbers "
+            "from 0."
+        )
+    if not weights.any():
+        raise UserError(f"dataset.weights={cells.name!r} holds no weight above 0.")
     return weights
 
 
@@ -107,4 +114,5 @@ def read_times(cells: Cells, date_format: str = "") -> np.ndarray:
 def _require_full(cells: Cells, key: str) -> None:
     n_missing = int(np.count_nonzero(cells.distinct.codes < 0))
     if n_missing:
-        raise UserError(f"dataset.{key}={cells.name!r} has {n_missing} missing cells; each row needs a value.")
+        noun = "cell" if n_missing == 1 else "cells"
+        raise UserError(f"dataset.{key}={cells.name!r} has {n_missing} missing {noun}; each row needs a value.")

@@ -61,6 +61,23 @@ def find_merged_spellings(cells: Sequence[str]) -> list[tuple[str, str]]:
     return merged
 
 
+def find_similar_values(values: Sequence[str]) -> tuple[str, str] | None:
+    """Return the first two values that differ in capitals and spaces alone; None if there are none.
+
+    Examples
+    --------
+    >>> find_similar_values(["Yes", "no", "yes"])
+    ('Yes', 'yes')
+    """
+    first: dict[str, str] = {}
+    for value in values:
+        key = " ".join(value.casefold().split())
+        if key in first:
+            return first[key], value
+        first[key] = value
+    return None
+
+
 def _spell_text(cell: str) -> str:
     if cell in BOOLEANS:
         return BOOLEANS[cell]

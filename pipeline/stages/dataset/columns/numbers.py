@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from bakeoff.pipeline.stages.dataset.columns.missing import MissingRule
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
+WHOLE_POWER = r"^\s*[0-9]+[eE][0-9]+\s*$"
 MAX_EXACT_INTEGER = 2.0**53
 """Beyond it, float64 does not hold each integer."""
 
@@ -75,6 +76,12 @@ def mask_numbers(values: np.ndarray, rule: MissingRule) -> np.ndarray:
 def find_leading_zero(text: pa.Array) -> str:
     """Return a cell with zeros that a number would lose, such as 007; empty if there is none."""
     found = pc.filter(text, pc.match_substring_regex(text, LEADING_ZERO))
+    return str(found[0]) if len(found) else ""
+
+
+def find_power(text: pa.Array) -> str:
+    """Return a cell such as 7e75, which may be a code; empty if there is none."""
+    found = pc.filter(text, pc.match_substring_regex(text, WHOLE_POWER))
     return str(found[0]) if len(found) else ""
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from bakeoff.pipeline.stages.dataset.column import IDENTIFIER, NOMINAL, NUMERIC
-from bakeoff.pipeline.stages.dataset.columns.canonical import find_merged_spellings, spell_cell
+from bakeoff.pipeline.stages.dataset.columns.canonical import find_merged_spellings, find_similar_values, spell_cell
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.dates import find_stray_cells
 from bakeoff.pipeline.stages.dataset.columns.infer import MIN_JUDGED_CELLS, is_mostly_numbers, shorten
 from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
-from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER
+from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER, find_power
 
 MIN_CELLS_PER_VALUE = 5.0
 """A nominal column with fewer cells for each value on average has values that are rare in training rows."""
@@ -64,6 +64,11 @@ def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
             f"{cells.name}: cells such as {cells.leading_zero!r} lose their zeros as numbers. "
             f"{nominal} keeps codes as they are spelled."
         )
+    if cells.text is not None and (power := find_power(cells.text)):
+        yield (
+            f"{cells.name}: cells such as {power!r} are read as powers of ten. {nominal} keeps codes as they are "
+            "spelled."
+        )
     if (np.abs(present) > MAX_EXACT_INTEGER).any():
         yield (f"{cells.name}: numbers beyond 2**53 lose their last digits. {nominal} keeps codes as they are spelled.")
     if present.size >= MIN_JUDGED_CELLS and all(DAY_NUMBER.fullmatch(f"{number:.0f}") for number in present):
@@ -86,13 +91,16 @@ def _is_shuffled_row_number(present: np.ndarray, n: int) -> bool:
 
 def _suspect_values(cells: Cells, is_chosen: bool) -> Iterator[str]:
     distinct = cells.distinct
-    yield from (
-        _suspect_format(cells) or _suspect_dates(cells) or _suspect_stray_cells(cells) or _suspect_placeholders(cells)
-    )
+    # Whoever has declared a column of numbers nominal need not be told that it looks like numbers.
+    doubts = [] if is_chosen else _suspect_format(cells) or _suspect_dates(cells) or _suspect_stray_cells(cells)
+    yield from doubts or _suspect_placeholders(cells)
     merged = find_merged_spellings(distinct.spellings)
     if merged:
         one, other = merged[0]
         yield f"{cells.name}: {one!r} and {other!r} are taken for one value."
+    similar = describe_similar_values(distinct.values)
+    if similar:
+        yield f"{cells.name}: {similar}"
     spaced = [cell for cell in distinct.spellings if cell != cell.strip()]
     if spaced:
         yield (
@@ -106,6 +114,14 @@ def _suspect_values(cells: Cells, is_chosen: bool) -> Iterator[str]:
             f"{cells.name}: {len(distinct.values)} values in {distinct.n_present} cells are few cells for each. "
             f"{format_list_key('drop', [cells.name])} leaves it out."
         )
+
+
+def describe_similar_values(values: Sequence[str]) -> str:
+    """Return a sentence about two values that differ in capitals or spaces alone; empty if there are none."""
+    pair = find_similar_values(values)
+    if pair is None:
+        return ""
+    return f"{pair[0]!r} and {pair[1]!r} are two values; correct the cells if they are meant to be one."
 
 
 def _suspect_stray_cells(cells: Cells) -> list[str]:

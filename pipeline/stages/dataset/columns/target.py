@@ -11,7 +11,7 @@ from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.dates import find_date_formats
 from bakeoff.pipeline.stages.dataset.columns.key_text import format_list_key
 from bakeoff.pipeline.stages.dataset.columns.numbers import MAX_EXACT_INTEGER
-from bakeoff.pipeline.stages.dataset.columns.suspicions import list_cells
+from bakeoff.pipeline.stages.dataset.columns.suspicions import describe_similar_values, list_cells
 
 MAX_INTEGER_CLASSES = 20
 """A target of integers with at most this many distinct values is interpreted as classes."""
@@ -31,7 +31,8 @@ def read_values(cells: Cells) -> pd.Series:
     """
     reading = cells.reading
     # As float64, different long codes would be equal.
-    is_long = cells.text is not None and bool((np.abs(reading.values) > MAX_EXACT_INTEGER).any())
+    finite = reading.values[np.isfinite(reading.values)]
+    is_long = cells.text is not None and bool((np.abs(finite) > MAX_EXACT_INTEGER).any())
     is_code = bool(cells.leading_zero) or is_long or cells.is_boolean or cells.dates is not None
     is_numeric = reading.is_complete and not reading.missing_spellings and not is_code
     if not is_numeric:
@@ -142,6 +143,9 @@ def suspect_classes(cells: Cells) -> tuple[str, ...]:
         count = "counts as a class" if len(found) == 1 else "count as classes"
         cure = _leave_out(dict.fromkeys(found, 1))
         sentences.append(f"{cells.name}: {shown} {count} of the target. {cure} leaves out such rows.")
+    similar = describe_similar_values(distinct.values)
+    if similar:
+        sentences.append(f"{cells.name}: the classes {similar}")
     n_classes = len(distinct.values)
     if n_classes > MAX_INTEGER_CLASSES and n_classes * MIN_ROWS_PER_CLASS > distinct.n_present:
         sentences.append(f"{cells.name}: the target has {n_classes} classes in {distinct.n_present} rows.")

@@ -21,7 +21,7 @@ from bakeoff.pipeline.stages.dataset.reading.header import (
     split_names,
 )
 from bakeoff.pipeline.stages.dataset.reading.layout import LEAVE_OUT, SEPARATOR_WORDS, FileLayout
-from bakeoff.pipeline.stages.dataset.reading.number_signs import SpelledTable, spell_numbers
+from bakeoff.pipeline.stages.dataset.reading.number_signs import SpelledTable, doubt_points, spell_numbers
 from bakeoff.pipeline.stages.dataset.reading.parser import TEXT, Cells, parse_cells
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.records import WHITESPACE, Record, find_open_quote, read_records
@@ -90,12 +90,13 @@ def read_text(file: Path, layout: FileLayout) -> RawTable:
     spelled = SpelledTable(table)
     if _may_hold_signs(text):
         spelled = spell_numbers(table, layout, file.name)
+    doubts = [] if spelled.guessed else doubt_points(table, layout)
     return RawTable(
         # The dtype of pandas that holds such columns as they are.
         frame=spelled.table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get),
         name=strip_compression(file).stem,
         source=str(file.resolve()),
-        notes=(*notes, *name_notes, *spelled.notes),
+        notes=(*notes, *name_notes, *spelled.notes, *doubts),
         guessed=spelled.guessed,
     )
 
