@@ -76,9 +76,10 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
     formats = find_date_formats(spellings)
     if not formats:
         sample = spellings[0] if spellings else ""
+        sign = next((character for character in sample if not character.isalnum()), ".")
         raise UserError(
             f"{claim}, but no format fits all its cells, such as {_locate(cells, sample)}. "
-            f'Give it: dataset.dates={{{cells.name}: "%d.%m.%Y"}}; dataset.na_values=[…] names missing cells.'
+            f'Give it: dataset.dates={{{cells.name}: "%d{sign}%m{sign}%Y"}}; dataset.na_values=[…] names missing cells.'
         )
     if len(formats) > 1:
         choices = " or ".join(f'dataset.dates={{{cells.name}: "{each}"}}' for each in formats)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bakeoff.pipeline.stages.dataset.column import IDENTIFIER, NOMINAL, NUMERIC
+from bakeoff.pipeline.stages.dataset.column import IDENTIFIER, NOMINAL, NUMERIC, TEXT
 from bakeoff.pipeline.stages.dataset.columns.canonical import find_merged_spellings, find_similar_values, spell_cell
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.dates import find_stray_cells
@@ -21,6 +21,8 @@ MIN_VALUES = 20
 MAX_SHOWN_CELLS = 3
 UNIT = re.compile(r"([$€£¥]\s?)?[+-]?[0-9]+(?:[.,][0-9]+)?(\s?[^\W\d_%°]{0,4}[%°]?[^\W\d_]?)")
 """A number with a unit, a currency or a decimal comma, such as 12 mm, €3 or 0,5."""
+DIGITS_AND_SIGNS = re.compile(r"[\s.,'’_()+−–-]*(?:[0-9][\s.,'’_()+−–-]*)+")
+"""Digits with any signs between and around them, such as 1.234.567, 1 234 or (5)."""
 DAY_NUMBER = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])")
 """A whole number that spells a day, such as 20120131."""
 
@@ -40,8 +42,8 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool = False) -> tuple[s
         return tuple(_suspect_numbers(cells, is_chosen))
     if kind == NOMINAL and cells.text is not None:
         return tuple(_suspect_values(cells, is_chosen))
-    if kind == IDENTIFIER and cells.text is not None and not cells.reading.is_complete:
-        return (*_suspect_format(cells), *_suspect_dates(cells))
+    if kind in (IDENTIFIER, TEXT) and cells.text is not None and not cells.reading.is_complete:
+        return tuple(_suspect_dates(cells) or _suspect_format(cells))
     return ()
 
 
@@ -156,10 +158,21 @@ def _suspect_format(cells: Cells) -> list[str]:
         return []
     units = {match.group(1, 2) if (match := UNIT.fullmatch(cell.strip())) else None for cell in values}
     if len(units) != 1 or units == {None}:
-        return []
+        return _suspect_signs(cells)
     return [
         f"{cells.name}: cells such as {shorten(values[0])!r} look like numbers with a unit or with other signs, and "
         "are taken for text. Numbers alone, with a decimal point, are read as numbers."
+    ]
+
+
+def _suspect_signs(cells: Cells) -> list[str]:
+    """Return a sentence about text of digits and signs alone, if it is one."""
+    values = cells.distinct.spellings
+    if not all(DIGITS_AND_SIGNS.fullmatch(cell) for cell in values):
+        return []
+    return [
+        f"{cells.name}: cells such as {shorten(values[0])!r} hold digits and signs alone, and are taken for text. If "
+        "they are numbers, dataset.thousands and dataset.decimal say which sign is which."
     ]
 
 
