@@ -26,10 +26,10 @@ unit: $(INSTALLED)
 
 # Everything, with what the machine has: servers, databases, clusters, a browser.
 test: $(INSTALLED)
-	$(PYTEST) --dist loadgroup --no-loadscope-reorder $(ARGS)
+	$(PYTEST) --dist loadscope --no-loadscope-reorder $(ARGS)
 
 coverage: $(INSTALLED)
-	$(PYTEST) --dist loadgroup --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-report=html $(ARGS)
+	$(PYTEST) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-report=html $(ARGS)
 
 figures: $(INSTALLED)
 	$(BIN)/python docs/figures.py

@@ -24,16 +24,30 @@ quiet_mlflow()  # MLflow asks when it is imported, which a test may do before an
 register_profiles()
 
 
+SHARED_FILES = ("test_ui.py", "test_metrics.py")
+"""Files whose tests share a store that takes long to make: each goes to one process as a whole."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let parallel processes start with the long tests, and keep together the tests that share fixtures or ports."""
-    if not hasattr(config, "workerinput"):
-        return
-    for item in items:
-        if item.get_closest_marker("external"):
-            item.add_marker(pytest.mark.xdist_group("external"))
-        elif not item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
-    items.sort(key=lambda item: not (item.get_closest_marker("external") or item.get_closest_marker("slow")))
+    """Let parallel processes start with the long tests."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not (item.get_closest_marker("external") or item.get_closest_marker("slow")))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return the scheduler of parallel processes: single tests, and the files that share a store.
+
+    The marks of xdist_group have no effect with pytest 9.2, so that files are named here.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class StoreScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return path if path.endswith(SHARED_FILES) else nodeid
+
+    return StoreScheduling(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.fixture(autouse=True)

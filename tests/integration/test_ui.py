@@ -23,8 +23,6 @@ import mlflow_server
 import pytest
 from command import Bakeoff, command_in
 
-# One worker builds the store of these tests, once.
-pytestmark = pytest.mark.xdist_group("pages of MLflow")
 TUNED_SWEEP = [
     "-m", "learner=knn", "learner.n_neighbors=1,3,5,7,9", "learner.weights=uniform,distance", "dataset=iris,wine",
     "preprocessing=none,standardize", "seed=0,1,2,3", "evaluation.metrics=[accuracy]", "tracking.models=false",
