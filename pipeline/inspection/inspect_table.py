@@ -53,17 +53,7 @@ def inspect_source(raw: RawTable, roles: Roles, rules: ColumnRules, target: str 
     table = {column.name: _convert(cells[column.name], column)[kept] for column in dataset.columns}
     profiles = tuple(_profile(column, table[column.name], dataset) for column in dataset.columns)
     frame = raw.frame.loc[kept.tolist()] if not kept.all() else raw.frame
-    suspicions = [*_describe(find_columns(dataset)), *find_row_suspicions(frame, dataset)]
-    return TableProfile(
-        name=dataset.name,
-        source=dataset.source,
-        n_rows=len(dataset.y),
-        target=dataset.target,
-        task=dataset.task,
-        columns=profiles,
-        notes=dataset.notes,
-        suspicions=tuple(suspicions),
-    )
+    return _make_profile(dataset, profiles, frame)
 
 
 def inspect_dataset(dataset: Dataset) -> TableProfile:
@@ -78,13 +68,18 @@ def inspect_dataset(dataset: Dataset) -> TableProfile:
         _profile(column, dataset.X[column.name], dataset) for column in columns if column.name in dataset.X.columns
     ]
     frame = dataset.X.assign(**{f"{dataset.target} (target)": dataset.y})
+    return _make_profile(dataset, (*profiles, _profile_target(dataset)), frame)
+
+
+def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: pd.DataFrame) -> TableProfile:
+    """Return the profile of a dataset; `frame` holds all its columns, for the comparison of rows."""
     return TableProfile(
         name=dataset.name,
         source=dataset.source,
         n_rows=len(dataset.y),
         target=dataset.target,
         task=dataset.task,
-        columns=(*profiles, _profile_target(dataset)),
+        columns=columns,
         notes=dataset.notes,
         suspicions=(*_describe(find_columns(dataset)), *find_row_suspicions(frame, dataset)),
     )

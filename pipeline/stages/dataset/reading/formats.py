@@ -50,8 +50,7 @@ def read_file(file: Path, layout: FileLayout) -> RawTable:
     require_file(file)
     reader = find_reader(file)
     if file.stat().st_size == 0:
-        needed = "a row of column names and rows of data" if layout.has_names else "rows of data"
-        raise UserError(f"dataset.path={str(file)!r} is empty; it needs {needed}.")
+        raise layout.make_empty_error(file)
     try:
         raw = reader(file, layout)
     except (pa.ArrowInvalid, UnicodeDecodeError, ValueError, OSError) as error:

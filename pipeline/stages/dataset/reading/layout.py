@@ -108,6 +108,11 @@ class FileLayout:
                     f"remove dataset.{field.name}."
                 )
 
+    def make_empty_error(self, file: Path) -> UserError:
+        """Return the error of a file without content, which says what such a file needs."""
+        needed = "a row of column names and rows of data" if self.has_names else "rows of data"
+        return UserError(f"dataset.path={str(file)!r} is empty; it needs {needed}.")
+
     def _check_values(self) -> None:
         for key, value in {"header": self.header, "strip": self.strip}.items():
             if value is not None and not isinstance(value, bool):

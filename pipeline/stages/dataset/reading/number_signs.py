@@ -24,12 +24,6 @@ DECIMAL_POINT = rf"^{SIGN}(\d+|\d{{1,3}}(,\d{{3}})+)(\.\d+)?{EXPONENT}$"
 GROUPS_OF_COMMAS = rf"^{SIGN}\d{{1,3}}(,\d{{3}})+$"
 """1,234 is above one thousand, or just above one."""
 GROUPS_OF_POINTS = rf"^{SIGN}\d{{1,3}}(\.\d{{3}})+$"
-LEADING_GROUP = rf"^{SIGN}[1-9]\d{{0,2}}(\.\d{{3}})+$"
-WHOLE_OR_GROUPED = rf"^{SIGN}(0|[1-9]\d{{0,2}})(\.\d{{3}})*$"
-"""A whole number below 1000, or one with points between groups of digits."""
-N_FIRST_CELLS = 100
-MIN_GROUPED_CELLS = 5
-"""Of fewer cells with a point, three digits behind each are no sign of anything."""
 ONLY_POINT = rf"^{SIGN}\d*\.\d+{EXPONENT}$"
 
 
@@ -168,48 +162,6 @@ def _describe_signs(signs: NumberSigns, columns: Sequence[CommaColumn]) -> str:
     return f"The comma in column{plural} {names} is taken for {meaning} ({keys} confirms it)."
 
 
-def doubt_points(table: pa.Table, layout: FileLayout) -> list[str]:
-    """Return a sentence about columns in which every point may separate groups of digits; nothing if there are none.
-
-    Parameters
-    ----------
-    table : Table of shape (n, d)
-        Of text, in which no signs of numbers were recognised.
-    layout : FileLayout
-        If it gives a sign, there is no doubt.
-    """
-    if layout.decimal is not None or layout.thousands is not None:
-        return []
-    found = {name: example for name in table.column_names if (example := _find_group(table.column(name)))}
-    if not found:
-        return []
-    names = ", ".join(map(repr, found))
-    first = next(iter(found.values()))
-    plural = "s" if len(found) > 1 else ""
-    return [
-        f"The point in column{plural} {names} is taken for a decimal sign, as in {first} "
-        "(dataset.decimal=point confirms it); if it stands between groups of digits, add dataset.thousands=point."
-    ]
-
-
-def _find_group(column: pa.ChunkedArray) -> str:
-    """Return a cell such as 1.234 of a column whose points all have three digits behind; empty for another column."""
-    # Nearly all columns of decimals are told by their first cells, and a search in all takes as long as to read them.
-    first_cells = column.slice(0, N_FIRST_CELLS)
-    if not all(_may_be_grouped(cells) for cells in (first_cells, column)):
-        return ""
-    pointed = column.filter(pc.match_substring(column, POINT))
-    return "" if len(pointed) < MIN_GROUPED_CELLS else str(pointed[0])
-
-
-def _may_be_grouped(column: pa.ChunkedArray) -> bool:
-    """Return whether all cells with a point are like 1.234, and nearly all other cells are whole numbers."""
-    filled = pc.drop_null(column.filter(pc.not_equal(column, "")))
-    pointed = filled.filter(pc.match_substring(filled, POINT))
-    has_groups_alone = _measure_fraction(pointed, LEADING_GROUP) == 1.0 if len(pointed) else True
-    return has_groups_alone and _measure_fraction(filled, WHOLE_OR_GROUPED) >= MIN_NUMBER_FRACTION
-
-
 def _examine_column(column: pa.ChunkedArray, name: str) -> CommaColumn | None:
     """Return what commas mean in a column; None if it does not consist of numbers, or has no commas."""
     has_comma = pc.match_substring(column, COMMA)
@@ -219,14 +171,14 @@ def _examine_column(column: pa.ChunkedArray, name: str) -> CommaColumn | None:
     with_commas = column.filter(has_comma)
     example = with_commas[0].as_py()
     is_one_group = pc.all(pc.match_substring_regex(with_commas, GROUPS_OF_COMMAS)).as_py()
-    if is_one_group and _measure_fraction(filled, DECIMAL_POINT) >= MIN_NUMBER_FRACTION:
+    if is_one_group and measure_fraction(filled, DECIMAL_POINT) >= MIN_NUMBER_FRACTION:
         has_point = pc.any(pc.match_substring(filled, POINT)).as_py()
         # A point beside 1,234 is a decimal point, so that the comma is not.
         return CommaColumn(name, example, NumberSigns(POINT, COMMA) if has_point else None)
-    if _measure_fraction(filled, DECIMAL_COMMA) >= MIN_NUMBER_FRACTION:
+    if measure_fraction(filled, DECIMAL_COMMA) >= MIN_NUMBER_FRACTION:
         has_point = pc.any(pc.match_substring(with_commas, POINT)).as_py()
         return CommaColumn(name, example, NumberSigns(COMMA, POINT if has_point else None))
-    if _measure_fraction(filled, DECIMAL_POINT) >= MIN_NUMBER_FRACTION:
+    if measure_fraction(filled, DECIMAL_POINT) >= MIN_NUMBER_FRACTION:
         return CommaColumn(name, example, NumberSigns(POINT, COMMA))
     return None
 
@@ -296,7 +248,7 @@ def _answer_points(
     ]
 
 
-def _measure_fraction(cells: pa.ChunkedArray, pattern: str) -> float:
+def measure_fraction(cells: pa.ChunkedArray, pattern: str) -> float:
     """Return the fraction of cells that a regular expression describes."""
     n_matching = pc.sum(pc.match_substring_regex(cells, pattern)).as_py() or 0
     return n_matching / max(1, len(cells))

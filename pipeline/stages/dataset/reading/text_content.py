@@ -60,8 +60,7 @@ def read_content(file: Path, layout: FileLayout) -> bytes:
         content = _blank_comments(content, layout)
     is_blank = re.search(rb"\S", content) is None
     if is_blank:
-        needed = "a row of column names and rows of data" if layout.has_names else "rows of data"
-        raise UserError(f"dataset.path={str(file)!r} is empty; it needs {needed}.")
+        raise layout.make_empty_error(file)
     return content
 
 

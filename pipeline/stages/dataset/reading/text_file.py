@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
+from bakeoff.pipeline.stages.dataset.reading.doubtful_points import doubt_points
 from bakeoff.pipeline.stages.dataset.reading.header import (
     ROW_NAMES,
     name_unnamed,
@@ -21,7 +22,7 @@ from bakeoff.pipeline.stages.dataset.reading.header import (
     split_names,
 )
 from bakeoff.pipeline.stages.dataset.reading.layout import LEAVE_OUT, SEPARATOR_WORDS, FileLayout
-from bakeoff.pipeline.stages.dataset.reading.number_signs import SpelledTable, doubt_points, spell_numbers
+from bakeoff.pipeline.stages.dataset.reading.number_signs import SpelledTable, spell_numbers
 from bakeoff.pipeline.stages.dataset.reading.parser import TEXT, Cells, parse_cells
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.records import WHITESPACE, Record, find_open_quote, read_records
