@@ -370,6 +370,50 @@ def test_the_fit_on_all_rows_is_limited_to_the_window() -> None:
     assert refit.train.tolist() == list(range(70, 92))
 
 
+# The fit on all rows
+
+
+@pytest.mark.parametrize(("splitter", "target", "count"), SPLITTERS)
+def test_the_full_split_trains_on_every_row_once_and_tests_none(
+    splitter: Splitter, target: SplitInput, count: int
+) -> None:
+    full = splitter.make_full_split(target, 0, with_validation=False)
+    assert sorted(full.train) == list(range(100))
+    assert len(full.validation) == len(full.test) == 0
+
+
+@pytest.mark.parametrize(("splitter", "target", "count"), SPLITTERS)
+def test_the_full_split_sets_the_validation_part_aside_that_each_split_has(
+    splitter: Splitter, target: SplitInput, count: int
+) -> None:
+    full = splitter.make_full_split(target, 0, with_validation=True)
+    assert rows(full) == list(range(100))
+    assert len(full.test) == 0
+    assert len(full.validation) == pytest.approx(100 * splitter.validation, abs=5)
+    refit = splitter.make_splits(target, 0).refit
+    assert refit is None or same([refit], [full])
+
+
+def test_the_full_split_keeps_groups_order_and_given_validation_rows() -> None:
+    assert GROUPS.groups is not None
+    grouped = Holdout().make_full_split(GROUPS, 0, with_validation=True)
+    assert not set(GROUPS.groups[grouped.train]) & set(GROUPS.groups[grouped.validation])
+    timed = TimeHoldout().make_full_split(TIMES, 0, with_validation=True)
+    assert TIMES.time_codes[timed.train].max() < TIMES.time_codes[timed.validation].min()
+    given = FixedSplit(validation=0.3).make_full_split(PARTS, 0, with_validation=True)
+    assert given.validation.tolist() == list(range(80, 100))
+
+
+def test_the_full_split_holds_each_class_in_proportion() -> None:
+    full = Holdout().make_full_split(LABELS, 0, with_validation=True)
+    assert [Counter(LABELS.y[part])["b"] for part in (full.train, full.validation)] == [16, 4]
+
+
+def test_the_full_split_is_limited_to_the_window() -> None:
+    windowed = TimeHoldout(max_train_size=30)
+    assert windowed.make_full_split(VALUES, 0, with_validation=False).train.tolist() == list(range(70, 100))
+
+
 # Inner folds
 
 

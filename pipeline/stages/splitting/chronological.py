@@ -71,13 +71,11 @@ class Chronological(Splitter):
                 f"{_name_times(data)}, which leave none to fit on before the first fold; use fewer folds."
             )
 
-    def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
-        """Return the split of all rows, or of the latest ones, that validates on the latest of these."""
+    def _list_full_rows(self, data: SplitInput) -> np.ndarray:
+        """Return all rows, the earliest first, or the latest of them that ``max_train_size`` leaves."""
         n_times = count_times(data)
         first = 0 if self.max_train_size is None else max(0, n_times - self.max_train_size)
-        rows = list_rows_between(data, first, n_times)
-        train, validation = self._set_validation_aside(rows, data, seed)
-        return Split(train, validation, test=np.empty(0, dtype=np.intp))
+        return list_rows_between(data, first, n_times)
 
     def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if self.validation == 0:

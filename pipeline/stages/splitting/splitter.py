@@ -16,6 +16,8 @@ from bakeoff.pipeline.stages.splitting.partition import partition_rows
 from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
 from bakeoff.pipeline.stages.splitting.strata import make_strata
 
+NO_ROWS = np.empty(0, dtype=np.intp)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Splitter(ABC):
@@ -157,11 +159,35 @@ class Splitter(ABC):
                 "use evaluation=time_series or time_holdout, or remove dataset.time."
             )
 
+    def make_full_split(self, data: SplitInput, seed: int, *, with_validation: bool) -> Split:
+        """Return the split that tests nothing and fits on all rows, as far as the evaluation allows it.
+
+        Parameters
+        ----------
+        data : SplitInput
+            Of n rows.
+        seed : int
+        with_validation : bool
+            Whether to set the validation part aside that every split of the evaluation has.
+
+        Raises
+        ------
+        UserError
+            There are too few rows for a validation part.
+        """
+        rows = self._list_full_rows(data)  # (at most n,)
+        train, validation = rows, NO_ROWS
+        if with_validation:
+            train, validation = self._set_validation_aside(rows, data, seed)
+        return Split(train, validation, test=NO_ROWS)
+
     def _make_refit_split(self, data: SplitInput, seed: int) -> Split | None:
-        """Return the split that trains on all rows but a validation part; None if the model is not fitted again."""
-        all_rows = np.arange(len(data.y))  # (n,)
-        train, validation = self._set_validation_aside(all_rows, data, seed)
-        return Split(train, validation, test=np.empty(0, dtype=np.intp))
+        """Return the split of the run's own model; None if that is the model that was scored."""
+        return self.make_full_split(data, seed, with_validation=True)
+
+    def _list_full_rows(self, data: SplitInput) -> np.ndarray:
+        """Return the rows that a model may be fitted on if none is tested: all of them."""
+        return np.arange(len(data.y))
 
     def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Divide the rows that are not tested into training and validation rows."""
