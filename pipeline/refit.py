@@ -14,9 +14,11 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.job import PartCache, ShowProgress, build_experiment
+from bakeoff.pipeline.preflight import leave_out_candidates
 from bakeoff.pipeline.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
+from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config, require_trust
+from bakeoff.pipeline.tracking.reading.stored_data import find_data, find_source
 from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun, read_stored_runs
 from bakeoff.pipeline.tracking.store import Store
 
@@ -44,7 +46,9 @@ class LoadedRun:
     splits: Splits
 
 
-def load_run(store: Store, run_id: str) -> LoadedRun:
+def load_run(
+    store: Store, run_id: str, trust: Sequence[str] | None = None, dataset_path: str | None = None
+) -> LoadedRun:
     """Build the experiment of a finished run from its configuration and its dataset.
 
     Parameters
@@ -52,11 +56,16 @@ def load_run(store: Store, run_id: str) -> LoadedRun:
     store : Store
     run_id : str
         Of a run that exists.
+    trust : sequence of str, optional
+        Packages that the user trusts; by default those that the run trusted.
+    dataset_path : str, optional
+        Where the file of the dataset is now, if it was moved.
 
     Raises
     ------
     UserError
-        The run is not finished, it has no configuration, or its dataset is not there any more or has changed.
+        The run is not finished, it has no configuration, it calls code of a package that is not trusted, or its dataset
+        is not there any more or has changed.
     """
     (stored,) = read_stored_runs(store, [run_id])
     if not stored.is_finished:
@@ -65,9 +74,14 @@ def load_run(store: Store, run_id: str) -> LoadedRun:
             "`bakeoff rerun --failed`, or name another run."
         )
     spec = {"trust": [], **read_stored_config(store, run_id)}
+    if trust is not None:
+        require_trust(spec, run_id, trust)
+    source = find_source(store.client.get_run(run_id))
+    spec["dataset"] = find_data(spec["dataset"], run_id, source, dataset_path)
     experiment = build_experiment(spec, PartCache())
     _require_same_rows(stored, experiment)
-    return LoadedRun(stored, spec, experiment, experiment.make_splits())
+    splits = experiment.make_splits()
+    return LoadedRun(stored, spec, leave_out_candidates(experiment, splits), splits)
 
 
 def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldResult], FittedModel]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
@@ -11,6 +10,7 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.models import fetch_folder
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
+from bakeoff.pipeline.tracking.reading.stored_data import find_source
 from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
 SERIES_PREFIXES = ("fold/", "pruning_path/")
@@ -81,7 +81,7 @@ def read_run_record(store: Store, run_id: str) -> RunRecord:
         spec=spec,
         metrics=_read_metrics(store, run),
         tables=_read_tables(store, run),
-        source=_find_source(run),
+        source=find_source(run),
         model_id=_find_model_id(run),
     )
 
@@ -150,13 +150,3 @@ def _find_model_id(run: Any) -> str | None:
         return None
     # A run stores one model, so that the first one is the only one.
     return str(run.outputs.model_outputs[0].model_id)
-
-
-def _find_source(run: Any) -> str:
-    """Return where the rows came from; empty if the run does not say."""
-    if run.inputs is None or not run.inputs.dataset_inputs:
-        return ""
-    try:
-        return str(json.loads(run.inputs.dataset_inputs[0].dataset.source).get("uri", ""))
-    except (ValueError, AttributeError):  # another program wrote it
-        return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -50,6 +51,33 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
                 f"run {run_id} has no artifact {CONFIG_FILE}: it was deleted, or the run was not stored by bakeoff."
             ) from error
     return _parse_config(text, run_id)
+
+
+def require_trust(spec: Mapping[str, Any], run_id: str, trust: Sequence[str]) -> None:
+    """Reject a configuration that calls code of packages that the user does not trust.
+
+    The list in the store is not enough: whoever can write to the store could name any package in it.
+
+    Parameters
+    ----------
+    spec : mapping
+        From `read_stored_config`.
+    run_id : str
+        For messages.
+    trust : sequence of str
+        Packages that the user trusts now.
+
+    Raises
+    ------
+    UserError
+    """
+    stored = list(spec.get("trust") or [])
+    missing = [package for package in stored if package not in trust]
+    if missing:
+        raise UserError(
+            f"run {run_id} calls code of {', '.join(missing)}, which the store alone says to trust; "
+            f"if you trust it, add trust=[{','.join(stored)}]."
+        )
 
 
 def _parse_config(text: str, run_id: str) -> dict[str, Any]:
