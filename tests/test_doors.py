@@ -36,7 +36,7 @@ LAYERS = (
     {"description", "figure_choice"},
     {"job"},
     {"refit"},
-    {"comparison"},
+    {"comparison", "shipping"},
     {"replay", "sweep"},
     {"launcher", "study"},
     {"cli"},

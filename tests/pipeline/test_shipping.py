@@ -1,0 +1,197 @@
+"""The fit on all rows: what scikit-learn fits when the procedure of the run is written out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import Log, Recorder, RecordingStep, experiment, numbered
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bakeoff.learners import DecisionTreeClassifier
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
+from bakeoff.pipeline.seeds import derive_seed
+from bakeoff.pipeline.shipping.full_fit import count_tuning_rows, fit_on_all_rows
+from bakeoff.pipeline.stages.calibration import Calibration
+from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.preprocessing import make_preprocessing
+from bakeoff.pipeline.stages.pruning import Pruning
+from bakeoff.pipeline.stages.splitting import Holdout, KFold, TimeHoldout
+from bakeoff.pipeline.stages.target import TransformedTarget
+from bakeoff.pipeline.stages.threshold import TunedThreshold
+from bakeoff.pipeline.stages.tuning import GridTuning
+
+WINE = load_bundled("wine")
+SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
+IN_PIPELINE = {f"learner__{name}": values for name, values in SPACE.items()}
+
+
+def standardized(learner: Any, **parts: Any) -> Experiment:
+    """Return an experiment on wine with standardized columns, held out."""
+    parts = {"dataset": WINE, "preprocessing": make_preprocessing([StandardScaler()])} | parts
+    return experiment(learner=learner, **parts)
+
+
+def by_hand(learner: Any) -> Pipeline:
+    scaler = StandardScaler().set_output(transform="pandas")
+    return Pipeline([("preprocessing", scaler), ("learner", learner)])
+
+
+def inner_seed(axis: str) -> int:
+    return derive_seed(0, axis)
+
+
+def test_without_a_choice_every_row_is_fitted_on() -> None:
+    log = Log()
+    built = experiment(learner=Recorder(log), preprocessing=RecordingStep(log), splitter=Holdout())
+    model = fit_on_all_rows(built)
+    everything = list(range(40))
+    # The check before the fit tries the preprocessing as well.
+    assert log[-2:] == [("prepare", everything), ("fit", everything)]
+    assert log.of("fit") == [everything]
+    assert len(model.split.train) == 40
+    assert len(model.split.validation) == len(model.split.test) == 0
+
+
+def test_tuning_on_inner_folds_is_a_grid_search_of_all_rows() -> None:
+    built = standardized(KNeighborsClassifier(), tuning=GridTuning(SPACE, folds=4))
+    model = fit_on_all_rows(built)
+    folds = StratifiedKFold(4, shuffle=True, random_state=inner_seed("tuning"))
+    expected = GridSearchCV(by_hand(KNeighborsClassifier()), IN_PIPELINE, cv=folds, scoring="accuracy")
+    expected.fit(WINE.X, WINE.y)
+    assert model.candidates is not None
+    np.testing.assert_allclose(model.candidates["validation_score"], expected.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X))
+    assert count_tuning_rows(built) == 0
+
+
+def test_tuning_on_validation_rows_fits_the_chosen_candidate_on_these_too() -> None:
+    built = standardized(KNeighborsClassifier(), tuning=GridTuning(SPACE))
+    model = fit_on_all_rows(built)
+    full = built.splitter.make_full_split(built.split_input, derive_seed(0, "split"), with_validation=True)
+    part = np.full(len(WINE.y), -1)
+    part[full.validation] = 0
+    expected = GridSearchCV(by_hand(KNeighborsClassifier()), IN_PIPELINE, cv=PredefinedSplit(part), scoring="accuracy")
+    expected.fit(WINE.X, WINE.y)
+    np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X))
+    assert len(model.split.train) == len(WINE.y)
+    assert count_tuning_rows(built) == len(full.validation) == round(0.2 * len(WINE.y))
+    assert model.n_fits == len(expected.cv_results_["params"]) + 1
+
+
+def test_tuning_keeps_groups_together() -> None:
+    groups = np.arange(len(WINE.y)) // 6
+    dataset = replace(WINE, groups=groups)
+    built = standardized(KNeighborsClassifier(), dataset=dataset, tuning=GridTuning(SPACE, folds=3))
+    model = fit_on_all_rows(built)
+    folds = StratifiedGroupKFold(3, shuffle=True, random_state=inner_seed("tuning"))
+    expected = GridSearchCV(by_hand(KNeighborsClassifier()), IN_PIPELINE, cv=folds, scoring="accuracy")
+    expected.fit(WINE.X, WINE.y, groups=groups)
+    assert model.candidates is not None
+    np.testing.assert_allclose(model.candidates["validation_score"], expected.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X))
+
+
+def test_a_tree_is_pruned_on_a_validation_part_of_all_rows() -> None:
+    built = experiment(WINE, DecisionTreeClassifier(random_state=0), pruning=Pruning("best_first"))
+    model = fit_on_all_rows(built)
+    train, validation = model.split.train, model.split.validation
+    assert sorted([*train, *validation]) == list(range(len(WINE.y)))
+    assert len(validation) == round(0.2 * len(WINE.y))
+    tree = DecisionTreeClassifier(random_state=0).fit(WINE.X.iloc[train], WINE.y[train])
+    tree.prune(WINE.X.iloc[validation], WINE.y[validation], method="best_first")
+    assert model.path is not None
+    np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), tree.predict_proba(WINE.X))
+
+
+def test_calibration_on_inner_folds_is_that_of_all_rows() -> None:
+    built = standardized(GaussianNB(), calibration=Calibration("platt", folds=4))
+    model = fit_on_all_rows(built)
+    folds = StratifiedKFold(4, shuffle=True, random_state=inner_seed("decision"))
+    expected = CalibratedClassifierCV(by_hand(GaussianNB()), method="sigmoid", cv=folds, ensemble=False)
+    expected.fit(WINE.X, WINE.y)
+    # The calibrators minimize a function, to a tolerance of their own.
+    np.testing.assert_allclose(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X), atol=1e-6)
+    assert len(model.split.train) == len(WINE.y)
+
+
+def test_calibration_on_validation_rows_keeps_a_part_of_all_rows_for_it() -> None:
+    built = standardized(GaussianNB(), calibration=Calibration("platt", folds=0))
+    model = fit_on_all_rows(built)
+    train, validation = model.split.train, model.split.validation
+    own = by_hand(GaussianNB()).fit(WINE.X.iloc[train], WINE.y[train])
+    expected = CalibratedClassifierCV(FrozenEstimator(own), method="sigmoid")
+    expected.fit(WINE.X.iloc[validation], WINE.y[validation])
+    np.testing.assert_allclose(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X), atol=1e-6)
+    assert len(train) + len(validation) == len(WINE.y)
+
+
+def test_tuning_on_validation_rows_leaves_them_to_inner_folds_of_calibration() -> None:
+    tuning = GridTuning({"var_smoothing": [1e-9, 0.1]})
+    model = fit_on_all_rows(standardized(GaussianNB(), tuning=tuning, calibration=Calibration("platt", folds=4)))
+    chosen = model.pipeline[-1].get_params()["var_smoothing"]
+    settled = standardized(GaussianNB(var_smoothing=chosen), calibration=Calibration("platt", folds=4))
+    expected = fit_on_all_rows(settled).predictor.predict_proba(WINE.X)
+    np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), expected)
+
+
+def test_a_target_is_transformed_as_by_scikit_learn() -> None:
+    diabetes = load_bundled("diabetes")
+    transformer = StandardScaler()
+    built = experiment(diabetes, Ridge(), target=TransformedTarget(transformer))
+    model = fit_on_all_rows(built)
+    expected = TransformedTargetRegressor(Ridge(), transformer=StandardScaler()).fit(diabetes.X, diabetes.y)
+    np.testing.assert_allclose(model.predictor.predict(diabetes.X), expected.predict(diabetes.X), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"learner": DecisionTreeClassifier(random_state=0), "pruning": Pruning("bottom_up")},
+        {"learner": LogisticRegression(), "threshold": TunedThreshold("f1", folds=3)},
+        {"learner": KNeighborsClassifier(), "tuning": GridTuning(SPACE, folds=3)},
+    ],
+    ids=["pruned", "with a threshold", "tuned on inner folds"],
+)
+def test_the_model_of_a_cross_validation_is_fitted_again_to_the_last_bit(parts: dict[str, Any]) -> None:
+    dataset = load_bundled("breast_cancer")
+    splitter = KFold(folds=2, validation=0.2 if "pruning" in parts else 0.0)
+    built = standardized(dataset=dataset, splitter=splitter, **parts)
+    splits = built.make_splits()
+    (*_, last) = evaluate_splits(built, splits.folds)
+    own = fit_final_model(built, splits, last)
+    model = fit_on_all_rows(built)
+    np.testing.assert_array_equal(model.predictor.predict_proba(dataset.X), own.predictor.predict_proba(dataset.X))
+    np.testing.assert_array_equal(model.predictor.predict(dataset.X), own.predictor.predict(dataset.X))
+
+
+def test_in_the_order_of_time_the_latest_rows_are_validated_on_and_the_window_limits_the_fit() -> None:
+    log = Log()
+    built = experiment(
+        numbered(100),
+        Recorder(log),
+        splitter=TimeHoldout(max_train_size=50, validation=0.2),
+        pruning=Pruning("bottom_up"),
+    )
+    model = fit_on_all_rows(built)
+    assert model.split.train.tolist() == list(range(50, 80))
+    assert model.split.validation.tolist() == list(range(80, 100))
+    assert log.of("fit") == [list(range(50, 80))]
+    assert log.of("prune bottom_up") == [list(range(80, 100))]
+
+
+def test_inner_folds_that_all_rows_cannot_fill_are_refused() -> None:
+    built = experiment(numbered(6), KNeighborsClassifier(1), tuning=GridTuning({"n_neighbors": [1]}, folds=7))
+    with pytest.raises(UserError, match=r"tuning.folds=7, but the smallest training part has 6 rows"):
+        fit_on_all_rows(built)
