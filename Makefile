@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PROCESSES ?= 2
 PYTEST := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PROCESSES)
 
-.PHONY: run check lint unit test coverage figures clean
+.PHONY: run check lint unit test coverage figures docs site clean
 
 run: $(INSTALLED)
 	$(BIN)/bakeoff $(ARGS)
@@ -34,10 +34,17 @@ coverage: $(INSTALLED)
 figures: $(INSTALLED)
 	$(BIN)/python docs/figures.py
 
+# The documentation, in site/: open site/index.html. It needs packages that nothing else needs.
+docs:
+	$(MAKE) --no-print-directory site EXTRAS=$(if $(findstring docs,$(EXTRAS)),$(EXTRAS),$(EXTRAS),docs)
+
+site: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
+
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* htmlcov
+	rm -rf $(VENV) site build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* htmlcov

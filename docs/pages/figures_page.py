@@ -1,0 +1,25 @@
+"""The page on the figures that have names."""
+
+from __future__ import annotations
+
+from class_sections import format_class
+from markdown_text import escape_text, format_table, join_parts
+
+from bakeoff.pipeline.config.named_figures import FIGURES, list_figures
+
+
+def make_figures_page() -> str:
+    """Return the page as Markdown."""
+    rows = [(f"`{name}`", escape_text(sentence)) for name, sentence in list_figures().items()]
+    classes = sorted({figure.class_name for figure in FIGURES.values()})
+    return join_parts(
+        [
+            "# figures",
+            "The pictures that a run stores: `figures=all`, or a list of names. [Draw figures](../../figures.md) shows "
+            "each of them.",
+            format_table(["name", "description"], rows),
+            "## Classes",
+            "A name stands for a class; `figures=[{NAME: {KEY: VALUE}}]` sets its arguments.",
+            *(format_class(f"bakeoff.pipeline.figures.{name}", level=3, members=False) for name in classes),
+        ]
+    )
