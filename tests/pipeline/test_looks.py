@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bakeoff.pipeline.tracking.reading import looks
-from bakeoff.pipeline.tracking.reading.looks import count_looks, count_looks_by_test_part
+from bakeoff.pipeline.tracking.reading.looks import count_candidates, count_looks, count_looks_by_test_part
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 WINE = {"dataset_digest": "wine", "splits_digest": "folds"}
@@ -52,3 +52,14 @@ def test_the_search_that_servers_are_asked_with_counts_the_same(store: Store) ->
 def test_a_configuration_that_is_about_to_be_scored_counts_once(store: Store) -> None:
     assert count_looks(store, "wine", "folds", "knn") == 3
     assert count_looks(store, "wine", "folds", "mlp") == 4
+
+
+def test_the_best_is_chosen_from_the_finished_runs_of_its_experiment_on_any_test_rows(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = len({"knn", "svm", "of an earlier version"})
+    assert count_candidates(store, "wine") == expected
+    assert count_candidates(store, "iris") == 0
+    # As a server is asked.
+    monkeypatch.setattr(looks, "SQLITE_PREFIX", "postgresql://")
+    assert count_candidates(store, "wine") == expected

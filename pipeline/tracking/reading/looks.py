@@ -28,6 +28,13 @@ JOIN tags AS data ON data.run_uuid = splits.run_uuid AND data.key = 'dataset_dig
 JOIN tags AS job ON job.run_uuid = splits.run_uuid AND job.key = 'config_hash'
 WHERE splits.key = 'splits_digest'
 """
+READ_JOBS_OF_DATASET = """
+SELECT DISTINCT data.value, '', job.value
+FROM tags AS data
+JOIN runs ON runs.run_uuid = data.run_uuid AND runs.status = 'FINISHED' AND runs.lifecycle_stage = 'active'
+JOIN tags AS job ON job.run_uuid = data.run_uuid AND job.key = 'config_hash'
+WHERE data.key = 'dataset_digest' AND data.value = ? AND runs.experiment_id = ?
+"""
 READ_JOBS_OF_TEST_PART = f"{READ_JOBS} AND splits.value = ? AND data.value = ?"
 
 
@@ -54,6 +61,26 @@ def count_looks(store: Store, dataset_digest: str, splits_digest: str, config_ha
         jobs = _search_jobs(store, f"status = 'FINISHED' and {condition}")
     hashes = {job_hash for _, _, job_hash in jobs}
     return len(hashes | {config_hash}) if config_hash else len(hashes)
+
+
+def count_candidates(store: Store, dataset_digest: str) -> int:
+    """Return how many configurations the best run of an experiment is chosen from, whatever their test rows are.
+
+    Parameters
+    ----------
+    store : Store
+    dataset_digest : str
+        A tag of the runs.
+
+    Returns
+    -------
+    int
+        The number of distinct ``config_hash`` among the finished runs of the experiment on these rows.
+    """
+    if store.uri.startswith(SQLITE_PREFIX):
+        return len(_query_sqlite(store, READ_JOBS_OF_DATASET, (dataset_digest, store.experiment_id)))
+    query = f"status = 'FINISHED' and tags.dataset_digest = '{dataset_digest}'"
+    return len({run.data.tags.get("config_hash") for run in iterate_runs(store, query)} - {None})
 
 
 def count_looks_by_test_part(store: Store) -> dict[TestPart, int]:
