@@ -12,6 +12,7 @@ from bakeoff.pipeline import preflight
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
 from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.own_options import list_own_names
 from bakeoff.pipeline.description import describe_run
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
@@ -197,6 +198,7 @@ def _choose_metrics(
         target=target,
         costs=spec["evaluation"].get("costs"),
         find_function=partial(find_target, key="evaluation.metrics", trust=spec["trust"]),
+        further_names=list_own_names("metric"),
     )
 
 

@@ -51,6 +51,18 @@ def parse_arguments(
     return arguments, values
 
 
+def parse_trust(given: str) -> tuple[str, ...]:
+    """Return the packages of a list such as ``[mine,theirs]``, as ``trust=`` names them.
+
+    Examples
+    --------
+    >>> parse_trust("[mine, theirs]"), parse_trust("mine"), parse_trust("")
+    (('mine', 'theirs'), ('mine',), ())
+    """
+    names = given.strip().removeprefix("[").removesuffix("]").split(",")
+    return tuple(name.strip() for name in names if name.strip())
+
+
 def require_writable_output(verb: str, values: Mapping[str, str]) -> None:
     """Reject an ``output`` that cannot be written, before work is done for it.
 

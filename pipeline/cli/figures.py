@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
 from bakeoff.pipeline.config.named_figures import ALL, settle_figures
 from bakeoff.pipeline.errors import UserError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.refit import LoadedRun
     from bakeoff.pipeline.tracking.store import Store
 
-KEYS = ("output", "dataset", "tracking.uri", "tracking.experiment")
+KEYS = ("output", "dataset", "trust", "tracking.uri", "tracking.experiment")
 
 
 def draw_figures(words: Sequence[str]) -> int:
@@ -27,9 +27,10 @@ def draw_figures(words: Sequence[str]) -> int:
     Parameters
     ----------
     words : sequence of str
-        ``RUN [NAME ...] [output=FOLDER] [dataset=NAME] [tracking.uri=URI] [tracking.experiment=NAME]``; RUN is the id
-        of a run, ``latest`` or ``best`` (of a dataset). Without names, all figures are drawn that apply to the run. A
-        name may have arguments, as in ``"{learning_curve: {sizes: [0.5, 1]}}"``.
+        ``RUN [NAME ...] [output=FOLDER] [dataset=NAME] [trust=[PACKAGE]] [tracking.uri=URI]
+        [tracking.experiment=NAME]``; RUN is the id of a run, ``latest`` or ``best`` (of a dataset). Without names, all
+        figures are drawn that apply to the run. A name may have arguments, as in
+        ``"{learning_curve: {sizes: [0.5, 1]}}"``.
 
     Raises
     ------
@@ -51,8 +52,9 @@ def draw_figures(words: Sequence[str]) -> int:
     store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
     run_id = find_run_id(store, word, "figures", values.get("dataset", ""))
     run = load_run(store, run_id)
-    nodes = settle_figures(wanted, _find_space(run))
-    choice = choose_figures(nodes, run.experiment, run.splits, run.spec["trust"])
+    trust = [*run.spec["trust"], *parse_trust(values.get("trust", ""))]
+    nodes = settle_figures(wanted, _find_space(run), trust)
+    choice = choose_figures(nodes, run.experiment, run.splits, trust)
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         drawn = _draw_into(Path(folder), run, choice)
         _keep_files(drawn, target, store, run_id)
@@ -118,13 +120,14 @@ def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run_id
 def _find_space(run: LoadedRun) -> Any:
     """Return the search space of the run's learner: the one that it was tuned in, else that of its option."""
     from bakeoff.pipeline.config.options import read_option
+    from bakeoff.pipeline.config.own_options import read_own_option
 
     tuned: Any = run.spec["tuning"].get("space")
     if tuned:
         return tuned
     name = run.stored.params.get("learner", "")
-    option: Mapping[str, Any] = read_option("learner", name)
+    option: Mapping[str, Any] = read_option("learner", name) or read_own_option("learner", name)
     # A learner of the user may have the name of an option, and other parameters.
     if option.get("_target_") != run.spec["learner"].get("_target_"):
         return None
-    return read_option("space", name) or None
+    return read_option("space", name) or read_own_option("space", name) or None

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.config.named_figures import list_figures
 from bakeoff.pipeline.config.options import GROUPS, read_options
+from bakeoff.pipeline.config.own_options import find_own_folder, read_own_listing, require_own_names
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FIGURES_KEY = "figures"
 METRICS_KEY = "metrics"
+OWN_GROUP_OF_KEY = {FIGURES_KEY: "figure", METRICS_KEY: "metric"}
+"""Lists whose options of the user are in a group of another name."""
+OWN_MARK = "(own)"
 LISTED = (*GROUPS, FIGURES_KEY, METRICS_KEY)
 
 
@@ -24,21 +28,34 @@ def list_options(words: Sequence[str]) -> int:
     Raises
     ------
     UserError
-        There is no such group.
+        There is no such group, or an option of the user has a name that it must not have.
     """
     for group in words:
         if group not in LISTED:
             raise UserError(f"list {group}: there is no such group. {did_you_mean(group, LISTED)}")
+    own_folder = find_own_folder()
+    if own_folder is not None:
+        require_own_names(own_folder)
     for group in words or LISTED:
+        own = read_own_listing(OWN_GROUP_OF_KEY.get(group, group))
         if group == METRICS_KEY:
             _print_metrics()
+            _print_options(own, OWN_MARK)
             continue
         sentences = list_figures() if group == FIGURES_KEY else read_options(group)
-        width = max(map(len, sentences), default=0)
+        width = max(map(len, [*sentences, *own]), default=0)
         print(f"{group}=")
-        for name, sentence in sentences.items():
-            print(f"  {name:<{width}}  {sentence}")
+        _print_options(sentences, width=width)
+        _print_options(own, OWN_MARK, width)
     return 0
+
+
+def _print_options(sentences: Mapping[str, str], mark: str = "", width: int = 0) -> None:
+    """Print a line for each option, its name as wide as the others."""
+    width = width or max(map(len, sentences), default=0)
+    for name, sentence in sentences.items():
+        words = [f"  {name:<{width}} ", mark, sentence]
+        print(" ".join(filter(None, words)))
 
 
 def _print_metrics() -> None:

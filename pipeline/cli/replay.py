@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, require_writable_output
+from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust, require_writable_output
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     experiment = values.get("tracking.experiment", "bakeoff")
     store = open_store(values.get("tracking.uri"), experiment, create=False)
     run_ids = _find_run_ids(store, arguments, values)
-    request = ReplayRequest(_read_trust(values.get("trust", "")), values.get("dataset.path"))
+    request = ReplayRequest(parse_trust(values.get("trust", "")), values.get("dataset.path"))
     reports = []
     for report in replay_runs(StoreAddress(store.uri, experiment), run_ids, request, workers):
         reports.append(report)
@@ -82,12 +82,6 @@ def _read_workers(values: Mapping[str, str]) -> int:
     if not given.isdigit() or given == "0":
         raise UserError(f"replay: workers={given!r} must be a number of processes, such as 2.")
     return int(given)
-
-
-def _read_trust(given: str) -> tuple[str, ...]:
-    """Return the packages of a list such as ``[mine,theirs]``."""
-    names = given.strip().removeprefix("[").removesuffix("]").split(",")
-    return tuple(name.strip() for name in names if name.strip())
 
 
 def _print_report(report: ReplayReport) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf import DictConfig
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+from yaml import YAMLError
 
+from bakeoff.pipeline.config.own_options import explain_yaml_error
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 UNDELETED = "Could not delete from config."
 """How Hydra's message begins if a key that is to be deleted does not exist."""
+SEARCH_PATH = "\nConfig search path"
+"""How the lines of Hydra's messages begin that list folders."""
+LISTS_OF_OWN = {"metric": "evaluation.metrics", "figure": "figures"}
+"""Groups of the user's options alone -> the key whose list takes their names."""
 
 
 def explain_error(error: Exception) -> UserError:
@@ -29,6 +37,8 @@ def explain_error(error: Exception) -> UserError:
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
         group, _, option = str(error.missing_cfg_file).rpartition("/")
         return UserError(f"{group}={option} is not an option. {did_you_mean(option, error.options)}")
+    if isinstance(error, YAMLError):
+        return UserError(explain_yaml_error(error))
     if isinstance(error, OverrideParseException):
         first_line = str(error).splitlines()[0]
         return UserError(f"{first_line}: it must be KEY=VALUE, with special characters of VALUE in quotes.")
@@ -44,4 +54,9 @@ def explain_error(error: Exception) -> UserError:
         return UserError(f"{cause.full_key} is not a key. {did_you_mean(str(cause.key), known)}")
     if isinstance(cause, OmegaConfBaseException):
         return UserError(f"{cause.full_key}: {str(cause).splitlines()[0]}.")
-    return UserError(" ".join(str(error).split()))
+    message = str(error).split(SEARCH_PATH)[0]
+    of_list = re.match(rf"Could not override '({'|'.join(LISTS_OF_OWN)})'", message)
+    if of_list is not None:
+        group = of_list[1]
+        return UserError(f"{group}= is not a key; name your {group} in the list {LISTS_OF_OWN[group]}=[NAME].")
+    return UserError(" ".join(message.split()))

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bakeoff.pipeline.config.own_options import list_own_names, read_own_node
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
+FIGURE_GROUP = "figure"
 ALL = "all"
 NONE = "none"
 
@@ -71,16 +73,18 @@ def list_figures() -> dict[str, str]:
     return {name: figure.sentence for name, figure in FIGURES.items()}
 
 
-def settle_figures(given: Any, space: Any = None) -> list[Any]:
+def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> list[Any]:
     """Return the nodes of the figures that ``figures=`` asks for.
 
     Parameters
     ----------
     given : list, str or None
         Names, names with arguments as in ``{learning_curve: {sizes: [0.5, 1]}}``, and nodes; ``all`` stands for every
-        named figure that applies to the run, ``none`` for no figure.
+        named figure that applies to the run, those of the user in trusted packages included, ``none`` for no figure.
     space : mapping, sequence of mappings or None
         The search space of the learner.
+    trust : sequence of str
+        Packages that the configuration trusts.
 
     Returns
     -------
@@ -90,7 +94,7 @@ def settle_figures(given: Any, space: Any = None) -> list[Any]:
     Raises
     ------
     UserError
-        There is no figure of a name, or an item is neither a name nor a node.
+        There is no figure of a name, or two, or an item is neither a name nor a node.
 
     Examples
     --------
@@ -105,13 +109,26 @@ def settle_figures(given: Any, space: Any = None) -> list[Any]:
             f"figures={given!r} must be all, none, or a list of names such as [roc,confusion_matrix]; "
             "`bakeoff list figures` shows them."
         )
-    return [node for item in items for node in _make_nodes(item, space)]
+    _require_new_names()
+    return [node for item in items for node in _make_nodes(item, space, trust)]
 
 
-def _make_nodes(item: Any, space: Any) -> list[Any]:
+def _require_new_names() -> None:
+    """Reject a figure of the user that has a name of bakeoff."""
+    for name in list_own_names(FIGURE_GROUP):
+        if name in (*FIGURES, ALL, NONE):
+            raise UserError(
+                f"conf/{FIGURE_GROUP}/{name}.yaml has the name of a figure of bakeoff; give the file another name."
+            )
+
+
+def _make_nodes(item: Any, space: Any, trust: Sequence[str]) -> list[Any]:
     """Return the nodes that one item of the list stands for."""
     if item == ALL:
-        return [{**_make_node(name, {}, space), "if_applicable": True} for name in FIGURES]
+        nodes = [_make_node(name, {}, space) for name in FIGURES]
+        own = [_make_node(name, {}, space) for name in list_own_names(FIGURE_GROUP)]
+        nodes += [node for node in own if str(node["_target_"]).split(".")[0] in trust]
+        return [{**node, "if_applicable": True} for node in nodes]
     if isinstance(item, str):
         return [_make_node(item, {}, space)]
     if isinstance(item, Mapping) and "_target_" in item:
@@ -127,8 +144,11 @@ def _make_nodes(item: Any, space: Any) -> list[Any]:
 
 
 def _make_node(name: str, arguments: Mapping[str, Any], space: Any) -> dict[str, Any]:
+    own = read_own_node(FIGURE_GROUP, name)
+    if own is not None:
+        return {**own, **arguments}
     if name not in FIGURES:
-        suggestion = did_you_mean(name, (*FIGURES, ALL))
+        suggestion = did_you_mean(name, (*FIGURES, *list_own_names(FIGURE_GROUP), ALL))
         raise UserError(
             f"figures names {name!r}, which is not a figure. {suggestion} `bakeoff list figures` shows them."
         )

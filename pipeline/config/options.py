@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,14 @@ def read_options(group: str) -> dict[str, str]:
     group : str
         A folder of ``conf/``.
     """
+    return read_sentences(sorted((CONF / group).glob("*.yaml")))
+
+
+def read_sentences(files: Iterable[Path]) -> dict[str, str]:
+    """Return the sentence in the first comment of each file of an option: name -> sentence."""
     options = {}
-    for file in sorted((CONF / group).glob("*.yaml")):
-        lines = file.read_text().splitlines()
+    for file in files:
+        lines = file.read_text(errors="replace").splitlines()
         comments = [line for line in lines if line.startswith("#") and "@package" not in line]
         options[file.stem] = comments[0].lstrip("# ") if comments else ""
     return options

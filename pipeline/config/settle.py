@@ -103,7 +103,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     if not settled.get("audit"):
         settled["audit"] = {"_target_": DEFAULT_AUDIT}
     if "figures" in settled:
-        settled["figures"] = settle_figures(settled["figures"], spec.get("space"))
+        settled["figures"] = settle_figures(settled["figures"], spec.get("space"), spec.get("trust") or [])
     settled["preprocessing"] = _settle_preprocessing(settled)
     settled["pruning"] = _settle_pruning(settled)
     # Each of these choices depends on the one before it.

@@ -23,6 +23,7 @@ def choose_metrics(
     target: Target | None = None,
     costs: Any = None,
     find_function: FindFunction | None = None,
+    further_names: Sequence[str] = (),
 ) -> dict[str, Metric]:
     """Return the metrics to compute, the headline first.
 
@@ -40,6 +41,8 @@ def choose_metrics(
         ``evaluation.costs``, which adds the metric ``cost``.
     find_function : callable, optional
         Resolves the dotted names of the user's metrics.
+    further_names : sequence of str
+        Of the metrics in the user's files, which a misspelled name may mean.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def choose_metrics(
                 assert find_function is not None
                 chosen[name] = make_own_metric(entry, target, find_function)
             else:
-                chosen[name] = _make_cost(costs, target) if name == COST else _find_named(name, task)
+                chosen[name] = _make_cost(costs, target) if name == COST else _find_named(name, task, further_names)
             _require_methods(name, chosen[name], learner)
             if target is not None and not isinstance(entry, Mapping):
                 try_metric(name, chosen[name], target, learner)
@@ -85,17 +88,17 @@ def _make_cost(costs: Any, target: Target | None) -> Metric:
     return make_cost_metric(costs, classes)
 
 
-def _find_named(name: str, task: str) -> Metric:
-    """Return bakeoff's metric of a name, or else scikit-learn's."""
+def _find_named(name: str, task: str, further_names: Sequence[str]) -> Metric:
+    """Return bakeoff's metric of a name, or else scikit-learn's; the further names are suggested only."""
     known = get_task_metrics(task)
     if name in known:
         return known[name]
     scorers = list_scorer_names(task)
     if name in scorers:
         return make_named_metric(name)
-    suggestion = did_you_mean(name, (*known, *scorers))
+    suggestion = did_you_mean(name, (*known, *scorers, *further_names))
     if suggestion.startswith("Allowed"):
-        suggestion = f"{did_you_mean(name, known)[:-1]}, and scikit-learn's scorers; {LISTING}"
+        suggestion = f"{did_you_mean(name, (*known, *further_names))[:-1]}, and scikit-learn's scorers; {LISTING}"
     (other,) = {*DEFAULTS} - {task}
     is_of_other = name in get_task_metrics(other) or name in list_scorer_names(other)
     where = f" but of {other}" if is_of_other else ""

@@ -1,0 +1,197 @@
+"""Options of the user wherever a configuration is composed: runs, sweeps, plans, help and listings."""
+
+from __future__ import annotations
+
+import pytest
+from command import Bakeoff
+
+LEARNER = '''
+from sklearn.neighbors import NearestCentroid
+
+
+class NearestMean(NearestCentroid):
+    """The class whose mean is nearest."""
+'''
+FILES = {
+    "own_parts.py": LEARNER,
+    "conf/learner/nearest_mean.yaml": (
+        "# The class whose mean is nearest.\n_target_: own_parts.NearestMean\nshrink_threshold: null\n"
+    ),
+    "conf/space/nearest_mean.yaml": "shrink_threshold: [null, 0.5]\n",
+    "conf/dataset/two_blobs.yaml": (
+        "# Two blobs.\n_target_: bakeoff.pipeline.stages.dataset.make_points\nname: blobs\nn: 60\nseed: 1\n"
+    ),
+    "conf/experiment/quick.yaml": (
+        "# @package _global_\n# My comparison.\ndefaults:\n  - override /learner: nearest_mean\n"
+        "  - override /dataset: wine\ntrust: [own_parts]\n"
+    ),
+}
+
+
+@pytest.fixture
+def command(bakeoff: Bakeoff) -> Bakeoff:
+    """Return the command in a folder with options of the user."""
+    for name, text in FILES.items():
+        file = bakeoff.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return bakeoff
+
+
+def test_a_learner_of_the_user_runs_by_its_name(command: Bakeoff) -> None:
+    answer = command("learner=nearest_mean", "dataset=wine", "trust=[own_parts]")
+    assert (answer.status, answer.err) == (0, "")
+    (run,) = command.runs()
+    assert run.data.params["learner"] == "nearest_mean"
+
+
+def test_an_experiment_of_the_user_chooses_and_trusts(command: Bakeoff) -> None:
+    answer = command("experiment=quick", "tracking=none")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.startswith("quick nearest_mean wine")
+
+
+def test_a_learner_of_the_user_is_not_trusted_because_it_is_there(command: Bakeoff) -> None:
+    answer = command("learner=nearest_mean", "dataset=wine")
+    assert answer.status == 2
+    assert "add trust=[own_parts]" in answer.err
+
+
+def test_a_misspelled_name_is_compared_with_those_of_the_user(command: Bakeoff) -> None:
+    answer = command("learner=nearest_men")
+    assert (answer.status, answer.err) == (
+        2,
+        "refused: learner=nearest_men is not an option. Did you mean 'nearest_mean'?\n",
+    )
+
+
+def test_the_help_and_the_composed_configuration_know_the_users_options(command: Bakeoff) -> None:
+    assert "nearest_mean" in command("--help").out
+    assert "own_parts.NearestMean" in command("learner=nearest_mean", "--cfg", "job").out
+
+
+@pytest.mark.slow
+def test_patterns_spaces_and_workers_take_the_users_learners(command: Bakeoff) -> None:
+    words = ["-m", "learner=glob([near*,majority])", "dataset=iris", "search=grid", "trust=[own_parts]"]
+    answer = command(*words, "workers=2")
+    assert (answer.status, answer.err) == (0, "")
+    names = {run.info.run_name for run in command.runs()}
+    assert any("nearest_mean" in name and "0.5" in name for name in names)
+    assert len(names) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "answer"),
+    [
+        ("learner/broken.yaml", "_target_: [mine\nb: 1\n", "conf/learner/broken.yaml, line 2: this is not YAML: "),
+        ("learner/broken.yaml", "defaults:\n  - nowhere\n", "In 'learner/broken': Could not load 'learner/nowhere'.\n"),
+        ("learner/knn.yaml", "_target_: own_parts.NearestMean\n", "conf/learner/knn.yaml has the name of an option"),
+    ],
+)
+@pytest.mark.parametrize("words", [["learner=broken"], ["learner=broken", "--cfg", "job"]], ids=["run", "flag"])
+def test_a_file_that_cannot_be_read_is_named(
+    command: Bakeoff, name: str, text: str, answer: str, words: list[str]
+) -> None:
+    (command.folder / "conf" / name).write_text(text)
+    given = command(*words)
+    assert given.status == 2
+    assert given.err.startswith(f"refused: {answer}")
+
+
+OWN_LISTS = {
+    "own_parts.py": (
+        LEARNER + "\n\ndef profit(y_true, y_pred, gain=2.0):\n    return gain * (y_true == y_pred).mean() - 1.0\n"
+    ),
+    "own_figures.py": """
+from dataclasses import dataclass
+from matplotlib.figure import Figure
+from bakeoff.pipeline.figures.run_figure import RunFigure
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresByFold(RunFigure):
+    def draw(self, run):
+        figure = Figure()
+        figure.subplots().plot([fold.scores["test_" + run.experiment.headline] for fold in run.folds])
+        return figure
+""",
+    "conf/metric/profit.yaml": ("# Profit of a row.\n_target_: own_parts.profit\ngreater_is_better: true\ngain: 3.0\n"),
+    "conf/figure/by_fold.yaml": "# Scores of folds.\n_target_: own_figures.ScoresByFold\nfile: by_fold.png\n",
+}
+
+
+@pytest.fixture
+def listing(command: Bakeoff) -> Bakeoff:
+    """Return the command in a folder with a metric and a figure of the user."""
+    for name, text in OWN_LISTS.items():
+        file = command.folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    return command
+
+
+def test_lists_take_metrics_and_figures_of_the_user_by_name(listing: Bakeoff) -> None:
+    words = ["learner=majority", "dataset=iris", "trust=[own_parts,own_figures]", "figures=[by_fold]"]
+    answer = listing(*words, "evaluation.metrics=[accuracy,profit]", "tracking.models=false")
+    assert (answer.status, answer.err) == (0, "")
+    (run,) = listing.runs()
+    assert run.data.metrics["test_profit"] == pytest.approx(3 * run.data.metrics["test_accuracy"] - 1)
+    assert [artifact.path for artifact in listing.client().list_artifacts(run.info.run_id, "figures")] or (
+        listing.client().download_artifacts(run.info.run_id, "by_fold.png")
+    )
+
+
+def test_all_figures_are_those_of_the_user_too_if_their_package_is_trusted(listing: Bakeoff) -> None:
+    words = ["learner=majority", "dataset=iris", "figures=all", "--cfg", "job"]
+    assert listing(*words).status == 0
+    from bakeoff.pipeline.config.named_figures import settle_figures
+
+    targets = [[node["_target_"] for node in settle_figures("all", None, trust)] for trust in ([], ["own_figures"])]
+    assert set(targets[1]) - set(targets[0]) == {"own_figures.ScoresByFold"}
+
+
+def test_own_options_are_listed_with_a_mark(listing: Bakeoff) -> None:
+    (listing.folder / "conf" / "learner" / "broken.yaml").write_text("a: [\n")
+    lines = listing("list", "learner", "figures", "metrics", "dataset").out.splitlines()
+    own = [" ".join(line.split()) for line in lines if "(own)" in line]
+    assert own == [
+        "broken (own) conf/learner/broken.yaml, line 2: this is not YAML: expected the node content, but found "
+        "'<stream end>'.",
+        "nearest_mean (own) The class whose mean is nearest.",
+        "by_fold (own) Scores of folds.",
+        "profit (own) Profit of a row.",
+        "two_blobs (own) Two blobs.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words", "said"),
+    [
+        ("metric/profit.yaml", "gain: 2\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml has no _target_"),
+        ("metric/profit.yaml", "- 1\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml must hold keys"),
+        (
+            "metric/profit.yaml",
+            "_target_: own_parts.profit\ngain: ${seed}\n",
+            ["evaluation.metrics=[profit]"],
+            "conf/metric/profit.yaml must hold plain values",
+        ),
+        ("metric/f1.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[f1]"], "the name of another metric"),
+        (
+            "figure/roc.yaml",
+            "_target_: own_figures.A\n",
+            ["figures=[]"],
+            "figure/roc.yaml has the name of a figure",
+        ),
+        ("metric/profit.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[profi]"], "you mean 'profit'?"),
+        ("figure/x.yaml", "_target_: own_figures.A\n", ["figures=[by_folt]"], "Did you mean 'by_fold'?"),
+        ("metric/profit.yaml", "_target_: own_parts.profit\n", ["metric=profit"], "evaluation.metrics=[NAME]"),
+        ("figure/x.yaml", "_target_: own_figures.A\n", ["figure=x"], "figures=[NAME]"),
+    ],
+)
+def test_files_of_metrics_and_figures_that_cannot_be_used_are_refused(
+    listing: Bakeoff, name: str, text: str, words: list[str], said: str
+) -> None:
+    (listing.folder / "conf" / name).write_text(text)
+    answer = listing(*words, "trust=[own_parts]")
+    assert answer.status == 2
+    assert said in answer.err
