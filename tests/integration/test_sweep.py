@@ -163,7 +163,9 @@ def test_a_plan_shows_what_is_done_and_how_long_the_rest_may_take(bakeoff: Bakeo
 def test_a_sweep_ends_with_a_table_that_holds_what_was_done_before(bakeoff: Bakeoff) -> None:
     command = ("-m", "learner=majority,sklearn_majority,naive_bayes", "tracking.models=false", "evaluation=kfold")
     assert bakeoff(*command, "dataset=iris").status == 0
-    out = bakeoff(*command, "dataset=iris,wine").out
+    answer = bakeoff(*command, "dataset=iris,wine")
+    assert answer.status == 0, answer.out + answer.err
+    out = answer.out
     assert "6 jobs: 3 to run, 3 already done" in out
     table = out.partition("\n\ntest_accuracy; ")[2]
     scores = {}
