@@ -1,3 +1,36 @@
 """Declarative machine-learning experiments: Hydra describes them, NumPy learners run them, MLflow keeps them."""
 
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.errors import UserError
+    from bakeoff.pipeline.python.notes import BakeoffWarning
+    from bakeoff.pipeline.python.run import run
+    from bakeoff.pipeline.python.run_result import RunResult
+
 __version__ = "0.2.0"
+__all__ = ["BakeoffWarning", "RunResult", "UserError", "run"]
+
+MODULES: Mapping[str, str] = {
+    "BakeoffWarning": "python.notes",
+    "RunResult": "python.run_result",
+    "UserError": "errors",
+    "run": "python.run",
+}
+"""Each public name -> the module that defines it. It is imported at its first use: the command starts at once."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in MODULES:
+        raise AttributeError(f"module 'bakeoff' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"bakeoff.pipeline.{MODULES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

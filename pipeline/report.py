@@ -173,7 +173,7 @@ def write_tables(
     models = {str(fold.number): fold.model for fold in folds}
     if model is not folds[-1].model:
         models[ALL_ROWS] = model
-    _write_table(folder / "predictions.csv", [_tabulate_predictions(fold) for fold in folds])
+    tabulate_predictions(folds).to_csv(folder / "predictions.csv", index=False)
     confusions = sum_confusions(experiment, folds) if confusions is None else confusions
     if confusions is not None:
         classes = experiment.dataset.classes
@@ -221,8 +221,13 @@ def _write_table(file: Path, tables: Sequence[pd.DataFrame]) -> None:
         pd.concat(tables, ignore_index=True).to_csv(file, index=False)
 
 
-def _tabulate_predictions(fold: FoldResult) -> pd.DataFrame:
-    """Return a table of the test rows: number, fold, truth, prediction and probabilities."""
+def tabulate_predictions(folds: Sequence[FoldResult]) -> pd.DataFrame:
+    """Return a table of the test rows of all folds: number, fold, truth, prediction and probabilities."""
+    return pd.concat([_tabulate_fold(fold) for fold in folds], ignore_index=True)
+
+
+def _tabulate_fold(fold: FoldResult) -> pd.DataFrame:
+    """Return the table of the test rows of one fold."""
     predictions = fold.predictions
     columns: dict[str, Any] = {
         "row": fold.split.test,

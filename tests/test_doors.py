@@ -40,6 +40,7 @@ LAYERS = (
     {"replay", "sweep"},
     {"launcher", "study"},
     {"cli"},
+    {"python"},
 )
 """The rooms of the pipeline, the lowest first: a room imports only from the layers below its own."""
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")

@@ -24,11 +24,17 @@ DEFAULT_EXPERIMENT = "bakeoff"
 
 
 class Screen:
-    """Prints scores to standard output, progress and warnings to standard error."""
+    """Prints scores to standard output, progress and warnings to standard error.
 
-    def __init__(self) -> None:
-        self._out = Console(highlight=False)
-        self._err = Console(stderr=True, highlight=False)
+    Parameters
+    ----------
+    quiet : bool
+        Print nothing.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._out = Console(highlight=False, quiet=quiet)
+        self._err = Console(stderr=True, highlight=False, quiet=quiet)
 
     def track_folds(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
         """Yield the folds and advance a progress bar, which is shown on a terminal only and removed at the end."""
@@ -39,7 +45,7 @@ class Screen:
             TextColumn("folds"),
             TimeRemainingColumn(),
         )
-        is_hidden = not self._err.is_terminal
+        is_hidden = self._err.quiet or not self._err.is_terminal
         with Progress(*columns, console=self._err, transient=True, disable=is_hidden) as progress:
             task = progress.add_task(escape(title), total=total)
             for fold in folds:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bakeoff.pipeline.cli.screen import Screen
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.job import PartCache, execute_job, prepare_job
+from bakeoff.pipeline.job import JobResult, PartCache, PreparedJob, execute_job, prepare_job
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
 
 
@@ -31,19 +31,10 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
         Ctrl-C or SIGTERM; the run has ended as KILLED.
     """
     name = " ".join(invocation.overrides) or "default"
-    screen = Screen()
-    resources = PartCache()
     # Imported modules are not garbage: one collection that scans them takes a twentieth of a short run.
     gc.freeze()
     try:
-        prepared = prepare_job(spec, invocation, resources)
-        # A store that cannot be written must be refused before anything is fitted.
-        tracker = resources.get_tracker(prepared.spec)
-        tracker.open_store()
-        gc.freeze()  # the modules of MLflow
-        screen.show_experiment(prepared.description.name, prepared.experiment)
-        screen.show_audit(prepared.audit_verdict)
-        result = execute_job(prepared, tracker, screen.track_folds)
+        _, result = run_shown_job(spec, invocation, Screen(), when_ready=gc.freeze)
     except UserError as error:
         return JobOutcome(invocation.number, name, REFUSED, str(error))
     except KeyboardInterrupt:
@@ -52,8 +43,41 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
         if tracebacks:
             traceback.print_exc()
         return JobOutcome(invocation.number, name, FAILED, f"{type(error).__name__}: {error}")
+    return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)
+
+
+def run_shown_job(
+    spec: Mapping[str, Any], invocation: Invocation, screen: Screen, when_ready: Callable[[], object] = lambda: None
+) -> tuple[PreparedJob, JobResult]:
+    """Run one job and show its scores; return what was prepared, and the result.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration.
+    invocation : Invocation
+    screen : Screen
+    when_ready : callable
+        Called before the first fit, when all modules are imported.
+
+    Raises
+    ------
+    UserError
+        The job was refused, and nothing was fitted.
+    Exception
+        Any error of a learner; the run is FAILED.
+    """
+    resources = PartCache()
+    prepared = prepare_job(spec, invocation, resources)
+    # A store that cannot be written must be refused before anything is fitted.
+    tracker = resources.get_tracker(prepared.spec)
+    tracker.open_store()
+    when_ready()
+    screen.show_experiment(prepared.description.name, prepared.experiment)
+    screen.show_audit(prepared.audit_verdict)
+    result = execute_job(prepared, tracker, screen.track_folds)
     screen.show_scores(result.experiment, result.folds, result.model)
     screen.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
     screen.show_looks(prepared.description, tracker.store)
     screen.show_run(result.run_id, tracker.store, str(prepared.spec["tracking"].get("experiment")))
-    return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)
+    return prepared, result

@@ -1,0 +1,75 @@
+"""Composing one job without running it through Hydra: no folder is created, and no log is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from bakeoff.pipeline.config.explain_error import explain_error
+from bakeoff.pipeline.config.invocation import Invocation, read_invocation
+from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.schema import register_schema
+from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
+
+
+def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
+    """Return the settled configuration of a job, and its invocation.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Overrides.
+
+    Raises
+    ------
+    UserError
+        An override is invalid, or a mandatory value is missing.
+    """
+    import hydra
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+    from omegaconf import open_dict
+
+    register_schema()
+    try:
+        with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
+            engine = GlobalHydra.instance().hydra
+            assert engine is not None
+            composed = engine.compose_config("config", [*words, "hydra.mode=RUN"], RunMode.RUN)
+            HydraConfig.instance().set_config(composed)
+            invocation = read_invocation()
+            with open_dict(composed):
+                del composed["hydra"]
+            settled = settle_config(resolve_config(composed))
+    except Exception as error:
+        raise explain_error(error) from None
+    return settled, replace(invocation, choices=settle_choices(settled, invocation.choices))
+
+
+@contextmanager
+def own_hydra_state() -> Iterator[None]:
+    """Give the block Hydra objects of its own, and afterwards bring back those of the program that calls bakeoff.
+
+    Hydra keeps its state in objects of which a process has one. A program may use Hydra itself, and call bakeoff from
+    the function that Hydra runs.
+    """
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.core.singleton import Singleton
+    from hydra.core.utils import JobRuntime
+    from hydra.version import VersionBase
+    from omegaconf.basecontainer import BaseContainer
+
+    kinds: tuple[type, ...] = (GlobalHydra, HydraConfig, JobRuntime, VersionBase)
+    theirs = {kind: Singleton._instances.pop(kind) for kind in kinds if kind in Singleton._instances}
+    resolvers = dict(BaseContainer._resolvers)
+    try:
+        yield
+    finally:
+        for kind in kinds:
+            Singleton._instances.pop(kind, None)
+        Singleton._instances.update(theirs)
+        BaseContainer._resolvers = resolvers

@@ -1,0 +1,129 @@
+"""``bakeoff.run``: one experiment, as ``bakeoff KEY=VALUE ...`` runs it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+from bakeoff.pipeline.cli.passwords import reject_passwords
+from bakeoff.pipeline.cli.screen import Screen
+from bakeoff.pipeline.cli.single_run import run_shown_job
+from bakeoff.pipeline.config.compose_job import compose_job
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.job import JobResult, PreparedJob
+from bakeoff.pipeline.python.data import GivenData, open_data
+from bakeoff.pipeline.python.notes import warn_of
+from bakeoff.pipeline.python.process_state import own_process_state
+from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabulate_scores
+from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
+from bakeoff.pipeline.report import tabulate_predictions
+from bakeoff.pipeline.run_lines import describe_run_lines
+
+
+def run(
+    *words: str,
+    dataset: Any = None,
+    target: Any = None,
+    dataset_name: str | None = None,
+    config_dir: str | PathLike[str] | None = None,
+    verbose: bool = False,
+    **keys: Any,
+) -> RunResult:
+    """Run one experiment.
+
+    Parameters
+    ----------
+    *words : str
+        ``KEY=VALUE`` as on the command line, each as a text of its own.
+    dataset : str, path or table, optional
+        The name of an option, the path of a file, or a DataFrame of pandas, or a table of Arrow or polars. A table is
+        written to ``outputs/frames``, and is then a dataset like any other file.
+    target : str, Series, array or list, optional
+        The column of the table or file to predict, or its values for the rows of the table. Without a table or a file,
+        it is the option of the group ``target``, as on the command line.
+    dataset_name : str, optional
+        The name of a table; by default ``frame``.
+    config_dir : path, optional
+        A folder with options of your own, as ``--config-dir``.
+    verbose : bool
+        Whether to print what the command prints, with its progress bar. By default nothing is printed, and what the
+        run says of its data and learner is a `BakeoffWarning` each.
+    **keys
+        Further keys with Python values: ``learner="knn"``, ``learner__n_neighbors=3``, ``evaluation={"folds": 5}``.
+
+    Returns
+    -------
+    RunResult
+
+    Raises
+    ------
+    UserError
+        The experiment is invalid; nothing was run, and nothing is left behind.
+    Exception
+        Any error of the learner; the stored run is FAILED.
+
+    Examples
+    --------
+    >>> result = run("learner=knn", dataset="iris", evaluation="kfold", tracking="none")
+    >>> result
+    <RunResult knn kfold iris: test accuracy 0.9733 ± 0.0279, not stored>
+    >>> len(result.folds), len(result.predictions)
+    (5, 150)
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": range(40), "sort": ["a", "b"] * 20})
+    >>> run("learner=majority", dataset=frame, target="sort", tracking="none").metric
+    'accuracy'
+    """
+    given = GivenData(dataset, target, dataset_name)
+    own_words = [*check_words(words), *make_words(keys)]
+    reject_passwords(own_words)
+    with own_process_state(), open_data(given, own_words) as data:
+        all_words = [*data.words, *own_words]
+        result = _run_words(add_config_folder(all_words, config_dir), verbose, data.notes)
+    if not verbose:
+        warn_of(result.notes)
+    return result
+
+
+def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> RunResult:
+    """Run the experiment of a command line; the notes are those of the table."""
+    try:
+        spec, invocation = compose_job(words)
+    except UserError as error:
+        raise _translate(error) from None
+    prepared, result = run_shown_job(spec, invocation, Screen(quiet=not verbose))
+    return _make_result(prepared, result, words, notes)
+
+
+def _translate(error: UserError) -> UserError:
+    """Return an error with the cures of Python in place of those of the command line."""
+    message = str(error).replace("; add -m.", "; use bakeoff.sweep.")
+    if "add --multirun" in message:
+        message = f"{message.partition(' 1.')[0]}; use bakeoff.sweep, or write a list as [a,b]."
+    return UserError(message)
+
+
+def _make_result(prepared: PreparedJob, result: JobResult, words: Sequence[str], notes: Sequence[str]) -> RunResult:
+    experiment = result.experiment
+    folds = result.folds
+    warnings = dict.fromkeys(warning for fold in folds for warning in fold.model.warnings)
+    return RunResult(
+        name=prepared.description.name,
+        run_id=result.run_id,
+        metric=experiment.headline,
+        folds=tabulate_folds(folds),
+        scores=tabulate_scores(experiment, folds),
+        predictions=tabulate_predictions(folds),
+        notes=(
+            *notes,
+            *experiment.dataset.remarks,
+            *prepared.audit_verdict.warnings,
+            *describe_run_lines(experiment, folds, result.model),
+            *warnings,
+        ),
+        config=prepared.spec,
+        config_hash=prepared.description.tags["config_hash"],
+        command=shlex.join(["bakeoff", *words]),
+    )

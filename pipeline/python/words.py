@@ -1,0 +1,153 @@
+"""From the arguments of a Python call to the words of a command line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bakeoff.pipeline.config.options import GROUPS
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.compose import override_text
+
+NESTING = "__"
+"""Stands for a point in the name of a keyword argument, as in scikit-learn."""
+SECOND_WORD = re.compile(r"^[^'\"\[{(]*\s[+~]*[\w./@]+=")
+"""A word with another KEY=VALUE after a space."""
+UNSWEPT_KEYS = ("trust", "figures", "space")
+"""Keys of a sweep whose lists are one value."""
+CONFIG_FLAGS = ("--config-dir", "-cd")
+
+
+def check_words(words: Sequence[Any]) -> list[str]:
+    """Return the words of a call, with the flags that have a meaning in Python as overrides.
+
+    Parameters
+    ----------
+    words : sequence of str
+        As on the command line, each as a text of its own.
+
+    Raises
+    ------
+    UserError
+        A word is not a text, holds several KEY=VALUE, or is a flag of the command line alone.
+
+    Examples
+    --------
+    >>> check_words(["learner=knn", "learner.n_neighbors=3"])
+    ['learner=knn', 'learner.n_neighbors=3']
+    """
+    for word in words:
+        if not isinstance(word, str):
+            raise UserError(
+                f"a {type(word).__name__} was given as a word; words are texts such as 'learner=knn', and other values "
+                "are given by key: dataset=frame."
+            )
+        if SECOND_WORD.match(word):
+            raise UserError(f"{word!r} holds several KEY=VALUE; give each as a text of its own, with a comma between.")
+        if word.startswith("-"):
+            cure = "; give config_dir=FOLDER" if word.split("=")[0] in CONFIG_FLAGS else ""
+            raise UserError(f"{word!r} is a flag of the command line{cure or ', which Python does not have'}.")
+        if "=" not in word and not word.startswith("~"):
+            raise UserError(f"{word!r} is not KEY=VALUE, such as learner=knn.")
+    return list(words)
+
+
+def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:
+    """Return keyword arguments as words of a command line.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Key -> value, with two underscores or a point between the parts of a key. The text of a group, such as
+        ``learner``, is taken as it is written, so that ``"knn,svm"`` and ``"glob(*)"`` mean what they do there; every
+        other text is a value. A mapping of a group gives several keys of it.
+    is_sweep : bool
+        Whether a list has one value for each job. Lists of `UNSWEPT_KEYS` are one value, and a list of lists gives each
+        job a list.
+
+    Raises
+    ------
+    UserError
+        A value cannot be written in a configuration.
+
+    Examples
+    --------
+    >>> make_words({"learner": "knn", "learner__n_neighbors": 3, "evaluation": {"folds": 5}})
+    ['learner=knn', 'learner.n_neighbors=3', 'evaluation.folds=5']
+    >>> make_words({"learner": ["knn", "svm"], "seed": range(3)}, is_sweep=True)
+    ['learner=knn,svm', 'seed=0,1,2']
+    """
+    words: list[str] = []
+    for name, value in values.items():
+        key = name.replace(NESTING, ".")
+        if key in GROUPS and isinstance(value, Mapping):
+            nested = {f"{key}.{child}": each for child, each in value.items()}
+            words += make_words(nested, is_sweep)
+        else:
+            words.append(f"{key}={_write_value(key, value, is_sweep)}")
+    return words
+
+
+def _write_value(key: str, value: Any, is_sweep: bool) -> str:
+    is_swept = is_sweep and key.split(".")[0] not in UNSWEPT_KEYS
+    if not (is_swept and _is_list(value)):
+        return _write_one(key, value)
+    items = list(value)
+    if not items:
+        raise UserError(f"{key}=[] names nothing to run; give a list with a value for each job.")
+    return ",".join(_write_one(key, item) for item in items)
+
+
+def _write_one(key: str, value: Any) -> str:
+    """Return one value in Hydra's grammar."""
+    if key in GROUPS and isinstance(value, str):
+        return value
+    return override_text(_to_plain(key, value))
+
+
+def _to_plain(key: str, value: Any) -> Any:
+    """Return a value as YAML knows it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {str(child): _to_plain(key, each) for child, each in value.items()}
+    if _is_list(value):
+        return [_to_plain(key, each) for each in value]
+    raise UserError(
+        f"{key} was given a value of type {type(value).__name__}; give the name of an option, a number, a text, or a "
+        f"list or mapping of these. A class of your own is named by {key.split('.')[0]}._target_, with trust=[PACKAGE]."
+    )
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple | range | np.ndarray)
+
+
+def add_config_folder(words: Sequence[str], folder: str | os.PathLike[str] | None) -> list[str]:
+    """Return the words of a call with a folder of the user's own options.
+
+    Parameters
+    ----------
+    words : sequence of str
+    folder : path or None
+
+    Raises
+    ------
+    UserError
+        There is no such folder.
+    """
+    if folder is None:
+        return list(words)
+    path = Path(folder).expanduser().absolute()
+    if not path.is_dir():
+        raise UserError(f"config_dir={str(folder)!r} is not a folder (looked in {Path.cwd()}).")
+    return [*words, f"hydra.searchpath=[{override_text(path.as_uri())}]"]

@@ -1,0 +1,109 @@
+"""The arguments of Python calls as words of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        3,
+        2.5,
+        1e-7,
+        "plain",
+        "two words",
+        "it's",
+        "a,b",
+        "007",
+        "null",
+        "",
+        "x=y",
+        [1, "a b", None],
+        {"a": [1]},
+    ],
+)
+def test_a_value_of_a_keyword_is_the_value_of_its_key(value: Any) -> None:
+    (word,) = make_words({"learner__key": value})
+    parsed = OverridesParser.create().parse_override(word)
+    assert (parsed.key_or_group, parsed.value()) == ("learner.key", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(np.float64(0.5), 0.5), (np.int64(3), 3), (np.bool_(True), True), (Path("a b.csv"), "a b.csv")],
+)
+def test_numbers_of_numpy_and_paths_are_plain_values(value: Any, expected: Any) -> None:
+    (word,) = make_words({"dataset.key": value})
+    assert OverridesParser.create().parse_override(word).value() == expected
+
+
+def test_the_text_of_a_group_keeps_its_grammar() -> None:
+    assert make_words({"learner": "glob(*)", "preprocessing": "none,standardize"}) == [
+        "learner=glob(*)",
+        "preprocessing=none,standardize",
+    ]
+
+
+def test_a_list_is_one_value_of_a_run_and_several_of_a_sweep() -> None:
+    values = {"evaluation__metrics": ["accuracy", "f1"]}
+    assert make_words(values) == ["evaluation.metrics=[accuracy,f1]"]
+    assert make_words(values, is_sweep=True) == ["evaluation.metrics=accuracy,f1"]
+    assert make_words({"evaluation__metrics": [["accuracy", "f1"]]}, is_sweep=True) == [
+        "evaluation.metrics=[accuracy,f1]"
+    ]
+
+
+@pytest.mark.parametrize("key", ["trust", "figures", "space__C"])
+def test_a_key_that_is_a_list_for_every_job_stays_one(key: str) -> None:
+    (word,) = make_words({key: ["a", "b"]}, is_sweep=True)
+    assert word.endswith("=[a,b]")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("learner=knn dataset=wine", "holds several KEY=VALUE"),
+        ("-m", "is a flag of the command line, which Python does not have"),
+        ("--config-dir=mine", "give config_dir=FOLDER"),
+        ("predict", "is not KEY=VALUE"),
+        (3, "a int was given as a word"),
+    ],
+)
+def test_words_that_mean_nothing_in_python_are_refused(word: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        check_words([word])
+
+
+def test_a_value_with_spaces_and_equals_signs_is_one_word() -> None:
+    words = ["dataset.query='select x = 1 from t'", "dataset.path='a b=c.csv'", "dataset.path=a b.csv"]
+    assert check_words(words) == words
+
+
+@pytest.mark.parametrize(("value", "said"), [(object(), "was given a value of type object"), (len, "builtin_function")])
+def test_an_object_is_refused_with_the_way_to_name_a_class(value: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        make_words({"learner": value})
+    assert "learner._target_" in str(caught.value)
+
+
+def test_an_empty_list_of_jobs_is_refused() -> None:
+    with pytest.raises(UserError, match=r"learner.C=\[\] names nothing to run"):
+        make_words({"learner__C": []}, is_sweep=True)
+
+
+def test_a_folder_of_options_must_exist(tmp_path: Path) -> None:
+    assert add_config_folder(["a=1"], None) == ["a=1"]
+    assert add_config_folder([], tmp_path)[0].startswith("hydra.searchpath=[")
+    with pytest.raises(UserError, match="is not a folder"):
+        add_config_folder([], tmp_path / "none")
