@@ -66,13 +66,13 @@ def run(
 
     Examples
     --------
-    >>> result = run("learner=knn", dataset="iris", evaluation="kfold", tracking="none")
+    >>> result = run("learner=knn", dataset="wine", evaluation="kfold", tracking="none")
     >>> result
-    <RunResult knn kfold iris: test accuracy 0.9733 ± 0.0279, not stored>
+    <RunResult knn kfold wine: test accuracy 0.6970 ± 0.0897, not stored>
     >>> len(result.folds), len(result.predictions)
-    (5, 150)
+    (5, 178)
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"size": range(40), "sort": ["a", "b"] * 20})
+    >>> frame = pd.DataFrame({"size": [(7 * i) % 41 / 2 for i in range(40)], "sort": ["a", "b"] * 20})
     >>> run("learner=majority", dataset=frame, target="sort", tracking="none").metric
     'accuracy'
     """
