@@ -24,7 +24,20 @@ from bakeoff.pipeline.preflight import check_parameters
 from bakeoff.pipeline.stages.tuning import GridTuning
 
 YAMLS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))
-BASELINES = [name for name in YAMLS if name.startswith("sklearn_")]
+BASELINES = [name for name in YAMLS if name.removeprefix("sklearn_") in set(REGISTRY) - {name}]
+"""scikit-learn's counterparts of learners of ours."""
+ADDITIONS = sorted(set(YAMLS) - set(REGISTRY) - set(BASELINES))
+"""Learners of other libraries that have no counterpart here."""
+FLOORS = {"majority", "mean", "sklearn_majority", "sklearn_mean"}
+"""They have nothing to choose."""
+DEPARTURES = {
+    "sklearn_adaboost": {"estimator"},
+    "sklearn_adaboost_regressor": {"estimator"},
+    "sklearn_gaussian_process": {"kernel"},
+    "sklearn_gaussian_process_regressor": {"kernel", "normalize_y"},
+    "sklearn_qda": {"shrinkage", "solver"},
+}
+"""Parameters whose value in the YAML is not the library's default; a comment there says why."""
 SPACES = sorted(file.stem for file in (CONF / "space").glob("*.yaml"))
 ALL = sorted(CONF.rglob("*.yaml"))
 
@@ -44,7 +57,8 @@ def defaults(target: type) -> dict[str, Any]:
 
 
 def test_every_row_has_a_yaml_and_every_yaml_of_ours_a_row() -> None:
-    assert sorted(REGISTRY) == [name for name in YAMLS if name not in BASELINES]
+    assert sorted(REGISTRY) == [name for name in YAMLS if name not in (*BASELINES, *ADDITIONS)]
+    assert {name.split("_")[0] for name in ADDITIONS} == {"sklearn"}
 
 
 def test_every_class_is_exported_and_there_once() -> None:
@@ -95,6 +109,17 @@ def test_every_learner_of_ours_has_its_counterpart_with_the_parameters_that_both
     assert shared <= set(given)
 
 
+@pytest.mark.parametrize("name", ADDITIONS)
+def test_an_addition_has_the_defaults_of_its_library_and_one_seed(name: str) -> None:
+    given = spec(name)
+    expected = defaults(type(learner(name)))
+    assert given.pop("_target_").split(".")[0] == name.split("_")[0]
+    assert given.pop("random_state", 3) == 3
+    assert ("random_state" in expected) <= ("random_state" in spec(name))
+    differing = {parameter for parameter, value in given.items() if value != expected[parameter]}
+    assert differing == DEPARTURES.get(name, set())
+
+
 def opening(cls: type) -> list[str]:
     """Return how the learner's own file opens, then those of the learners that it is made of."""
     modules = dict.fromkeys(base.__module__ for base in cls.__mro__ if base.__module__.startswith("bakeoff.learners."))
@@ -131,9 +156,7 @@ def test_a_learner_shows_itself_at_work_and_names_shapes(name: str) -> None:
 
 
 def test_every_learner_that_has_something_to_choose_has_a_space() -> None:
-    floors = {"majority", "mean"}
-    assert {name.removeprefix("sklearn_") for name in SPACES} == set(REGISTRY) - floors
-    assert set(SPACES) == set(YAMLS) - floors - {f"sklearn_{name}" for name in floors}
+    assert set(SPACES) == set(YAMLS) - FLOORS
 
 
 @pytest.mark.parametrize("name", SPACES)

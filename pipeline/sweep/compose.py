@@ -173,7 +173,9 @@ def _search_space(words: JobWords, composer: Composer, method: str, n: int, seed
     # The space is not part of a job, so its overrides are left out.
     fixed_words = [word for word in words if not word.lstrip("+~").startswith("space")]
     for point in search.space_points(space, method, n, seed):
-        point_words = [f"learner.{name}={override_text(value)}" for name, value in point.items()]
+        # scikit-learn writes a parameter of a part as part__parameter, which is a key of its own in the configuration.
+        keys = {name: f"learner.{name.replace('__', '.')}" for name in point}
+        point_words = [f"{keys[name]}={override_text(value)}" for name, value in point.items()]
         yield (*fixed_words, *point_words)
 
 
