@@ -68,6 +68,7 @@ def describe_run(
         },
         config=to_yaml(spec),
         trust=tuple(spec["trust"]),
+        dataset=spec["dataset"],
     )
 
 

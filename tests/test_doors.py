@@ -29,6 +29,7 @@ LAYERS = (
     {"config", "identity", "stages"},
     {"seeds", "stage_log"},
     {"experiment"},
+    {"model"},
     {"cell_checks", "fit_checks", "run_lines"},
     {"audit", "preflight", "report"},
     {"card", "inspection"},

@@ -35,7 +35,7 @@ def parse_arguments(
 
     Examples
     --------
-    >>> parse_arguments("predict", ["a1", "x.csv", "output=y.csv"], ["RUN", "FILE"], ["output"])
+    >>> parse_arguments("predict", ["a1", "x.csv", "output=y.csv"], ["MODEL", "FILE"], ["output"])
     (['a1', 'x.csv'], {'output': 'y.csv'})
     """
     arguments = [word for word in words if "=" not in word]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
+    from bakeoff.pipeline.model import TrainingRecord
     from bakeoff.pipeline.stages.dataset import ColumnRules, FileLayout, RawTable
-    from bakeoff.pipeline.tracking import StoredModel
 
 LAYOUT_KEYS = (
     "separator",
@@ -31,7 +31,7 @@ NA_VALUES = "na_values"
 BOOLEANS = {"true": True, "false": False}
 
 
-def read_rows(file: Path, values: Mapping[str, str], stored: StoredModel) -> RawTable:
+def read_rows(file: Path, values: Mapping[str, str], record: TrainingRecord) -> RawTable:
     """Read the rows of a file.
 
     Parameters
@@ -39,7 +39,7 @@ def read_rows(file: Path, values: Mapping[str, str], stored: StoredModel) -> Raw
     file : Path
     values : mapping of str to str
         Keys of the command line, which count before those of the training file.
-    stored : StoredModel
+    record : TrainingRecord
 
     Raises
     ------
@@ -48,8 +48,8 @@ def read_rows(file: Path, values: Mapping[str, str], stored: StoredModel) -> Raw
     """
     from bakeoff.pipeline.stages.dataset import read_file
 
-    layout = _make_layout(file, values, stored.dataset)
-    return read_file(file, layout if layout.has_names or "names" in values else _name_columns(layout, file, stored))
+    layout = _make_layout(file, values, record.dataset_config)
+    return read_file(file, layout if layout.has_names or "names" in values else _name_columns(layout, file, record))
 
 
 def make_rules(values: Mapping[str, str], dataset: Mapping[str, Any]) -> ColumnRules:
@@ -90,7 +90,7 @@ def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
         return False
 
 
-def _name_columns(layout: FileLayout, file: Path, stored: StoredModel) -> FileLayout:
+def _name_columns(layout: FileLayout, file: Path, record: TrainingRecord) -> FileLayout:
     """Return the layout of a file without names, with the names that its columns had in training.
 
     By their number they are all columns of the training file, all but the target, or the features alone, in order.
@@ -103,9 +103,10 @@ def _name_columns(layout: FileLayout, file: Path, stored: StoredModel) -> FileLa
     from bakeoff.pipeline.stages.dataset import count_columns
 
     n_columns = count_columns(file, layout)
-    features = [column.name for column in stored.columns]
-    everything = [column.name for column in stored.source_columns]
-    without_target = [column.name for column in stored.source_columns if column.role != "target"]
+    features = list(record.features)
+    source_columns = () if record.is_partial else record.columns
+    everything = [column.name for column in source_columns]
+    without_target = [column.name for column in source_columns if column.role != "target"]
     for names in (everything, without_target, features):
         if len(names) == n_columns:
             return replace(layout, names=names)

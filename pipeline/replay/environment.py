@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bakeoff.pipeline.tracking.run import provenance_tags
+from bakeoff.pipeline.tracking import provenance
 
 UNKNOWN = "not recorded"
 COMMIT_TAG = "mlflow.source.git.commit"
@@ -64,7 +64,7 @@ def describe_circumstances(description_tags: Mapping[str, str]) -> dict[str, str
     description_tags : mapping of str to str
         The tags that describe its job.
     """
-    return {**provenance_tags(), **description_tags}
+    return {**provenance.list_tags(), **description_tags}
 
 
 def _find_version_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> Iterator[Change]:

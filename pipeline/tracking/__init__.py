@@ -6,7 +6,7 @@ for earlier runs. MLflow is imported when the first run starts, so that an inval
 """
 
 from bakeoff.pipeline.tracking.interface import Figure, Run, RunDescription, RunStopped, Tracker
-from bakeoff.pipeline.tracking.models import StoredModel, load_model, preload_modules
+from bakeoff.pipeline.tracking.models import load_model, preload_modules
 from bakeoff.pipeline.tracking.trackers import MLflowTracker, NoTracker
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Run",
     "RunDescription",
     "RunStopped",
-    "StoredModel",
     "Tracker",
     "load_model",
     "preload_modules",

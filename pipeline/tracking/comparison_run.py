@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.models import artifact_folder
 from bakeoff.pipeline.tracking.pages.views import KIND_TAGS as EXPERIMENT_TAGS
-from bakeoff.pipeline.tracking.run import MAX_PARAM_LETTERS, MAX_TAG_LETTERS, provenance_tags
+from bakeoff.pipeline.tracking.run import MAX_PARAM_LETTERS, MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 SUFFIX = "-comparisons"
@@ -63,7 +64,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     """
     own = open_store(store.uri, f"{experiment}{SUFFIX}")
     tags = {
-        **provenance_tags(),
+        **provenance.list_tags(),
         **record.tags,
         KIND_TAG: KIND,
         RUNS_TAG: _list_ids(record),

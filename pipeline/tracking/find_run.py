@@ -1,4 +1,4 @@
-"""Which run a word of the command line names: an id or the beginning of one, ``latest``, or ``best``."""
+"""Which run a word names: an id or the beginning of one, ``latest``, ``best``, or the name of a registered model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import DEFAULTS, name_entry
 from bakeoff.pipeline.stages.scoring import is_greater_better as is_score_greater_better
+from bakeoff.pipeline.tracking.registry import (
+    MAX_SHOWN_NAMES,
+    RUN_ID_LIKE,
+    RegisteredVersion,
+    find_version,
+    list_names,
+)
 from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
 LATEST = "latest"
@@ -26,8 +34,9 @@ def find_run_id(store: Store, word: str, verb: str, dataset: str = "") -> str:
     ----------
     store : Store
     word : str
-        The id of a run, at least its first 8 characters, ``latest`` for the newest finished run of the experiment, or
-        ``best`` for the finished run with the best headline score.
+        The id of a run, at least its first 8 characters, ``latest`` for the newest finished run of the experiment,
+        ``best`` for the finished run with the best headline score, or the name of a registered model for the run that
+        chose it: alone for its newest version, with ``@alias``, or with ``/version``.
     verb : str
         Begins each error message.
     dataset : str
@@ -37,13 +46,27 @@ def find_run_id(store: Store, word: str, verb: str, dataset: str = "") -> str:
     Raises
     ------
     UserError
-        There is no such run, it was deleted, or the word is ambiguous.
+        There is no such run or model, it was deleted, or the word is ambiguous.
+    """
+    run_id, _ = find_run_and_version(store, word, verb, dataset)
+    return run_id
+
+
+def find_run_and_version(store: Store, word: str, verb: str, dataset: str = "") -> tuple[str, RegisteredVersion | None]:
+    """Return the id of the run that a word names, and the version of a registered model if it names one.
+
+    The arguments and errors are those of `find_run_id`.
     """
     if word == LATEST:
-        return str(_find_latest(store, verb, dataset).info.run_id)
+        return str(_find_latest(store, verb, dataset).info.run_id), None
     if word == BEST:
-        return str(_find_best(store, verb, dataset).info.run_id)
-    return _find_by_id(store, word, verb)
+        return str(_find_best(store, verb, dataset).info.run_id), None
+    if RUN_ID_LIKE.fullmatch(word):
+        return _find_by_id(store, word, verb), None
+    version = find_version(store, word, verb)
+    if version is None:
+        raise _explain_unknown(store, word, verb)
+    return _find_run_of_version(store, version, verb), version
 
 
 def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> str | None:
@@ -111,13 +134,27 @@ def _find_by_id(store: Store, word: str, verb: str) -> str:
         if ids:
             shown = ", ".join(ids[:3])
             raise UserError(f"{verb}: {word!r} begins the ids of {len(ids)} runs ({shown}); give more of it.") from None
-        raise UserError(
-            f"{verb}: there is no run {word!r} in {store.uri}. Give the id of a run, at least its first "
-            f"{MIN_PREFIX_LETTERS} characters, {LATEST}, or {BEST}; `bakeoff ui` lists the runs."
-        ) from None
+        raise _explain_unknown(store, word, verb) from None
     if found.info.lifecycle_stage == "deleted":
         raise UserError(f"{verb}: run {word} was deleted; restore it in MLflow, or name another run.")
     return str(found.info.run_id)
+
+
+def _explain_unknown(store: Store, word: str, verb: str) -> UserError:
+    """Return the error for a word that names neither a run nor a registered model."""
+    names = list_names(store)
+    also = " and no registered model of that name" if names else ""
+    similar = get_close_matches(word, names, n=1)
+    if similar:
+        hint = f"Did you mean the model {similar[0]!r}?"
+    else:
+        shown = ", ".join(names[:MAX_SHOWN_NAMES])
+        models = f", or a registered model ({shown})" if names else ""
+        hint = (
+            f"Give the id of a run, at least its first {MIN_PREFIX_LETTERS} characters, {LATEST}, {BEST}{models}; "
+            "`bakeoff ui` lists the runs."
+        )
+    return UserError(f"{verb}: there is no run {word!r}{also} in {store.uri}. {hint}")
 
 
 def _find_by_prefix(store: Store, word: str) -> list[str]:
@@ -205,14 +242,13 @@ def _has_number(metrics: Mapping[str, float], name: str) -> bool:
 
 
 def find_standard_run(store: Store, word: str) -> str | None:
-    """Return the id of the run that a word names as a standard: a run, or a registered model; None if it names neither.
+    """Return the id of the run that a word names as a standard; None if it names neither a run nor a registered model.
 
     Parameters
     ----------
     store : Store
     word : str
-        An id or at least its first 8 characters, ``latest``, or the name of a registered model, alone for its newest
-        version, with ``@alias``, or with ``/version``.
+        As for `find_run_id`, except ``best``; or the name of a configuration, for which the result is None.
 
     Raises
     ------
@@ -220,38 +256,19 @@ def find_standard_run(store: Store, word: str) -> str | None:
         The word has the form of an id, an alias or a version, and there is no such run or model; or the model does not
         say which run it comes from.
     """
-    is_id = re.fullmatch(rf"[0-9a-f]{{{MIN_PREFIX_LETTERS},32}}", word) is not None
-    if is_id or word == LATEST:
-        return find_run_id(store, word, "compare")
-    return _find_model_run(store, word)
+    names_run = word == LATEST or RUN_ID_LIKE.fullmatch(word) is not None
+    if not names_run and find_version(store, word, "compare") is None:
+        return None
+    return find_run_id(store, word, "compare")
 
 
-def _find_model_run(store: Store, word: str) -> str | None:
-    """Return the run that a registered model comes from; None for a plain name that is not a model's."""
-    from mlflow import MlflowClient
-    from mlflow.exceptions import MlflowException
-
-    registry = MlflowClient(tracking_uri=store.uri, registry_uri=store.uri)
-    name, alias_sign, alias = word.partition("@")
-    name, version_sign, version = name.partition("/") if not alias_sign else (name, "", "")
-    try:
-        if alias_sign:
-            found = registry.get_model_version_by_alias(name, alias)
-        elif version_sign:
-            found = registry.get_model_version(name, version)
-        else:
-            versions = list(registry.search_model_versions(f"name = '{_escape(name)}'"))
-            if not versions:
-                return None
-            # The store holds versions as text, in which "10" comes before "9".
-            found = max(versions, key=lambda each: int(each.version))
-    except MlflowException as error:
-        raise UserError(
-            f"compare: there is no registered model {word!r} in {store.uri}: {' '.join(str(error).split())}"
-        ) from error
-    run_id = found.run_id
-    if not run_id and found.model_id:
-        run_id = store.client.get_logged_model(found.model_id).source_run_id
+def _find_run_of_version(store: Store, version: RegisteredVersion, verb: str) -> str:
+    """Return the id of the run that a version of a registered model comes from."""
+    run_id = version.run_id
+    if not run_id and version.model_id:
+        run_id = store.client.get_logged_model(version.model_id).source_run_id or ""
     if not run_id:
-        raise UserError(f"compare: version {found.version} of the model {name!r} does not say which run it comes from.")
-    return find_run_id(store, run_id, "compare")
+        raise UserError(
+            f"{verb}: version {version.version} of the model {version.name!r} does not say which run it comes from."
+        )
+    return _find_by_id(store, run_id, verb)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.splitting import Splits
@@ -27,6 +27,8 @@ class RunDescription:
         The settled configuration as YAML.
     trust : tuple of str
         Packages whose types the model may hold.
+    dataset : mapping
+        The configuration of the dataset.
     """
 
     name: str
@@ -34,6 +36,7 @@ class RunDescription:
     tags: Mapping[str, str]
     config: str
     trust: tuple[str, ...] = ()
+    dataset: Mapping[str, Any] = field(default_factory=dict)
 
 
 class RunStopped(Exception):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,45 +14,61 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import FittedModel
-from bakeoff.pipeline.stages.dataset import Column, Dataset
-from bakeoff.pipeline.stages.dataset.column_record import (
-    COLUMNS_FILE,
-    GUESSED_TAG,
-    KIND_OF_TYPE,
-    parse_columns,
-    select_features,
-)
+from bakeoff.pipeline.model import Model, TrainingRecord
+from bakeoff.pipeline.model.allowed_types import UntrustedType
+from bakeoff.pipeline.model.estimator_file import read_reviewed_estimator
+from bakeoff.pipeline.model.training_record import TRAINING_FILE, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import model_file
-from bakeoff.pipeline.tracking.find_run import find_run_id
-from bakeoff.pipeline.tracking.interface import RunDescription
-from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
+from bakeoff.pipeline.tracking.earlier_models import rebuild_record
+from bakeoff.pipeline.tracking.find_run import find_run_and_version
 from bakeoff.pipeline.tracking.store import Store, open_store
 
-REJECTED_CHARACTERS = "/:.%\"'"
-"""MLflow does not accept them in the name of a model."""
+MODEL_NAME = "model"
+"""The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
 REQUIREMENTS_FILE = "requirements.txt"
 PRELOADED_MODULES = ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io")
 
 
-def log_model(store: Store, run_id: str, description: RunDescription, dataset: Dataset, model: FittedModel) -> None:
-    """Write the model of a run. In MLflow it becomes READY, or FAILED if it cannot be written.
+def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> str:
+    """Write the model of a run, and note it as the output of the run; return its id.
 
     Parameters
     ----------
     store : Store
-    run_id : str
-    description : RunDescription
-        The model gets the name of the run.
-    dataset : Dataset
-        Determines the columns that the model requires.
-    model : FittedModel
+    estimator : estimator
+        Fitted.
+    training : TrainingRecord
+        Names the run.
+    trust : sequence of str
+        Packages whose types the estimator may hold.
     """
-    from mlflow.entities import LoggedModelOutput, LoggedModelStatus
+    from mlflow.entities import LoggedModelOutput
+
+    model_id = log_model(store, MODEL_NAME, estimator, training, trust)
+    store.client.log_outputs(training.run_id, [LoggedModelOutput(model_id, step=0)])
+    return model_id
+
+
+def log_model(store: Store, name: str, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> str:
+    """Write a model into MLflow, and return its id; it becomes READY, or FAILED if it cannot be written.
+
+    Parameters
+    ----------
+    store : Store
+    name : str
+        What MLflow's pages show; several models may have the same.
+    estimator : estimator
+        Fitted.
+    training : TrainingRecord
+        Names the run that the model comes from.
+    trust : sequence of str
+        Packages whose types the estimator may hold.
+    """
+    from mlflow.entities import LoggedModelStatus
     from mlflow.models import Model as MLflowModel
 
     client = store.client
-    name = model_name(description.name)
+    run_id = training.run_id
     logged = client.create_logged_model(store.experiment_id, name=name, source_run_id=run_id)
     record = MLflowModel(
         artifact_path=logged.artifact_location,
@@ -65,12 +80,12 @@ def log_model(store: Store, run_id: str, description: RunDescription, dataset: D
     upload = partial(client.log_model_artifacts, logged.model_id)
     try:
         with artifact_folder(logged.artifact_location, upload) as folder:
-            model_file.save_model(model.predictor, folder, record, dataset, description.trust)
+            model_file.save_model(estimator, folder, record, training, trust)
     except BaseException:
         client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
         raise
     client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
-    client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, step=0)])
+    return str(logged.model_id)
 
 
 @contextmanager
@@ -94,101 +109,96 @@ def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
         upload(folder)
 
 
-def model_name(run_name: str) -> str:
-    """Return the name of a run with the characters replaced that MLflow does not accept in the name of a model.
-
-    Examples
-    --------
-    >>> model_name("knn p=1.5 a/b:c")
-    'knn p=1_5 a_b_c'
-    """
-    return "".join("_" if character in REJECTED_CHARACTERS else character for character in run_name)
-
-
 @dataclass(frozen=True)
-class StoredModel:
-    """The model of a run, with what is needed to apply it to other rows.
+class FoundModel:
+    """A stored model that a word names.
 
     Attributes
     ----------
-    model : estimator
-        Fitted.
-    columns : tuple of Column, of length d
-        The features that it requires, in order, as they were in training.
-    source_columns : tuple of Column
-        All columns of the source, in its order, the target included; empty if the run is of an earlier version, which
-        stored the types of the features alone.
-    dataset : mapping
-        The configuration of the dataset, with the keys of its file that were guessed; empty if it is gone.
+    run_id : str
+        The run that it comes from.
+    model_id : str
+        Of the logged model.
+    name : str
+        What the word named: a run, or a version of a registered model.
     """
 
-    model: Any
-    columns: tuple[Column, ...]
-    source_columns: tuple[Column, ...] = ()
-    dataset: Mapping[str, Any] = field(default_factory=dict)
+    run_id: str
+    model_id: str
+    name: str
 
 
-def load_model(run: str, uri: str | None, experiment: str, dataset: str = "") -> StoredModel:
-    """Load the model of a run.
+def find_model(store: Store, word: str, verb: str, dataset: str = "") -> FoundModel:
+    """Return the model that a word names: that of a run, or a version of a registered model.
 
     Parameters
     ----------
-    run : str
-        The id of a run, ``latest`` for the newest finished run of the experiment, or ``best`` for the one with the
-        best headline score.
+    store : Store
+    word, verb, dataset : str
+        As for `find_run_id`.
+
+    Raises
+    ------
+    UserError
+        There is no such run or registered model, or the run has stored no model.
+    """
+    run_id, version = find_run_and_version(store, word, verb, dataset)
+    if version is not None and version.model_id:
+        return FoundModel(run_id, version.model_id, f"{version.name}, version {version.version}")
+    outputs = store.client.get_run(run_id).outputs
+    if outputs is None or not outputs.model_outputs:
+        raise UserError(f"{verb}: run {run_id} has no model; run it again with tracking.models=true.")
+    return FoundModel(run_id, str(outputs.model_outputs[0].model_id), "")
+
+
+def load_model(
+    word: str, uri: str | None, experiment: str, dataset: str = "", trust: Sequence[str] = (), verb: str = "predict"
+) -> Model:
+    """Load the model that a word names.
+
+    Only types that were reviewed are read, and those of the packages in ``trust``, whatever the store says.
+
+    Parameters
+    ----------
+    word : str
+        The id of a run, ``latest`` for the newest finished run of the experiment, ``best`` for the one with the best
+        headline score, or the name of a registered model, alone, with ``@alias``, or with ``/version``.
     uri : str or None
         As for `store_uri`.
     experiment : str
     dataset : str
         Restricts ``latest`` and ``best`` to runs on this dataset.
+    trust : sequence of str
+        Packages of the user whose code the model may run.
+    verb : str
+        Begins each error message.
 
     Raises
     ------
     UserError
-        There is no such run, or it has no model.
+        There is no such run or model, it needs code that is not trusted, or another version stored it.
     """
     store = open_store(uri, experiment, create=False)
-    import mlflow
-
-    mlflow.set_tracking_uri(store.uri)
-    run_id = find_run_id(store, run, "predict", dataset)
-    model_uri = _find_model_uri(store, run_id)
-    info = mlflow.models.get_model_info(model_uri)
-    types = {column.name: column.type.name for column in info.signature.inputs}
-    source_columns = _read_columns(store, run_id)
-    features = select_features(source_columns, list(types))
-    if len(features) < len(types):
-        source_columns = ()
-        features = [Column(name, KIND_OF_TYPE[each], "") for name, each in types.items()]
-    flavor = info.flavors.get("sklearn", {})
-    if flavor.get("serialization_format") != "skops":  # a model that other code logged
-        model = mlflow.sklearn.load_model(model_uri)
-    else:
-        folder = Path(mlflow.artifacts.download_artifacts(model_uri))
-        model = model_file.load_model(folder, flavor.get("skops_trusted_types") or [])
-    return StoredModel(model, tuple(features), source_columns, _read_dataset_config(store, run_id))
-
-
-def _read_columns(store: Store, run_id: str) -> tuple[Column, ...]:
-    """Return the columns that a run has stored; none if it is of an earlier version or its artifacts are gone."""
-    from mlflow.exceptions import MlflowException
-
+    found = find_model(store, word, verb, dataset)
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
+        location = store.client.get_logged_model(found.model_id).artifact_location
+        folder = fetch_folder(store, location, temporary)
         try:
-            file = Path(store.client.download_artifacts(run_id, COLUMNS_FILE, temporary))
-            return parse_columns(file.read_text(encoding="utf-8"))
-        except (MlflowException, OSError):
-            return ()
+            estimator = read_reviewed_estimator(folder, trust)
+        except UntrustedType as error:
+            raise UserError(f"{verb}: {error}") from None
+        record = _read_record(store, found, folder)
+    return Model(estimator, record, found.name)
 
 
-def _read_dataset_config(store: Store, run_id: str) -> Mapping[str, Any]:
-    """Return the configuration of a dataset, with the keys of its file that were guessed."""
+def _read_record(store: Store, found: FoundModel, folder: Path) -> TrainingRecord:
+    file = folder / TRAINING_FILE
+    if not file.is_file():
+        return rebuild_record(store, found.run_id, folder)
     try:
-        config = dict(read_stored_config(store, run_id)["dataset"])
-    except (UserError, KeyError):
-        return {}
-    tags = store.client.get_run(run_id).data.tags
-    return config | json.loads(tags.get(GUESSED_TAG, "{}"))
+        return parse_record(file.read_text(encoding="utf-8"))
+    except UnreadableRecord as error:
+        raise UserError(f"the model of run {found.run_id} cannot be used: {error}.") from None
 
 
 def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tuple[Any | None, str]:
@@ -214,8 +224,8 @@ def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tu
         try:
             location = store.client.get_logged_model(model_id).artifact_location
             folder = fetch_folder(store, location, temporary)
-            return model_file.load_reviewed_model(folder, trust), ""
-        except model_file.UntrustedType as error:
+            return read_reviewed_estimator(folder, trust), ""
+        except UntrustedType as error:
             return None, str(error)
         except (MlflowException, OSError) as error:
             return None, f"the model of the run cannot be read: {str(error).splitlines()[0]}"
@@ -250,13 +260,6 @@ def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
     from mlflow.artifacts import download_artifacts
 
     return Path(download_artifacts(uri, dst_path=temporary, tracking_uri=store.uri))
-
-
-def _find_model_uri(store: Store, run_id: str) -> str:
-    outputs = store.client.get_run(run_id).outputs
-    if outputs is None or not outputs.model_outputs:
-        raise UserError(f"predict: run {run_id} has no model; run it again with tracking.models=true.")
-    return f"models:/{outputs.model_outputs[0].model_id}"
 
 
 def preload_modules() -> None:

@@ -9,6 +9,7 @@ import os
 import platform
 import socket
 import subprocess
+import time
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,6 +44,25 @@ def find_user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "unknown"
+
+
+def list_tags() -> dict[str, str]:
+    """Return the user, the command, the machine, the versions and the state of the code as tags."""
+    tags = {
+        "mlflow.user": find_user(),
+        "mlflow.source.name": "bakeoff",
+        "mlflow.source.type": "LOCAL",
+        "heartbeat": f"{time.time():.0f}",
+        "versions": json.dumps(read_versions()),
+        **describe_machine(),
+        **describe_arithmetic(),
+    }
+    git_state = read_git_state()
+    if git_state is not None:
+        commit, is_dirty = git_state
+        tags["mlflow.source.git.commit"] = commit
+        tags["git_dirty"] = str(is_dirty).lower()
+    return tags
 
 
 def describe_machine() -> dict[str, str]:

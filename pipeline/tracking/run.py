@@ -20,12 +20,13 @@ from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
 from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, CardContent, draw_confusion_matrix, write_card
 from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.model import TrainingRecord, make_training_record
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
-from bakeoff.pipeline.tracking.models import artifact_folder, log_model
+from bakeoff.pipeline.tracking.models import artifact_folder, log_run_model
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
 
@@ -73,7 +74,7 @@ class MLflowRun:
         # The dataset in words is shown at the top of the page of the run.
         # When the run ends, the card takes the place of this line.
         note = {NOTE_TAG: escape_markup(experiment.dataset.describe())}
-        tags = {**provenance_tags(), **note, **description.tags}
+        tags = {**provenance.list_tags(), **note, **description.tags}
         created = store.client.create_run(
             store.experiment_id,
             run_name=description.name,
@@ -120,7 +121,8 @@ class MLflowRun:
             for figure in figures:
                 figure.save(folder, self._experiment, self._folds, model)
         if self._keep_model:
-            log_model(self._store, self._id, self._description, self._experiment.dataset, model)
+            training = self._make_training_record(model)
+            log_run_model(self._store, model.predictor, training, self._description.trust)
 
     def fail(self, error: BaseException) -> None:
         """Write the error and the scores so far; end the run as FAILED, or as KILLED if a signal ended it."""
@@ -157,6 +159,18 @@ class MLflowRun:
         """Stop the heartbeat and set the final status."""
         self._heartbeat.stop()
         self._client.set_terminated(self._id, status)
+
+    def _make_training_record(self, model: FittedModel) -> TrainingRecord:
+        return make_training_record(
+            self._experiment,
+            model,
+            run_id=self._id,
+            run_name=self._description.name,
+            dataset_config=self._description.dataset,
+            scores=self._means,
+            n_folds=len(self._folds),
+            versions=provenance.read_versions(),
+        )
 
     def _count_looks(self) -> dict[str, str]:
         """Return the tag ``looks``: how many configurations have been scored on these test rows, this one included.
@@ -278,22 +292,3 @@ def _to_tags(tags: Mapping[str, str]) -> list[RunTag]:
     from mlflow.entities import RunTag
 
     return [RunTag(key, value[:MAX_TAG_LETTERS]) for key, value in tags.items()]
-
-
-def provenance_tags() -> dict[str, str]:
-    """Return the user, the command, the machine, the versions and the state of the code as tags."""
-    tags = {
-        "mlflow.user": provenance.find_user(),
-        "mlflow.source.name": "bakeoff",
-        "mlflow.source.type": "LOCAL",
-        "heartbeat": f"{time.time():.0f}",
-        "versions": json.dumps(provenance.read_versions()),
-        **provenance.describe_machine(),
-        **provenance.describe_arithmetic(),
-    }
-    git_state = provenance.read_git_state()
-    if git_state is not None:
-        commit, is_dirty = git_state
-        tags["mlflow.source.git.commit"] = commit
-        tags["git_dirty"] = str(is_dirty).lower()
-    return tags

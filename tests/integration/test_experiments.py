@@ -30,7 +30,7 @@ def run_and_load(bakeoff: Bakeoff, *words: str) -> Any:
     """Run an experiment and return the model of the run."""
     answer = bakeoff(*words)
     assert answer.status == 0, answer.err
-    return load_model("latest", name_store(bakeoff), "bakeoff").model
+    return load_model("latest", name_store(bakeoff), "bakeoff").estimator
 
 
 def make_query_rows(dataset: Dataset, *cells: list[str]) -> pd.DataFrame:

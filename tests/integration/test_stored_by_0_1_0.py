@@ -22,7 +22,7 @@ import bakeoff as bakeoff_package
 from bakeoff import learners
 from bakeoff.pipeline.config.build import locate_target
 from bakeoff.pipeline.config.renamed_targets import RENAMED_TARGETS
-from bakeoff.pipeline.tracking.stored_names import RENAMED_ATTRIBUTES, RENAMED_CLASSES
+from bakeoff.pipeline.model.stored_names import RENAMED_ATTRIBUTES, RENAMED_CLASSES
 
 ARCHIVE = Path(__file__).parent / "stored_by_0_1_0" / "store.zip"
 ADDRESSES = (("runs", "artifact_uri"), ("logged_models", "artifact_location"), ("experiments", "artifact_location"))

@@ -17,10 +17,10 @@ from bakeoff.learners import SVC, NaiveBayesClassifier
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import read_option, read_options
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
+from bakeoff.pipeline.model.allowed_types import trusted_types
 from bakeoff.pipeline.run_lines import describe_run_lines, tabulate_unseen_values
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
 from bakeoff.pipeline.stages.splitting import KFold
-from bakeoff.pipeline.tracking.model_file import trusted_types
 
 CALIBRATIONS = [name for name in read_options("calibration") if name != "none"]
 TARGETS = [name for name in read_options("target") if name != "none"]

@@ -5,17 +5,24 @@ from __future__ import annotations
 import shutil
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import mlflow.sklearn
 import numpy as np
-import pandas as pd
 import pytest
 import skops.io
+from doubles import experiment
 from mlflow.models import Model
 from sklearn.dummy import DummyClassifier
 from sklearn.preprocessing import FunctionTransformer
 
-from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
+from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model
+from bakeoff.pipeline.model import make_training_record
+from bakeoff.pipeline.model.allowed_types import UntrustedType, trusted_types
+from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
+from bakeoff.pipeline.model.pyfunc import LOADER_MODULE
+from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord
+from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.provenance import pin_versions
 
@@ -36,47 +43,65 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Experiment, FittedModel, TrainingRecord]:
+    """Return a model of wine with its record."""
+    built = experiment(load_bundled("wine"), DummyClassifier(strategy="stratified", random_state=0))
+    model = fit_model(built, built.make_splits().folds[0])
+    return built, model, make_training_record(built, model, run_id="1234")
+
+
 def test_the_files_of_packages_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
     written = {
-        file.name: file.read_text()
-        for file in theirs.iterdir()
-        if file.name not in ("MLmodel", model_file.MODEL_FILE_NAME)
+        file.name: file.read_text() for file in theirs.iterdir() if file.name not in ("MLmodel", MODEL_FILE_NAME)
     }
     assert model_file.environment_files() == written
 
 
-def test_the_flavors_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
+def test_the_flavors_are_the_ones_that_mlflow_writes_with_a_loader_of_ours(theirs: Path) -> None:
     record = Model()
     model_file.add_flavors(record, TYPES)
-    assert record.flavors == Model.load(str(theirs)).flavors
+    expected = Model.load(str(theirs)).flavors
+    expected["python_function"]["loader_module"] = LOADER_MODULE
+    assert record.flavors == expected
 
 
-def test_the_written_record_equals_the_one_in_memory(tmp_path: Path) -> None:
+def test_the_written_record_equals_the_one_in_memory(tmp_path: Path, fitted: Any) -> None:
+    _, model, training = fitted
     record = Model(run_id="1234", metadata={"colour": "grün"})
-    model_file.save_model(DummyClassifier().fit([[0.0]], [0]), tmp_path, record, load_bundled("wine"))
+    model_file.save_model(model.predictor, tmp_path, record, training)
     assert Model.load(str(tmp_path)).to_yaml() == record.to_yaml()
+    assert record.metadata == {
+        "colour": "grün",
+        "rows": "fitted on 106 of 178 rows (36 for validation, 36 for the test)",
+        "dataset": "wine",
+        "dataset_digest": load_bundled("wine").digest(),
+        "columns": ", ".join(load_bundled("wine").X.columns),
+    }
 
 
-def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Path) -> None:
-    iris = load_bundled("iris")
-    model = DummyClassifier(strategy="stratified", random_state=0).fit(iris.X, iris.y)
-    model_file.save_model(model, tmp_path, Model(), iris)
-    for loaded in (mlflow.sklearn.load_model(str(tmp_path)), mlflow.pyfunc.load_model(str(tmp_path))):
-        np.testing.assert_array_equal(loaded.predict(iris.X), model.predict(iris.X))
+def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Path, fitted: Any) -> None:
+    built, model, training = fitted
+    model_file.save_model(model.predictor, tmp_path, Model(), training)
+    assert (tmp_path / TRAINING_FILE).is_file()
+    X = built.dataset.X
+    estimator = mlflow.sklearn.load_model(str(tmp_path))
+    table = mlflow.pyfunc.load_model(str(tmp_path)).predict(X)
+    np.testing.assert_array_equal(estimator.predict(X), model.predictor.predict(X))
+    np.testing.assert_array_equal(table["prediction"], model.predictor.predict(X))
+    np.testing.assert_array_equal(table.iloc[:, 1:], model.predictor.predict_proba(X))
 
 
 def test_a_function_with_arguments_is_trusted_only_if_the_function_is() -> None:
     step = FunctionTransformer(partial(shutil.rmtree, ignore_errors=True))
-    with pytest.raises(model_file.UntrustedType, match=r"the model holds shutil\.rmtree"):
-        model_file.trusted_types(skops.io.dumps(step))
+    with pytest.raises(UntrustedType, match=r"the model holds shutil\.rmtree"):
+        trusted_types(skops.io.dumps(step))
 
 
-def test_the_signature_of_a_model_has_a_type_for_each_kind_of_column() -> None:
-    X = pd.DataFrame({
-        "mass": [1.0, 2.0],
-        "colour": pd.Categorical(["red", "blue"]),
-        "day": pd.to_datetime(["2026-01-31", "2026-02-01"]),
-        "note": pd.Series(["a b", "c"], dtype="string"),
-    })  # fmt: skip
-    signature = model_file.model_signature(Dataset("kinds", X, np.array([0, 1]), "classification", "y"))
-    assert [column.type.name for column in signature.inputs] == ["double", "string", "datetime", "string"]
+def test_the_signature_names_the_predictions_and_no_types_of_columns(fitted: Any) -> None:
+    built, model, _ = fitted
+    signature = model_file.model_signature(model.predictor, "classification")
+    assert signature.inputs is None
+    names = ["prediction", *(f"probability_{label}" for label in built.dataset.classes)]
+    assert [column.name for column in signature.outputs] == names
+    assert {column.type.name for column in signature.outputs.inputs[1:]} == {"double"}

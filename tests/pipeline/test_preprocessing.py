@@ -13,9 +13,9 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeature
 
 from bakeoff.pipeline.config.options import read_options
 from bakeoff.pipeline.experiment import fit_model
+from bakeoff.pipeline.model.allowed_types import trusted_types
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import AsNominal, make_preprocessing, make_selection
-from bakeoff.pipeline.tracking.model_file import trusted_types
 
 COLOURS = load_lecture_table("colours", "colour").X
 QUERY = pd.DataFrame({"x1": [1.0], "x2": [2.0]})

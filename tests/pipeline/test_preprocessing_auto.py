@@ -20,9 +20,9 @@ from wheel_data import wheel_frame
 from bakeoff import learners
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.experiment import evaluate_splits
+from bakeoff.pipeline.model.allowed_types import trusted_types
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
-from bakeoff.pipeline.tracking.model_file import trusted_types
 
 AUTO = AutoPreprocessing()
 ROWS = np.arange(60)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -29,21 +29,28 @@ def format_columns(dataset: Dataset) -> str:
     dataset : Dataset
         If the kinds of its columns were not inferred, its features are described by their types.
     """
-    columns = dataset.columns or _describe_features(dataset)
-    lines = [json.dumps(asdict(column), ensure_ascii=False) for column in columns]
+    columns = dataset.columns or describe_features(dataset)
+    lines = [json.dumps(record_column(column), ensure_ascii=False) for column in columns]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def parse_columns(text: str) -> tuple[Column, ...]:
     """Return the columns of which the JSON is given; fields that another version wrote are ignored."""
+    return tuple(make_column(record) for record in json.loads(text))
+
+
+def record_column(column: Column) -> dict[str, Any]:
+    """Return the fields of a column."""
+    return asdict(column)
+
+
+def make_column(record: Mapping[str, Any]) -> Column:
+    """Return the column of which the fields are given; fields that another version wrote are ignored."""
     known = {field.name for field in fields(Column)}
-    columns = []
-    for record in json.loads(text):
-        values = {key: record[key] for key in known & set(record)}
-        for key in LIST_FIELDS & set(values):
-            values[key] = tuple(values[key])
-        columns.append(Column(**values))
-    return tuple(columns)
+    values = {key: record[key] for key in known & set(record)}
+    for key in LIST_FIELDS & set(values):
+        values[key] = tuple(values[key])
+    return Column(**values)
 
 
 def select_features(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:
@@ -52,7 +59,8 @@ def select_features(columns: Sequence[Column], names: Sequence[str]) -> list[Col
     return [features[name] for name in names if name in features]
 
 
-def _describe_features(dataset: Dataset) -> list[Column]:
+def describe_features(dataset: Dataset) -> list[Column]:
+    """Return the features of a dataset as columns, by their types; for datasets whose kinds were not inferred."""
     kind_of = {name: kind for kind, names in dataset.names_by_kind.items() for name in names}
     return [_describe_feature(column, kind_of[str(name)]) for name, column in dataset.X.items()]
 

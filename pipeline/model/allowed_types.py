@@ -1,0 +1,109 @@
+"""The types that the file of a model may hold.
+
+skops rejects every type that it does not know. The types listed here were reviewed: they hold arrays and numbers, and
+building one runs no other code. The types of bakeoff are trusted through the registry of learners, those of other
+packages through the key ``trust`` of the configuration or of the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bakeoff import learners
+
+REVIEWED_TYPES = frozenset({
+    "functools.partial",
+    "numpy.dtype",
+    "numpy.mean",
+    "scipy._lib.array_api_compat.numpy._aliases.asarray",
+    "scipy.interpolate._bsplines.BSpline",
+    "scipy.sparse._csr.csr_matrix",
+    "pandas.core.indexes.base.Index",
+    "sklearn._loss.loss.HalfTweedieLossIdentity",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
+    "sklearn.compose._column_transformer.make_column_selector",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    "sklearn.gaussian_process.kernels.ConstantKernel",
+    "sklearn.gaussian_process.kernels.Product",
+    "sklearn.gaussian_process.kernels.RBF",
+    "sklearn.metrics._dist_metrics.ChebyshevDistance64",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.metrics._dist_metrics.HammingDistance64",
+    "sklearn.metrics._dist_metrics.ManhattanDistance64",
+    "sklearn.metrics._dist_metrics.MinkowskiDistance64",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.multiclass._ConstantPredictor",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+    "sklearn.utils._bunch.Bunch",
+    "sklearn.utils.validation.check_array",
+})  # fmt: skip
+
+
+class UntrustedType(Exception):
+    """The model holds a type that was not reviewed, and is neither written nor read."""
+
+
+def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
+    """Return the types in a model that skops does not trust by default, if all of them are trusted here.
+
+    Parameters
+    ----------
+    dumped : bytes
+        A fitted model in the skops format.
+    trust : sequence of str
+        Packages that the user trusts.
+
+    Raises
+    ------
+    UntrustedType
+        Some type is not trusted; the message names it and the remedy.
+    """
+    types = list_types(dumped)
+    untrusted = find_untrusted(types, trust)
+    if untrusted:
+        raise UntrustedType(
+            f"the model holds {', '.join(untrusted)}, which was not reviewed for safe loading; "
+            f"if you trust it, add trust=[{package_of(untrusted[0])}], or keep no model with tracking.models=false."
+        )
+    return types
+
+
+def list_types(dumped: bytes) -> list[str]:
+    """Return the types in a model that skops does not trust by default; no object is built."""
+    import skops.io
+
+    return list(skops.io.get_untrusted_types(data=dumped))
+
+
+def find_untrusted(types: Sequence[str], trust: Sequence[str]) -> list[str]:
+    """Return those of some types that were not reviewed and belong to no trusted package.
+
+    Parameters
+    ----------
+    types : sequence of str
+        Dotted names.
+    trust : sequence of str
+        Packages that the user trusts.
+    """
+    own_packages = {package_of(learner.__module__) for learner in learners.REGISTRY.values()}
+    packages = own_packages | set(trust)
+    return [name for name in types if name not in REVIEWED_TYPES and package_of(name) not in packages]
+
+
+def list_own_packages(types: Sequence[str]) -> list[str]:
+    """Return the packages of the user that some types belong to, sorted."""
+    return sorted({package_of(name) for name in find_untrusted(types, ())})
+
+
+def package_of(name: str) -> str:
+    """Return the first part of a dotted name."""
+    return name.split(".")[0]

@@ -1,0 +1,49 @@
+"""Further rows, in the form that a model requires."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.model.training_record import TrainingRecord
+from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like
+from bakeoff.pipeline.stages.dataset.columns import FurtherRows
+
+
+def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules | None = None) -> FurtherRows:
+    """Convert the columns that a model requires to the kinds that they had in training.
+
+    Parameters
+    ----------
+    record : TrainingRecord
+    rows : DataFrame of shape (m, at least d)
+        Text as a file spells it, or numbers, Booleans, dates and categories. Further columns are ignored.
+    rules : ColumnRules, optional
+        Which spellings count as missing cells; those of training if omitted.
+
+    Raises
+    ------
+    UserError
+        A column is missing or occurs twice, or holds a cell of another kind.
+    """
+    given = [str(column) for column in rows.columns]
+    _require_features(record, given)
+    return convert_like(rows.set_axis(given, axis=1), record.feature_columns, rules or make_rules(record))
+
+
+def make_rules(record: TrainingRecord) -> ColumnRules:
+    """Return which spellings counted as missing cells in training."""
+    return ColumnRules(na_values=record.dataset_config.get("na_values"))
+
+
+def _require_features(record: TrainingRecord, given: list[str]) -> None:
+    counts = Counter(given)
+    for name in record.features:
+        if counts[name] > 1:
+            raise UserError(f"the rows have {counts[name]} columns {name!r}; the model needs one.")
+        if not counts[name]:
+            raise UserError(
+                f"the rows have no column {name!r}, which the model needs. {did_you_mean(name, given)}".rstrip()
+            )

@@ -1,0 +1,290 @@
+"""MLflow's model registry: names, versions and aliases of models, in the database of the store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tracking.store import Store
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+RESERVED_NAMES = ("latest", "best")
+"""Words that name a run."""
+RUN_ID_LIKE = re.compile(r"[0-9a-f]{8,32}")
+"""What is taken for the id of a run, or its beginning."""
+NAME = re.compile(r"\w[\w.-]{0,254}")
+ALIAS = re.compile(r"[\w-]{1,255}")
+RESERVED_ALIAS = re.compile(r"latest|v\d+", re.IGNORECASE)
+"""MLflow keeps these for versions."""
+MAX_SHOWN_NAMES = 10
+MODEL_ID = re.compile(r"\bm-[0-9a-f]{32}\b")
+"""The id of a logged model, which stands in the URI of its files."""
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """What a word says about a registered model.
+
+    Attributes
+    ----------
+    name : str
+    alias, version : str
+        At most one is given; neither stands for the newest version.
+    """
+
+    name: str
+    alias: str = ""
+    version: str = ""
+
+    def __str__(self) -> str:
+        """Return the word."""
+        return self.name + (f"@{self.alias}" if self.alias else "") + (f"/{self.version}" if self.version else "")
+
+
+@dataclass(frozen=True)
+class RegisteredVersion:
+    """A version of a registered model.
+
+    Attributes
+    ----------
+    name : str
+    version : int
+    aliases : tuple of str
+    run_id : str
+        The run that chose the model; empty if the version does not say.
+    model_id : str
+        Of the logged model; empty if the files are somewhere else.
+    source : str
+        The URI of the files.
+    tags : mapping of str to str
+    description : str
+    created : int
+        In milliseconds since 1970.
+    """
+
+    name: str
+    version: int
+    aliases: tuple[str, ...] = ()
+    run_id: str = ""
+    model_id: str = ""
+    source: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
+    created: int = 0
+
+
+def parse_model_name(word: str, key: str) -> ModelName:
+    """Return the name under which a model is to be registered, with its alias.
+
+    Parameters
+    ----------
+    word : str
+        ``NAME`` or ``NAME@ALIAS``.
+    key : str
+        Begins the error message.
+
+    Raises
+    ------
+    UserError
+        MLflow would refuse the name or the alias, or the word would name something else.
+
+    Examples
+    --------
+    >>> parse_model_name("titanic@champion", "as")
+    ModelName(name='titanic', alias='champion', version='')
+    """
+    name, sign, alias = word.partition("@")
+    allowed = "letters, digits, and the signs _ - . (the first one a letter, a digit or _), such as titanic@champion"
+    if not NAME.fullmatch(name):
+        raise UserError(f"{key}={word!r}: {name!r} cannot be the name of a model; a name has {allowed}.")
+    if name in RESERVED_NAMES or RUN_ID_LIKE.fullmatch(name):
+        raise UserError(f"{key}={word!r}: {name!r} names a run wherever a model is named; choose another name.")
+    if sign and not ALIAS.fullmatch(alias):
+        raise UserError(
+            f"{key}={word!r}: {alias!r} cannot be an alias; an alias has letters, digits, and the signs _ -."
+        )
+    if RESERVED_ALIAS.fullmatch(alias):
+        raise UserError(f"{key}={word!r}: MLflow keeps the alias {alias!r} for versions; choose another one.")
+    return ModelName(name, alias)
+
+
+def read_model_word(word: str) -> ModelName:
+    """Return what a word such as ``titanic``, ``titanic@champion`` or ``titanic/3`` names, without looking it up."""
+    name, sign, alias = word.partition("@")
+    if sign:
+        return ModelName(name, alias=alias)
+    name, _, version = word.partition("/")
+    return ModelName(name, version=version)
+
+
+def find_version(store: Store, word: str, verb: str) -> RegisteredVersion | None:
+    """Return the version of a registered model that a word names; None for a plain name that is not a model's.
+
+    Parameters
+    ----------
+    store : Store
+    word : str
+        The name of a registered model, alone for its newest version, with ``@alias``, or with ``/version``.
+    verb : str
+        Begins each error message.
+
+    Raises
+    ------
+    UserError
+        The word has the form of an alias or a version, and there is none.
+    """
+    wanted = read_model_word(word)
+    versions = list_versions(store, wanted.name)
+    if not versions and not wanted.alias and not wanted.version:
+        return None
+    if not versions:
+        names = list_names(store)
+        raise UserError(
+            f"{verb}: there is no registered model {wanted.name!r} in {store.uri}. {_suggest(wanted.name, names)}"
+        )
+    if wanted.alias:
+        return _find_alias(store, versions, wanted, verb)
+    if wanted.version:
+        numbers = {str(each.version): each for each in versions}
+        if wanted.version not in numbers:
+            raise UserError(
+                f"{verb}: the model {wanted.name!r} has no version {wanted.version!r}. "
+                f"{_suggest(wanted.version, sorted(numbers, key=int))}"
+            )
+        return numbers[wanted.version]
+    return versions[-1]
+
+
+def list_names(store: Store) -> list[str]:
+    """Return the names of all registered models, sorted."""
+    return sorted(str(each.name) for each in _collect_pages(_open_registry(store).search_registered_models))
+
+
+def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
+    """Return the versions of a registered model, the oldest first.
+
+    Parameters
+    ----------
+    store : Store
+    name : str
+        Empty for those of all models, by name.
+    """
+    if "'" in name:  # MLflow's filter language has no escape for it, and no model of ours has such a name
+        return []
+    registry = _open_registry(store)
+    query = f"name = '{name}'" if name else ""
+    found = _collect_pages(registry.search_model_versions, filter_string=query)
+    versions = [_read_version(each) for each in found]
+    # A search does not say which aliases the versions have.
+    aliases = {each: registry.get_registered_model(each).aliases for each in {found.name for found in versions}}
+    complete = [_add_aliases(each, aliases[each.name]) for each in versions]
+    return sorted(complete, key=lambda each: (each.name, each.version))
+
+
+def register_version(
+    store: Store,
+    name: ModelName,
+    model_id: str,
+    run_id: str,
+    tags: Mapping[str, str] | None = None,
+    description: str = "",
+) -> RegisteredVersion:
+    """Register a logged model as a new version, and move the alias to it; if that fails, nothing stays.
+
+    Parameters
+    ----------
+    store : Store
+    name : ModelName
+        Of `parse_model_name`.
+    model_id : str
+        Of a logged model that is complete.
+    run_id : str
+        The run that chose the model.
+    tags : mapping of str to str, optional
+    description : str
+    """
+    registry = _open_registry(store)
+    is_new = name.name not in list_names(store)
+    if is_new:
+        registry.create_registered_model(name.name)
+    created: Any = None
+    try:
+        # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
+        source = store.client.get_logged_model(model_id).artifact_location
+        created = registry.create_model_version(
+            name.name, source, run_id, dict(tags or {}), description=description, model_id=model_id
+        )
+        if name.alias:
+            registry.set_registered_model_alias(name.name, name.alias, str(created.version))
+    except BaseException:
+        if is_new:
+            registry.delete_registered_model(name.name)
+        elif created is not None:
+            registry.delete_model_version(name.name, str(created.version))
+        raise
+    return next(each for each in list_versions(store, name.name) if each.version == int(created.version))
+
+
+def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:
+    """Return the version that has an alias now; None if there is none."""
+    return next((each for each in list_versions(store, name.name) if name.alias in each.aliases), None)
+
+
+def _find_alias(store: Store, versions: Sequence[RegisteredVersion], wanted: ModelName, verb: str) -> RegisteredVersion:
+    found = next((each for each in versions if wanted.alias in each.aliases), None)
+    if found is not None:
+        return found
+    aliases = sorted({alias for each in versions for alias in each.aliases})
+    hint = _suggest(wanted.alias, aliases)
+    raise UserError(f"{verb}: the model {wanted.name!r} has no alias {wanted.alias!r}. {hint}")
+
+
+def _suggest(word: str, names: Sequence[str]) -> str:
+    if not names:
+        return "It has none." if word else "There is none yet."
+    return did_you_mean(word, names)
+
+
+def _open_registry(store: Store) -> MlflowClient:
+    from mlflow import MlflowClient
+
+    # Without a registry of its own, a client would use that of MLflow's global settings.
+    return MlflowClient(tracking_uri=store.uri, registry_uri=store.uri)
+
+
+def _collect_pages(search: Any, **options: Any) -> list[Any]:
+    """Return the answers of a search, all pages of them."""
+    found: list[Any] = []
+    token = None
+    while True:
+        page = search(page_token=token, **options)
+        found += page
+        token = page.token
+        if not token:
+            return found
+
+
+def _read_version(found: Any) -> RegisteredVersion:
+    # A database does not keep the id of the logged model itself.
+    match = MODEL_ID.search(found.source or "")
+    model_id = found.model_id or (match[0] if match else "")
+    return RegisteredVersion(
+        name=str(found.name),
+        version=int(found.version),
+        run_id=found.run_id or "",
+        model_id=model_id,
+        source=found.source or "",
+        tags=dict(found.tags or {}),
+        description=found.description or "",
+        created=int(found.creation_timestamp or 0),
+    )
+
+
+def _add_aliases(version: RegisteredVersion, aliases: Mapping[str, Any]) -> RegisteredVersion:
+    own = tuple(sorted(alias for alias, number in aliases.items() if int(number) == version.version))
+    return replace(version, aliases=own)
