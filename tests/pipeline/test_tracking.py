@@ -158,7 +158,7 @@ def test_the_model_of_every_option_is_kept_and_predicts_the_same(
 
     data = load_bundled("iris") if dataset == "iris" else load_lecture_table("cars", "distance", "regression")
     table = pd.read_csv(bakeoff.client().download_artifacts(run.info.run_id, "predictions.csv"))
-    again = np.asarray(model.predict(data.X.iloc[table["row"]]))
+    again = np.asarray(model.predict(data.X.iloc[table["row"]])["prediction"])
     if regression:
         np.testing.assert_allclose(again, table["predicted"], rtol=1e-12)
     else:
@@ -168,7 +168,8 @@ def test_the_model_of_every_option_is_kept_and_predicts_the_same(
 ELSEWHERE = """
 import sys, pandas, mlflow
 mlflow.set_tracking_uri(sys.argv[1])
-print("\\n".join(map(str, mlflow.pyfunc.load_model(sys.argv[2]).predict(pandas.read_csv(sys.argv[3], dtype=str)))))
+table = mlflow.pyfunc.load_model(sys.argv[2]).predict(pandas.read_csv(sys.argv[3], dtype=str))
+print("\\n".join(map(str, table["prediction"])))
 """
 
 
