@@ -1,0 +1,118 @@
+"""What of a model is explained: a probability for each class, a decision value, the predicted class, or a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+
+PROBABILITY = "predict_proba"
+DECISION = "decision_function"
+PREDICTION = "predict"
+WORDS = {PROBABILITY: "probability", DECISION: "decision value", PREDICTION: "share of rows predicted"}
+
+
+@final
+@dataclass(frozen=True)
+class ModelOutputs:
+    """k numbers that a model gives for each row.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted; it takes the columns of the dataset.
+    method : {"predict_proba", "decision_function", "predict"}
+        What the numbers come from; for classes, ``predict`` gives 1 for the predicted class and 0 for others.
+    names : tuple of k str
+        The classes, of two of them the positive one alone; for regression the target.
+    codes : tuple of k int
+        The positions of these classes among those of the model; empty for regression.
+    """
+
+    model: Any
+    method: str
+    names: tuple[str, ...]
+    codes: tuple[int, ...] = ()
+
+    @property
+    def is_of_classes(self) -> bool:
+        """Whether the model predicts classes."""
+        return bool(self.codes)
+
+    @property
+    def quantity(self) -> str:
+        """The numbers in words, without the class."""
+        return WORDS[self.method] if self.is_of_classes else "prediction"
+
+    def describe(self, position: int = 0) -> str:
+        """Return one of the numbers in words, such as ``probability of survived = 1``."""
+        if not self.is_of_classes:
+            return f"prediction of {self.names[0]}"
+        joint = "as" if self.method == PREDICTION else "of"
+        return f"{self.quantity} {joint} {self.names[position]}"
+
+    def compute(self, X: pd.DataFrame) -> np.ndarray:
+        """Return the numbers for rows X (m, d), shape (m, k)."""
+        if not self.is_of_classes:
+            return np.asarray(self.model.predict(X), dtype=np.float64)[:, np.newaxis]
+        if self.method == PREDICTION:
+            labels = self.model.classes_[list(self.codes)]  # (k,)
+            is_predicted = np.asarray(self.model.predict(X))[:, np.newaxis] == labels  # (m, k)
+            return is_predicted.astype(np.float64)
+        scores = np.asarray(getattr(self.model, self.method)(X), dtype=np.float64)
+        if scores.ndim == 1:
+            # The decision value of two classes is that of the second one.
+            scores = np.column_stack([-scores, scores])
+        return scores[:, list(self.codes)]
+
+    def predict_label(self, X: pd.DataFrame) -> str:
+        """Return the prediction for the only row of X as text."""
+        (label,) = self.model.predict(X)
+        return f"{float(label):.6g}" if not self.is_of_classes else str(label)
+
+
+def find_outputs(model: Any, target: str, positive: str, trial: pd.DataFrame) -> ModelOutputs:
+    """Choose what of a model is explained: probabilities if it has them, else decision values, else predictions.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    target : str
+        The name of the target.
+    positive : str
+        The positive class; empty if there is none.
+    trial : DataFrame of shape (m, d)
+        A few rows, on which the decision values are tried.
+
+    Returns
+    -------
+    ModelOutputs
+    """
+    if not hasattr(model, "classes_"):
+        return ModelOutputs(model, PREDICTION, (target,))
+    classes = [str(label) for label in model.classes_]
+    codes = _choose_classes(classes, positive)
+    names = tuple(classes[code] for code in codes)
+    return ModelOutputs(model, _choose_method(model, len(classes), trial), names, codes)
+
+
+def _choose_classes(classes: Sequence[str], positive: str) -> tuple[int, ...]:
+    """Return the positions of the classes to explain: of two classes one tells everything."""
+    if len(classes) != 2:
+        return tuple(range(len(classes)))
+    return (classes.index(positive),) if positive in classes else (1,)
+
+
+def _choose_method(model: Any, n_classes: int, trial: pd.DataFrame) -> str:
+    if hasattr(model, PROBABILITY):
+        return PROBABILITY
+    if hasattr(model, DECISION):
+        values = np.asarray(model.decision_function(trial))
+        # Some learners give a value for each pair of classes, which says nothing of one class.
+        if values.ndim == 1 or values.shape[1] == n_classes:
+            return DECISION
+    return PREDICTION
