@@ -86,3 +86,15 @@ def require_writable_output(verb: str, values: Mapping[str, str]) -> None:
         raise UserError(
             f"{verb}: output={str(target)!r} cannot be written; name a file in a folder that you can write."
         )
+
+
+def read_list(text: str) -> list[str]:
+    """Return the items of a list such as ``[age,sex]``, without quotation marks around them.
+
+    Examples
+    --------
+    >>> read_list("[age, 'body mass']"), read_list("age"), read_list("")
+    (['age', 'body mass'], ['age'], [])
+    """
+    items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
+    return [item.strip("'\"") for item in items if item]

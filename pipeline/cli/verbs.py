@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 VERBS: Mapping[str, str] = {
     "compare": "compare_stored_runs",
+    "explain": "explain_model",
     "figures": "draw_figures",
     "inspect": "inspect_data",
     "list": "list_options",

@@ -32,6 +32,8 @@ class Explanation:
     dependence_note : str
         Which columns are not shown; empty if all are.
     parts : LearnerParts
+    background : str
+        The rows that the explained row is compared with.
     row : RowExplanation or None
     """
 
@@ -44,4 +46,5 @@ class Explanation:
     dependence_rows: str
     dependence_note: str
     parts: LearnerParts
+    background: str = ""
     row: RowExplanation | None = None

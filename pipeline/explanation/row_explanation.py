@@ -56,7 +56,7 @@ class RowExplanation:
     contributions : tuple of Contribution
         The largest of the main output first.
     background : str
-        The rows that the means are of.
+        How many rows the means are of.
     is_exact : bool
         Whether all orders of the columns were tried.
     path : tuple of Rule
@@ -122,7 +122,7 @@ def explain_row(
         for j in order.tolist()
     ]
     n_drawn = found.n_background
-    which = f"{n_drawn} of the {len(background)}" if n_drawn < len(background) else f"all {n_drawn}"
+    which = f"{n_drawn:,} of {len(background):,}" if n_drawn < len(background) else f"{n_drawn:,}"
     return RowExplanation(
         name=row.name,
         standing=row.standing,

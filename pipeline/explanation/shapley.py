@@ -14,10 +14,8 @@ from math import factorial
 import numpy as np
 import pandas as pd
 
-MAX_EXACT_COLUMNS = 10
-"""Up to this number, all sets of columns are tried."""
-N_PREDICTIONS = 100_000
-"""About the number of predictions for one row."""
+N_PREDICTIONS = 130_000
+"""About the largest number of predictions for one row: seven columns and 1000 rows are exact."""
 MAX_BACKGROUND_ROWS = 1000
 MIN_BACKGROUND_ROWS = 50
 ROWS_PER_CALL = 10_000
@@ -77,24 +75,24 @@ def compute_shapley_values(
     order is used forwards and backwards.
     """
     d = row.shape[1]
-    n_wanted = count_background_rows(d)
-    n_drawn = min(n_wanted, len(background))
+    n_drawn = count_background_rows(len(background), d)
     drawn = background.iloc[np.sort(generator.choice(len(background), n_drawn, replace=False))]
-    if d <= MAX_EXACT_COLUMNS:
+    if 2**d * n_drawn <= N_PREDICTIONS:
         return compute_exact_values(predict, row, drawn)
-    return sample_values(predict, row, drawn, n_wanted // n_drawn, generator)
+    n_repeats = max(1, N_PREDICTIONS // (2 * d * n_drawn))
+    return sample_values(predict, row, drawn, n_repeats, generator)
 
 
-def count_background_rows(d: int) -> int:
-    """Return how many background rows about `N_PREDICTIONS` predictions suffice for, with d columns.
+def count_background_rows(n: int, d: int) -> int:
+    """Return how many of n background rows are used with d columns: all if they are affordable.
 
     Examples
     --------
-    >>> [count_background_rows(d) for d in (4, 7, 10, 30, 1000)]
-    [1000, 781, 97, 1000, 50]
+    >>> [count_background_rows(785, d) for d in (7, 30, 1000)]
+    [785, 785, 65]
     """
-    predictions_per_row = 2**d if d <= MAX_EXACT_COLUMNS else 2 * d
-    return int(np.clip(N_PREDICTIONS // predictions_per_row, MIN_BACKGROUND_ROWS, MAX_BACKGROUND_ROWS))
+    affordable = np.clip(N_PREDICTIONS // (2 * d), MIN_BACKGROUND_ROWS, MAX_BACKGROUND_ROWS)
+    return int(min(affordable, n))
 
 
 def compute_exact_values(predict: Predict, row: pd.DataFrame, background: pd.DataFrame) -> ShapleyValues:
@@ -106,11 +104,11 @@ def compute_exact_values(predict: Predict, row: pd.DataFrame, background: pd.Dat
     outputs = _predict_mixed(predict, row, background, known, np.tile(np.arange(b), len(sets)))
     worths = outputs.reshape(len(sets), b, -1).mean(axis=1)  # (2**d, k)
     sizes = sets.sum(axis=1)
+    weights = np.array([factorial(size) * factorial(d - size - 1) for size in range(d)]) / factorial(d)  # (d,)
     values = np.empty((d, worths.shape[1]))  # (d, k)
     for column in range(d):
         without = np.flatnonzero(sets[:, column] == 0)  # (2**(d - 1),)
         gains = worths[without + 2**column] - worths[without]
-        weights = np.array([factorial(size) * factorial(d - size - 1) for size in range(d)]) / factorial(d)
         values[column] = weights[sizes[without]] @ gains
     return ShapleyValues(values, np.zeros_like(values), worths[-1], worths[0], b, is_exact=True)
 

@@ -107,7 +107,7 @@ class ReadTree:
         """Return one condition in words."""
         origin = self.origins[answer.feature]
         may_be_missing = self.has_missing.get(origin.column, False) and not origin.filled_by
-        missing = " or missing" if answer.with_missing and may_be_missing else ""
+        missing = " (or missing)" if answer.with_missing and may_be_missing else ""
         if answer.values is not None:
             return f"{origin.name} = {join_values(answer.values) or 'missing'}{missing if answer.values else ''}"
         if origin.meaning == INDICATOR:
