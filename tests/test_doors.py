@@ -37,7 +37,7 @@ LAYERS = (
     {"description", "figure_choice"},
     {"job"},
     {"refit"},
-    {"comparison", "shipping"},
+    {"comparison", "explanation", "shipping"},
     {"replay", "sweep"},
     {"launcher", "study"},
     {"cli"},

@@ -32,7 +32,7 @@ def explain_model(words: Sequence[str]) -> int:
     UserError
         There is no such run, row or column, the dataset has changed, or the page cannot be written.
     """
-    (word, *files), values = parse_arguments("explain", words, ["RUN"], KEYS, rest="FILE")
+    (word, *_), values = parse_arguments("explain", words, ["RUN"], KEYS, rest="FILE")
     _require_page(values)
     number = _read_row(values.get("row"))
     columns = read_list(values.get("columns", ""))

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bakeoff.pipeline.explanation.dependence import Dependence, Point
+from bakeoff.pipeline.explanation.dependence import MISSING, Dependence, Point
 from bakeoff.pipeline.explanation.explanation import Explanation
 from bakeoff.pipeline.explanation.importances import Importances
 from bakeoff.pipeline.explanation.learner_parts import Coefficients, Impurities, LearnerParts
-from bakeoff.pipeline.explanation.numbers import format_change, format_output
+from bakeoff.pipeline.explanation.numbers import format_change, format_coefficient, format_output
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
 from bakeoff.pipeline.explanation.row_explanation import RowExplanation
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
@@ -65,8 +65,8 @@ def _make_table(names: Sequence[str], n_numbers: int) -> Table:
     """Return a table of which the first column is text, and the next ones are numbers."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for position, name in enumerate(names):
-        justify = "right" if 1 <= position <= n_numbers else "left"
-        table.add_column(escape(name), justify=justify, overflow="fold")
+        is_number = 1 <= position <= n_numbers
+        table.add_column(escape(name), justify="right" if is_number else "left", overflow="fold")
     return table
 
 
@@ -89,8 +89,8 @@ def _print_importances(console: Console, importances: Importances, rows: str) ->
         names = ", ".join(group.columns)
         _print_line(
             console,
-            f"[yellow]note:[/] {escape(names)} say much the same, so that each stands in for the others: permuted "
-            f"together they lose {format_output(group.mean)} ± {format_output(group.deviation)}.",
+            f"[yellow]note:[/] {escape(names)} are related: one explains half of another or more, and stands in for "
+            f"it. Permuted together: {format_output(group.mean)} ± {format_output(group.deviation)}.",
         )
 
 
@@ -102,14 +102,16 @@ def _print_rest(console: Console, n: int, things: str) -> None:
 def _print_dependences(console: Console, explanation: Explanation) -> None:
     outputs = explanation.outputs
     note = f"mean {outputs.describe()}" if len(outputs.names) == 1 else f"mean {outputs.quantity} of each class"
-    _print_heading(console, "Partial dependence", f"{note} if all rows had this value. On {explanation.dependence_rows}.")
+    _print_heading(
+        console, "Partial dependence", f"{note} if all rows had this value. On {explanation.dependence_rows}."
+    )
     table = _make_table(("column", "", "least", "greatest", "values in their order"), 0)
     for dependence in explanation.dependences:
         for position, name in enumerate(outputs.names[:MAX_OUTPUTS]):
             column = escape(dependence.column) if position == 0 else ""
             label = escape(name) if len(outputs.names) > 1 else ""
             low, high = _find_ends(dependence, position)
-            marks = draw_sparks([point.means[position] for point in dependence.points])
+            marks = _mark_points(dependence, position)
             if format_output(low.means[position]) == format_output(high.means[position]):
                 table.add_row(column, label, f"{format_output(low.means[position])} everywhere", "", marks)
             else:
@@ -131,6 +133,12 @@ def _find_ends(dependence: Dependence, position: int) -> tuple[Point, Point]:
 def _describe_point(point: Point, position: int) -> str:
     unit = "row" if point.n_rows == 1 else "rows"
     return escape(f"{format_output(point.means[position])} at {point.label} ({point.n_rows} {unit})")
+
+
+def _mark_points(dependence: Dependence, position: int) -> str:
+    """Return a letter for each point; that of missing cells stands apart."""
+    marks = draw_sparks([point.means[position] for point in dependence.points])
+    return f"{marks[:-1]} {marks[-1]}" if dependence.points[-1].label == MISSING else marks
 
 
 def draw_sparks(values: Sequence[float]) -> str:
@@ -184,7 +192,7 @@ def _print_coefficients(console: Console, coefficients: Coefficients) -> None:
     for row in coefficients.rows[:MAX_LINES]:
         numbers = [format_change(value) for value in row.values[:MAX_OUTPUTS]]
         if coefficients.are_scaled:
-            numbers += [f"{value:+.4g}" for value in row.per_unit[:MAX_OUTPUTS]] or [""] * len(outputs)
+            numbers += [format_coefficient(value) for value in row.per_unit[:MAX_OUTPUTS]] or [""] * len(outputs)
         table.add_row(escape(row.feature), *numbers)
     console.print(table)
     _print_rest(console, len(coefficients.rows), "coefficients")
@@ -216,4 +224,4 @@ def _print_row(console: Console, row: RowExplanation, outputs: ModelOutputs, bac
     table.add_row("[bold]this row[/]", f"[bold]{format_output(row.outputs[row.main])}[/]", "")
     console.print(table)
     for step in row.path:
-        _print_line(console, f"  {escape(step.words.removeprefix('if ').replace(' then ', ' → ', 1))}")
+        _print_line(console, f"  {escape(step.conditions[0])} → {escape(step.outcome)}")

@@ -110,9 +110,7 @@ def explain_model(subject: Subject, columns: Sequence[str] = ()) -> Explanation:
     """
     known = [str(name) for name in subject.background.columns]
     require_columns(columns, known)
-    outputs = find_outputs(
-        subject.model, subject.target, subject.positive, subject.background.iloc[:TRIAL_ROWS]
-    )
+    outputs = find_outputs(subject.model, subject.target, subject.positive, subject.background.iloc[:TRIAL_ROWS])
     importances = _measure(subject)
     ranked = known if importances is None else [each.columns[0] for each in importances.columns]
     shown, note = _compute_dependences(subject, outputs, columns or ranked, has_choice=not columns)

@@ -168,7 +168,7 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
     inner = unwrap_model(model)
     learner: Any = inner.pipeline[-1]
     origins = trace_features(inner.pipeline, X)
-    notes = [*inner.notes, *_describe_fills(origins)]
+    notes = [*inner.notes, *_describe_fills(origins, X)]
     name = type(learner).__name__
     if is_tree(learner):
         tree = read_tree(learner, origins, X, inner.restore_target)
@@ -181,9 +181,10 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
     return LearnerParts(name)
 
 
-def _describe_fills(origins: Sequence[Origin]) -> list[str]:
-    """Return a sentence for each column of numbers whose missing cells are replaced."""
-    filled = {origin.column: origin.filled_by for origin in origins if origin.filled_by}
+def _describe_fills(origins: Sequence[Origin], X: pd.DataFrame) -> list[str]:
+    """Return what the missing cells of columns are replaced by, as a sentence; nothing if no cell is missing."""
+    incomplete = {str(name) for name in X.columns if X[name].isna().any()}
+    filled = {origin.column: origin.filled_by for origin in origins if origin.filled_by and origin.column in incomplete}
     if not filled:
         return []
     return [f"Missing cells count as: {', '.join(f'{column} {value}' for column, value in filled.items())}."]

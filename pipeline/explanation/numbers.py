@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 MAX_PLAIN = 1e7
 """Greater numbers are written with an exponent."""
 DIGITS = 5
+MAX_DIGITS = 17
+"""With as many, a number reads as what it is."""
 
 
 def format_number(value: float) -> str:
@@ -19,9 +23,35 @@ def format_number(value: float) -> str:
     """
     if math.isnan(value):
         return "missing"
-    if value == int(value) and abs(value) < MAX_PLAIN if math.isfinite(value) else False:
+    if abs(value) < MAX_PLAIN and value == int(value):
         return str(int(value))
     return f"{value:.{DIGITS}g}"
+
+
+def format_threshold(value: float, cells: np.ndarray) -> str:
+    """Return a threshold with as few digits as divide the cells of a column in the same way.
+
+    Parameters
+    ----------
+    value : float
+    cells : ndarray of shape (m,)
+        In ascending order.
+
+    Examples
+    --------
+    >>> cells = np.array([1.0, 1.00001, 1.00002, 5.0])
+    >>> format_threshold(1.000015, cells), format_threshold(3.00001, cells)
+    ('1.000015', '3')
+    """
+    n_below = np.searchsorted(cells, value)
+    n_up_to = np.searchsorted(cells, value, side="right")
+    for digits in range(DIGITS, MAX_DIGITS):
+        rounded = float(f"{value:.{digits}g}")
+        same_below = np.searchsorted(cells, rounded) == n_below
+        if same_below and np.searchsorted(cells, rounded, side="right") == n_up_to:
+            is_whole = rounded == int(rounded) and abs(rounded) < MAX_PLAIN
+            return str(int(rounded)) if is_whole else f"{value:.{digits}g}"
+    return repr(value)
 
 
 def format_output(value: float) -> str:
@@ -51,3 +81,14 @@ def format_change(value: float) -> str:
     """
     text = format_output(value)
     return f"+{text}" if value > 0 and text.strip("0.") else text
+
+
+def format_coefficient(value: float) -> str:
+    """Return a coefficient with its sign and four significant digits, however small it is.
+
+    Examples
+    --------
+    >>> format_coefficient(0.0022371), format_coefficient(-0.9326)
+    ('+0.002237', '−0.9326')
+    """
+    return f"{value:+.4g}".replace("-", "−")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 NUMBER = "number"
 VALUE = "value"
@@ -12,7 +12,6 @@ CODE = "code"
 INDICATOR = "indicator"
 OTHER = "other"
 MISSING = "missing"
-Meaning = Literal["number", "value", "code", "indicator", "other"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Origin:
 
     column: str
     name: str
-    meaning: Meaning = NUMBER
+    meaning: str = NUMBER
     values: tuple[str, ...] = ()
     inverses: tuple[Callable[[float], float], ...] = ()
     is_linear: bool = True

@@ -38,15 +38,15 @@ def list_scored_parts(experiment: Experiment, folds: Sequence[FoldResult]) -> tu
     n_test = sum(len(fold.split.test) for fold in folds)
     if min(len(fold.split.test) for fold in folds) < MIN_TEST_ROWS:
         return _pool_folds(experiment, folds)
-    parts = [
-        select_part(experiment, fold.model.predictor, fold.split.test)
-        for fold in folds
-    ]
+    parts = [select_part(experiment, fold.model.predictor, fold.split.test) for fold in folds]
     largest = max(len(part.X) for part in parts)
     drawn = f"; of each part, {MAX_ROWS:,} rows are drawn" if largest > MAX_ROWS else ""
     if len(folds) == 1:
         return parts, f"the {n_test:,} test rows of the run{drawn}"
-    return parts, f"the {n_test:,} test rows of {len(folds)} folds, each with the model that was fitted without them{drawn}"
+    return (
+        parts,
+        f"the {n_test:,} test rows of {len(folds)} folds, each with the model that was fitted without them{drawn}",
+    )
 
 
 def select_part(experiment: Experiment, model: object, rows: np.ndarray) -> ScoredPart:
@@ -124,9 +124,7 @@ def _describe_standing(number: int, split: Split) -> str:
     return "a row that is in no part of the split"
 
 
-def make_run_subject(
-    run: LoadedRun, folds: Sequence[FoldResult], model: FittedModel, number: int | None
-) -> Subject:
+def make_run_subject(run: LoadedRun, folds: Sequence[FoldResult], model: FittedModel, number: int | None) -> Subject:
     """Return a run, fitted again, as what is explained.
 
     Parameters

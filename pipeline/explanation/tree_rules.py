@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.explanation.numbers import format_number, format_output
+from bakeoff.pipeline.explanation.numbers import format_number, format_output, format_threshold
 from bakeoff.pipeline.explanation.origins import CODE, INDICATOR, Origin, join_values
 from bakeoff.pipeline.explanation.tree_paths import Answer, TreeNodes, read_nodes
+from bakeoff.pipeline.stages.preprocessing.column_kinds import NUMERIC, list_kinds
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,16 @@ class Rule:
     share: float | None = None
 
     @property
-    def words(self) -> str:
-        """The rule as a sentence."""
+    def outcome(self) -> str:
+        """What is predicted, and of how many rows it holds."""
         unit = "row" if self.n_rows == 1 else "rows"
         share = "" if self.share is None else f"{_format_share(self.share)} of "
-        then = f"{self.prediction} ({share}{self.n_rows} {unit})"
-        return f"if {' and '.join(self.conditions)} then {then}" if self.conditions else then
+        return f"{self.prediction} ({share}{self.n_rows} {unit})"
+
+    @property
+    def words(self) -> str:
+        """The rule as a sentence."""
+        return f"if {' and '.join(self.conditions)} then {self.outcome}" if self.conditions else self.outcome
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,8 @@ class ReadTree:
         Of each feature.
     has_missing : mapping of str to bool
         Whether a column of the dataset has missing cells, of which a rule must say where they go.
+    numbers : mapping of str to ndarray
+        The cells of each column of numbers in ascending order, which decide how many digits a threshold needs.
     restore_target : callable
         Turns a mean of the learner into the unit of the target.
     """
@@ -81,6 +88,7 @@ class ReadTree:
     nodes: TreeNodes
     origins: Sequence[Origin]
     has_missing: Mapping[str, bool]
+    numbers: Mapping[str, np.ndarray]
     restore_target: Callable[[float], float]
 
     def make_rule(self, node: int) -> Rule:
@@ -115,7 +123,32 @@ class ReadTree:
         if origin.meaning == CODE:
             values = [value for code, value in enumerate(origin.values) if _contains(answer, code)]
             return f"{origin.name} = {join_values(values)}{missing}"
-        return _describe_interval(answer, origin, missing)
+        return self._describe_interval(answer, origin, missing)
+
+    def _describe_interval(self, answer: Answer, origin: Origin, missing: str) -> str:
+        """Return an interval of numbers in the unit of the column."""
+        name = origin.name
+        # bakeoff's trees ask whether a cell is there at all by a threshold of infinity.
+        if answer.low == np.inf:
+            return f"{name} is missing"
+        has_low = answer.low > -np.inf
+        has_high = answer.high < np.inf
+        if not has_low and not has_high:
+            return f"{name} is any number{missing}" if missing else f"{name} is not missing"
+        low = self._describe_end(answer.low, origin) if has_low else ""
+        high = self._describe_end(answer.high, origin) if has_high else ""
+        if has_low and has_high:
+            below = "≤" if answer.low_is_in else "<"
+            above = "≤" if answer.high_is_in else "<"
+            return f"{low} {below} {name} {above} {high}{missing}"
+        if has_low:
+            return f"{name} {'≥' if answer.low_is_in else '>'} {low}{missing}"
+        return f"{name} {'≤' if answer.high_is_in else '<'} {high}{missing}"
+
+    def _describe_end(self, threshold: float, origin: Origin) -> str:
+        number = origin.restore(threshold)
+        is_of_column = origin.name == origin.column and origin.column in self.numbers
+        return format_threshold(number, self.numbers[origin.column]) if is_of_column else format_number(number)
 
 
 def read_tree(
@@ -133,7 +166,10 @@ def read_tree(
     restore_target : callable
     """
     has_missing = {str(name): bool(X[name].isna().any()) for name in X.columns}
-    return ReadTree(learner, read_nodes(learner), origins, has_missing, restore_target)
+    kinds = list_kinds(X)
+    numeric = [name for name, kind in kinds.items() if kind == NUMERIC]
+    numbers = {name: np.sort(X[name].dropna().to_numpy(dtype=float)) for name in numeric}
+    return ReadTree(learner, read_nodes(learner), origins, has_missing, numbers, restore_target)
 
 
 def list_rules(tree: ReadTree, target: str) -> TreeRules:
@@ -171,9 +207,7 @@ def _drop_implied(joined: Mapping[int, Answer], origins: Sequence[Origin]) -> li
     return [
         answer
         for feature, answer in joined.items()
-        if not (
-            origins[feature].meaning == INDICATOR and answer.low == -np.inf and origins[feature].column in settled
-        )
+        if not (origins[feature].meaning == INDICATOR and answer.low == -np.inf and origins[feature].column in settled)
     ]
 
 
@@ -181,27 +215,6 @@ def _contains(answer: Answer, number: float) -> bool:
     above = number > answer.low or (answer.low_is_in and number == answer.low)
     below = number < answer.high or (answer.high_is_in and number == answer.high)
     return above and below
-
-
-def _describe_interval(answer: Answer, origin: Origin, missing: str) -> str:
-    """Return an interval of numbers in the unit of the column."""
-    name = origin.name
-    # bakeoff's trees ask whether a cell is there at all by a threshold of infinity.
-    if answer.low == np.inf:
-        return f"{name} is missing"
-    has_low = answer.low > -np.inf
-    has_high = answer.high < np.inf
-    if not has_low and not has_high:
-        return f"{name} is not missing" if not missing else f"{name} is any number{missing}"
-    low = format_number(origin.restore(answer.low)) if has_low else ""
-    high = format_number(origin.restore(answer.high)) if has_high else ""
-    if has_low and has_high:
-        below = "≤" if answer.low_is_in else "<"
-        above = "≤" if answer.high_is_in else "<"
-        return f"{low} {below} {name} {above} {high}{missing}"
-    if has_low:
-        return f"{name} {'≥' if answer.low_is_in else '>'} {low}{missing}"
-    return f"{name} {'≤' if answer.high_is_in else '<'} {high}{missing}"
 
 
 def _format_share(share: float) -> str:
