@@ -4,18 +4,51 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, read_list, require_writable_output
+from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust, read_list, require_writable_output
+from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.explanation import Subject
+    from bakeoff.pipeline.explanation import FileRows, Subject
+    from bakeoff.pipeline.model import Model
+    from bakeoff.pipeline.refit import LoadedRun
+    from bakeoff.pipeline.tracking.store import Store
 
-KEYS = ("row", "columns", "output", "trust", "dataset", "dataset.path", "tracking.uri", "tracking.experiment")
+FILE_KEYS = (*LAYOUT_KEYS, NA_VALUES)
+KEYS = (
+    "row",
+    "columns",
+    "output",
+    "trust",
+    "dataset",
+    "dataset.path",
+    "tracking.uri",
+    "tracking.experiment",
+    *FILE_KEYS,
+)
 NO_PAGE = "none"
 PAGE_SUFFIXES = (".html", ".htm")
+VERB = "explain"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be explained besides the model as a whole.
+
+    Attributes
+    ----------
+    row : int or None
+        The number of the row.
+    columns : tuple of str
+        Those whose partial dependence is shown; none for the most important ones.
+    """
+
+    row: int | None
+    columns: tuple[str, ...]
 
 
 def explain_model(words: Sequence[str]) -> int:
@@ -24,60 +57,149 @@ def explain_model(words: Sequence[str]) -> int:
     Parameters
     ----------
     words : sequence of str
-        ``RUN``, then ``row=N``, ``columns=[COLUMN,...]``, ``output=FILE.html`` or ``output=none``, ``trust=[PACKAGE]``,
-        ``dataset=NAME``, ``dataset.path=FILE``, ``tracking.uri=URI`` and ``tracking.experiment=NAME``.
+        ``MODEL [FILE]``, then ``row=N``, ``columns=[COLUMN,...]``, ``output=FILE.html`` or ``output=none``,
+        ``trust=[PACKAGE]``, ``dataset=NAME``, ``dataset.path=FILE``, ``tracking.uri=URI`` and
+        ``tracking.experiment=NAME``; keys of the file as in ``conf/dataset/file.yaml``. MODEL is a run or the name of a
+        registered model. Without a FILE, it is explained on the rows of its dataset.
 
     Raises
     ------
     UserError
-        There is no such run, row or column, the dataset has changed, or the page cannot be written.
+        There is no such model, file, row or column, the dataset has changed, or the page cannot be written.
     """
-    (word, *_), values = parse_arguments("explain", words, ["RUN"], KEYS, rest="FILE")
-    _require_page(values)
-    number = _read_row(values.get("row"))
-    columns = read_list(values.get("columns", ""))
+    (word, *files), values = parse_arguments(VERB, words, ["MODEL"], KEYS, rest="FILE")
+    _require_files(files, values)
+    _require_page(values, files)
+    request = Request(_read_row(values.get("row")), tuple(read_list(values.get("columns", ""))))
 
     from bakeoff.pipeline.cli.explanation_report import print_explanation
     from bakeoff.pipeline.explanation import explain_model as explain
     from bakeoff.pipeline.explanation import write_page
+    from bakeoff.pipeline.tracking.store import open_store
 
-    subject = _find_subject(word, values, number)
-    explanation = explain(subject, columns)
+    store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
+    if files:
+        subject = _find_file_subject(store, word, Path(files[0]).expanduser(), values, request)
+    else:
+        subject = _find_subject(store, word, values, request)
+    explanation = explain(subject, request.columns)
     print_explanation(explanation)
     if values.get("output") != NO_PAGE:
         target = Path(values.get("output", f"{subject.file_stem}.explanation.html")).expanduser()
-        write_page(explanation, target)
+        try:
+            write_page(explanation, target)
+        except OSError as error:
+            raise UserError(f"{VERB}: output={str(target)!r} cannot be written: {error}") from error
         print(f"\npage: {target}")
     return 0
 
 
-def _require_page(values: Mapping[str, str]) -> None:
+def _require_files(files: Sequence[str], values: Mapping[str, str]) -> None:
+    if len(files) > 1:
+        raise UserError(f"{VERB}: {len(files)} files were given ({', '.join(files)}); name one, or none.")
+    of_files = [key for key in FILE_KEYS if key in values]
+    if of_files and not files:
+        raise UserError(f"{VERB}: {of_files[0]} is a key of a file, and no file was named.")
+
+
+def _require_page(values: Mapping[str, str], files: Sequence[str]) -> None:
     output = values.get("output")
     if output is None or output == NO_PAGE:
         return
-    if Path(output).suffix.lower() not in PAGE_SUFFIXES:
-        raise UserError(f"explain: output={output!r} must end in .html, or be none, which writes no page.")
-    require_writable_output("explain", values)
+    target = Path(output).expanduser()
+    if target.suffix.lower() not in PAGE_SUFFIXES:
+        raise UserError(f"{VERB}: output={output!r} must end in .html, or be none, which writes no page.")
+    require_writable_output(VERB, values)
+    if any(target.exists() and Path(file).expanduser().exists() and target.samefile(file) for file in files):
+        raise UserError(f"{VERB}: output={output!r} is the file of the rows; name another file.")
 
 
 def _read_row(given: str | None) -> int | None:
     if given is None:
         return None
-    if not given.isdigit():
-        raise UserError(f"explain: row={given!r} must be the number of a row, from 0 as in predictions.csv.")
+    # Other digits, such as superscript ones, are digits for isdigit as well.
+    if not (given.isascii() and given.isdigit()):
+        raise UserError(f"{VERB}: row={given!r} must be the number of a row, from 0 as in predictions.csv.")
     return int(given)
 
 
-def _find_subject(word: str, values: Mapping[str, str], number: int | None) -> Subject:
+def _find_subject(store: Store, word: str, values: Mapping[str, str], request: Request) -> Subject:
+    """Fit the folds of a run again, and return it or the registered model that comes from it."""
     from bakeoff.pipeline.cli.screen import Screen
-    from bakeoff.pipeline.explanation import make_run_subject
+    from bakeoff.pipeline.explanation import check_row, make_run_subject, make_version_subject, require_columns
     from bakeoff.pipeline.refit import load_run, refit_run
-    from bakeoff.pipeline.tracking.find_run import find_run_id
-    from bakeoff.pipeline.tracking.store import open_store
+    from bakeoff.pipeline.tracking.find_run import find_run_and_version
 
-    store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
-    run_id = find_run_id(store, word, "explain", values.get("dataset", ""))
-    run = load_run(store, run_id, read_list(values.get("trust", "")), values.get("dataset.path"))
+    trust = parse_trust(values.get("trust", ""))
+    run_id, version = find_run_and_version(store, word, VERB, values.get("dataset", ""))
+    run = load_run(store, run_id, trust, values.get("dataset.path"))
+    # Whatever can be refused is refused before the folds are fitted, which may take long.
+    check_row(run.experiment, request.row)
+    require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
+    model = None if version is None else _load_model(word, values)
     print(f"fitting run {run.stored.run_id} ({run.stored.name}) again", file=sys.stderr)
-    folds, model = refit_run(run, Screen().track_folds)
-    return make_run_subject(run, folds, model, number)
+    folds, run_model = refit_run(run, Screen().track_folds)
+    if model is None:
+        return make_run_subject(run, folds, run_model, request.row)
+    _print_notes(model.notes)
+    return make_version_subject(model, run, folds, request.row)
+
+
+def _find_file_subject(store: Store, word: str, file: Path, values: Mapping[str, str], request: Request) -> Subject:
+    """Load a stored model and the rows of a file."""
+    from bakeoff.pipeline.explanation import make_file_subject, require_columns
+
+    model = _load_model(word, values)
+    require_columns(request.columns, model.record.features)
+    run, reason = _find_run(store, model, values)
+    # A model of an earlier version does not know its target.
+    target = model.record.target or ("" if run is None else run.experiment.dataset.target)
+    rows, notes = _read_file(model, file, values, target)
+    _print_notes([*model.notes, *notes])
+    return make_file_subject(model, rows, run, reason, request.row)
+
+
+def _load_model(word: str, values: Mapping[str, str]) -> Model:
+    from bakeoff.pipeline.tracking import load_model
+
+    return load_model(
+        word,
+        values.get("tracking.uri"),
+        values.get("tracking.experiment", "bakeoff"),
+        values.get("dataset", ""),
+        parse_trust(values.get("trust", "")),
+        VERB,
+    )
+
+
+def _read_file(model: Model, file: Path, values: Mapping[str, str], target: str) -> tuple[FileRows, Sequence[str]]:
+    """Return the rows of a file, and what is to be said of how they were read."""
+    from bakeoff.pipeline.explanation import convert_file_rows
+    from bakeoff.pipeline.stages.dataset import require_file
+
+    try:
+        require_file(file)
+        raw = read_rows(file, values, model.record)
+        rules = make_rules(values, model.record.dataset_config)
+        rows = convert_file_rows(model, file.name, raw.frame, rules, target)
+    except UserError as error:
+        # The keys of a dataset have the same names here, without the group.
+        message = str(error).removeprefix(f"{VERB}: ").replace("dataset.", "")
+        raise UserError(f"{VERB}: {message}") from None
+    return rows, [note.replace("dataset.", "") for note in raw.notes]
+
+
+def _find_run(store: Store, model: Model, values: Mapping[str, str]) -> tuple[LoadedRun | None, str]:
+    """Return the run that a model comes from, or why it cannot be built again."""
+    from bakeoff.pipeline.refit import load_run
+
+    trust = parse_trust(values.get("trust", ""))
+    try:
+        return load_run(store, model.record.run_id, trust, values.get("dataset.path")), ""
+    except UserError as error:
+        return None, str(error)
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        print(f"{VERB}: {note}", file=sys.stderr)

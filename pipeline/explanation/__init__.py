@@ -4,17 +4,29 @@ Importances are measured on test rows with the models that were fitted without t
 model: partial dependence, what its learner says of itself, and the contributions of the columns to one prediction.
 """
 
-from bakeoff.pipeline.explanation.explain_model import Scoring, Subject, explain_model
+from bakeoff.pipeline.explanation.explain_model import Scoring, Subject, explain_model, require_columns
 from bakeoff.pipeline.explanation.explanation import Explanation
+from bakeoff.pipeline.explanation.file_rows import FileRows, convert_file_rows
 from bakeoff.pipeline.explanation.page import render_page, write_page
-from bakeoff.pipeline.explanation.run_subject import make_run_subject
+from bakeoff.pipeline.explanation.subjects import (
+    check_row,
+    make_file_subject,
+    make_run_subject,
+    make_version_subject,
+)
 
 __all__ = [
     "Explanation",
+    "FileRows",
     "Scoring",
     "Subject",
+    "check_row",
+    "convert_file_rows",
     "explain_model",
+    "make_file_subject",
     "make_run_subject",
+    "make_version_subject",
     "render_page",
+    "require_columns",
     "write_page",
 ]

@@ -47,6 +47,8 @@ class Subject:
     name : str
     model : estimator
         Fitted; it takes the features of the dataset.
+    dataset : str
+        Its name.
     fitted : str
         On how many rows it was fitted.
     target : str
@@ -74,6 +76,7 @@ class Subject:
 
     name: str
     model: Any
+    dataset: str
     fitted: str
     target: str
     positive: str
@@ -166,7 +169,7 @@ def _compute_dependences(
             without.append(name)
         else:
             shown.append(found)
-    note = f"without a grid of values: {', '.join(without)}" if without else ""
+    note = f"not shown, because they hold text or a single value: {', '.join(without)}" if without else ""
     return tuple(shown), note
 
 
@@ -178,7 +181,7 @@ def _describe_rows(subject: Subject) -> str:
 
 def _state_facts(subject: Subject, outputs: ModelOutputs, learner: str) -> list[str]:
     """Return what the model is, and what of it is explained."""
-    facts = [f"{learner}, {subject.fitted}."]
+    facts = [f"{learner} on {subject.dataset}, {subject.fitted}."]
     if not outputs.is_of_classes:
         return [*facts, f"Explained is the prediction of {subject.target}."]
     if outputs.method == PREDICTION:

@@ -180,7 +180,7 @@ def _predict_mixed(
     -------
     ndarray of shape (m, k)
     """
-    both = pd.concat([row, background], ignore_index=True)
+    both = _join_rows(row, background)
     outputs = []
     for first in range(0, len(known), ROWS_PER_CALL):
         part = slice(first, first + ROWS_PER_CALL)
@@ -189,6 +189,20 @@ def _predict_mixed(
         cells = {name: both[name].array.take(sources[:, j]) for j, name in enumerate(both.columns)}
         outputs.append(predict(pd.DataFrame(cells)))
     return np.concatenate(outputs)
+
+
+def _join_rows(row: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:
+    """Return the row above the background, with the types of the background's columns."""
+    columns = {}
+    for name in background.columns:
+        parts = [row[name], background[name]]
+        if isinstance(background[name].dtype, pd.CategoricalDtype):
+            # pandas joins columns of different categories to text, which a model would not accept.
+            known = list(background[name].cat.categories)
+            values = [*known, *(value for value in row[name].cat.categories if value not in known)]
+            parts = [part.cat.set_categories(values) for part in parts]
+        columns[name] = pd.concat(parts, ignore_index=True)
+    return pd.DataFrame(columns)
 
 
 def _predict_in_parts(predict: Predict, rows: pd.DataFrame) -> np.ndarray:

@@ -186,7 +186,8 @@ def _follow_one_hot(step: OneHotEncoder, origins: Origins) -> Origins:
     traced: Origins = []
     for origin, values, rare, drop in zip(origins, step.categories_, infrequent, dropped, strict=True):
         rare_names = [] if rare is None else [name_value(value) for value in rare]
-        groups: list[tuple[str, ...]] = [(name_value(value),) for value in values if name_value(value) not in rare_names]
+        names = [name_value(value) for value in values]
+        groups: list[tuple[str, ...]] = [(name,) for name in names if name not in rare_names]
         groups += [tuple(rare_names)] if rare_names else []
         kept = [group for number, group in enumerate(groups) if number != drop]
         traced += [replace(origin, meaning=INDICATOR, values=group, inverses=()) for group in kept]
