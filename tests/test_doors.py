@@ -32,7 +32,7 @@ LAYERS = (
     {"model"},
     {"cell_checks", "fit_checks", "run_lines"},
     {"audit", "preflight", "report"},
-    {"card", "inspection"},
+    {"card", "inspection", "serving"},
     {"figures", "tracking"},
     {"description", "figure_choice"},
     {"job"},
@@ -60,8 +60,20 @@ ONE_DOOR = {
     "arff": {"stages"},
     "openpyxl": {"stages"},
     "sqlalchemy": {"stages", "study"},
+    "starlette": {"serving"},
+    "uvicorn": {"serving"},
 }
-LOADED_LATE = {"mlflow", "skops", "ray", "submitit", "scikit_posthocs", "baycomp", "statsmodels"}
+LOADED_LATE = {
+    "mlflow",
+    "skops",
+    "ray",
+    "submitit",
+    "scikit_posthocs",
+    "baycomp",
+    "statsmodels",
+    "starlette",
+    "uvicorn",
+}
 """Packages that take long to load, or may be missing: they are imported where they are used."""
 
 

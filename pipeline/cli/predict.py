@@ -1,67 +1,111 @@
-"""``bakeoff predict``: apply the model of a run to the rows of a file."""
+"""``bakeoff predict``: apply the model of a run, or a registered one, to the rows of a file."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust, require_writable_output
+from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.cli.identifiers import IDS, choose_identifiers
+from bakeoff.pipeline.cli.output_file import require_table_output, write_table
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.errors import UserError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bakeoff.pipeline.model import Model, TrainingRecord
+
 POSITIONS = ("MODEL", "FILE")
-KEYS = ("output", "dataset", "trust", "tracking.uri", "tracking.experiment", *LAYOUT_KEYS, NA_VALUES)
+KEYS = ("output", IDS, "dataset", "trust", "tracking.uri", "tracking.experiment", *LAYOUT_KEYS, NA_VALUES)
 
 
 def predict_file(words: Sequence[str]) -> int:
-    """Write the predictions of a run's model for each row of a file, with probabilities if the model has them.
+    """Write the predictions of a model for each row of a file, with probabilities if the model has them.
 
-    The file is read as the training file was. Values that the model has not seen, and missing cells where training had
-    none, are said in a line for each column.
+    The file is read as the training file was. Its identifiers are copied in front of the predictions. What its columns
+    hold that the training rows did not is said in a line or more for each column.
 
     Parameters
     ----------
     words : sequence of str
-        ``MODEL FILE [output=FILE] [dataset=NAME] [trust=[PACKAGE]] [tracking.uri=URI] [tracking.experiment=NAME]``, and
-        keys of the file as in ``conf/dataset/file.yaml``; MODEL is the id of a run, ``latest``, or ``best``, among the
-        runs on ``dataset`` if it is given, or the name of a registered model.
+        ``MODEL FILE [output=FILE] [ids=[COLUMN]] [dataset=NAME] [trust=[PACKAGE]] [tracking.uri=URI]
+        [tracking.experiment=NAME]``, and keys of the file as in ``conf/dataset/file.yaml``; MODEL is the id of a run,
+        ``latest``, or ``best``, among the runs on ``dataset`` if it is given, or the name of a registered model. The
+        extension of ``output`` is that of a format in `output_file.WRITERS`.
 
     Raises
     ------
     UserError
-        There is no such run, it has no model, or the file lacks a column or holds cells of another kind.
+        There is no such model, the file lacks a column or holds cells of another kind, or the output cannot be written.
     """
     (word, path), values = parse_arguments("predict", words, POSITIONS, KEYS)
-    from bakeoff.pipeline.model.predictions import predict_table
-    from bakeoff.pipeline.model.row_conversion import convert_rows
-    from bakeoff.pipeline.model.row_report import report_rows
+    file = Path(path).expanduser()
+    given = values.get("output", f"{file.stem}.predictions.csv")
+    target = require_table_output("predict", given, [file])
     from bakeoff.pipeline.stages.dataset import require_file
     from bakeoff.pipeline.tracking import load_model
 
-    file = Path(path).expanduser()
-    require_writable_output("predict", values)
     experiment = values.get("tracking.experiment", "bakeoff")
     trust = parse_trust(values.get("trust", ""))
     try:
         require_file(file)
         model = load_model(word, values.get("tracking.uri"), experiment, values.get("dataset", ""), trust)
-        record = model.record
-        raw = read_rows(file, values, record)
-        rows = convert_rows(record, raw.frame, make_rules(values, record.dataset_config))
-        notes = [*model.notes, *raw.notes, *report_rows(record, rows)]
-        predictions = predict_table(model.estimator, rows.frame)
+        require_table_output("predict", given, find_training_files(model.record))
+        _say([model.describe(), *model.notes])
+        raw = read_rows(file, values, model.record)
+        ids = choose_identifiers(raw.frame, model, values.get(IDS))
+        predictions, notes = predict_rows(model, raw.frame, values)
     except UserError as error:
         # The keys of a dataset have the same names here, without the group.
         message = str(error).removeprefix("predict: ").replace("dataset.", "")
         raise UserError(f"predict: {message}") from None
+    _say([*raw.notes, *notes])
+    # The predictions are written at the end only, so that an error does not change the file of an earlier command.
+    write_table("predict", _join_columns(ids, predictions), target)
+    beside = f", beside {', '.join(map(str, ids))} of the file" if len(ids.columns) else ""
+    print(f"{len(predictions)} predictions in {target}{beside}", file=sys.stderr)
+    return 0
+
+
+def predict_rows(model: Model, frame: pd.DataFrame, values: dict[str, str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return the predictions for the rows of a file, and sentences about what training did not have.
+
+    Parameters
+    ----------
+    model : Model
+    frame : DataFrame of shape (m, at least d)
+        As the file spells it.
+    values : dict of str to str
+        Keys of the command line.
+    """
+    from bakeoff.pipeline.model.predictions import predict_table
+    from bakeoff.pipeline.model.row_conversion import convert_rows
+    from bakeoff.pipeline.model.row_report import describe_findings, describe_test, find_differences
+
+    record = model.record
+    rows = convert_rows(record, frame, make_rules(values, record.dataset_config))
+    predictions = predict_table(model.estimator, rows.frame)
+    findings = find_differences(record, rows)
+    test = describe_test(findings)
+    return predictions, [*describe_findings(findings), *([test] if test else [])]
+
+
+def find_training_files(record: TrainingRecord) -> list[Path]:
+    """Return the files that the training rows were read from, as far as they have paths."""
+    given = record.dataset_config.get("path")
+    paths = given if isinstance(given, list) else [given]
+    return [Path(path).expanduser() for path in paths if isinstance(path, str)]
+
+
+def _join_columns(ids: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat([ids.reset_index(drop=True), predictions.reset_index(drop=True)], axis=1)
+
+
+def _say(notes: Iterable[str]) -> None:
     for note in notes:
         print(f"predict: {note.replace('dataset.', '')}", file=sys.stderr)
-    # The predictions are written at the end only, so that an error does not change the file of an earlier command.
-    target = Path(values.get("output", f"{file.stem}.predictions.csv")).expanduser()
-    try:
-        predictions.to_csv(target, index=False)
-    except OSError as error:
-        raise UserError(f"predict: output={str(target)!r} cannot be written: {error}") from error
-    print(f"{len(predictions)} predictions in {target}", file=sys.stderr)
-    return 0

@@ -62,7 +62,7 @@ def make_rules(values: Mapping[str, str], dataset: Mapping[str, Any]) -> ColumnR
     """
     from bakeoff.pipeline.stages.dataset import ColumnRules
 
-    given = _read_list(values[NA_VALUES]) if NA_VALUES in values else dataset.get(NA_VALUES)
+    given = read_list(values[NA_VALUES]) if NA_VALUES in values else dataset.get(NA_VALUES)
     return ColumnRules(na_values=given)
 
 
@@ -123,7 +123,7 @@ def _read_value(key: str, text: str) -> Any:
     if text == "null":
         return None
     if key == "names":
-        return _read_list(text)
+        return read_list(text)
     if key in ("header", "strip"):
         if text.lower() not in BOOLEANS:
             raise UserError(f"{key}={text!r} must be true or false.")
@@ -133,7 +133,7 @@ def _read_value(key: str, text: str) -> Any:
     return text
 
 
-def _read_list(text: str) -> list[str]:
+def read_list(text: str) -> list[str]:
     """Return the items between brackets and commas, without quotation marks around them."""
     items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
     return [item.strip("'\"") for item in items if item]

@@ -44,6 +44,10 @@ def _require_features(record: TrainingRecord, given: list[str]) -> None:
         if counts[name] > 1:
             raise UserError(f"the rows have {counts[name]} columns {name!r}; the model needs one.")
         if not counts[name]:
-            raise UserError(
-                f"the rows have no column {name!r}, which the model needs. {did_you_mean(name, given)}".rstrip()
-            )
+            raise UserError(f"the rows have no column {name!r}, which the model needs. {_suggest(name, given)}")
+
+
+def _suggest(name: str, given: list[str]) -> str:
+    """Return the column that may be meant, or the columns that there are."""
+    hint = did_you_mean(name, given)
+    return hint.replace("Allowed:", "The columns are") if given else "There are no columns."

@@ -1,41 +1,236 @@
-"""What further rows have that training did not have, a sentence or more for each column."""
+"""Sentences about further rows, one or more for each column that differs from training, and the same as data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from bakeoff.pipeline.model.column_profile import ColumnProfile
+from bakeoff.pipeline.model.drift import MIN_TESTED_ROWS
+from bakeoff.pipeline.model.row_findings import ColumnFindings, RowFindings, Shift, compare_rows
 from bakeoff.pipeline.model.training_record import TrainingRecord
+from bakeoff.pipeline.stages.dataset.column import DATE
 from bakeoff.pipeline.stages.dataset.columns import FurtherRows
 
 MAX_SHOWN_VALUES = 5
+MAX_CHANCE = 0.1
+"""Missing cells are said if, with the rate of training, so many of them occur in at most this fraction of files."""
+MIN_EXCESS = 0.05
+"""And if their fraction exceeds that of training by this much: in a large file chance explains no difference."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MIN_SHOWN_P = 0.001
 
 
-def report_rows(record: TrainingRecord, rows: FurtherRows) -> list[str]:
-    """Return a sentence for each column with values or missing cells that training did not have.
+def find_differences(record: TrainingRecord, rows: FurtherRows) -> RowFindings:
+    """Compare further rows with the training rows of a model.
 
     Parameters
     ----------
     record : TrainingRecord
     rows : FurtherRows
+        The features, converted to the kinds of training.
     """
-    lines = []
-    m = len(rows.frame)
-    for trained, found in zip(record.feature_columns, rows.columns, strict=True):
-        # The cure of a training file, which follows the key, is none for the rows of a model.
-        lines += [sentence.partition(" dataset.")[0] for sentence in found.suspicions if trained.kind == "numeric"]
-        unseen = rows.unseen.get(trained.name)
-        if unseen:
-            lines.append(f"{trained.name}: {_list_unseen(unseen, m)}")
-        if not record.is_partial and found.n_missing and not trained.n_missing:
-            lines.append(f"{trained.name}: {found.n_missing} of {m} cells are missing; none was missing in training.")
-    return lines
+    return compare_rows(record.feature_columns, record.profiles, rows, knows_missing=not record.is_partial)
 
 
-def _list_unseen(unseen: Mapping[str, int], m: int) -> str:
-    """Return which values were not seen in training, the most frequent first."""
+def report_rows(record: TrainingRecord, rows: FurtherRows) -> list[str]:
+    """Return sentences about what further rows hold that training did not, in the order of the features.
+
+    Parameters
+    ----------
+    record : TrainingRecord
+    rows : FurtherRows
+        The features, converted to the kinds of training.
+    """
+    return describe_findings(find_differences(record, rows))
+
+
+def describe_findings(findings: RowFindings) -> list[str]:
+    """Return a sentence for each difference, in the order of the features."""
+    return [sentence for column in findings.columns for sentence in describe_column(column)]
+
+
+def describe_test(findings: RowFindings) -> str:
+    """Return a sentence that says whether distributions were compared, and that none differs if this is so.
+
+    Examples
+    --------
+    >>> describe_test(RowFindings(5, (ColumnFindings("age", 5, 0, profile=ColumnProfile("numeric", 9, 0)),)))
+    'The distributions of the columns are not compared with training: that takes 50 rows, and there are 5.'
+    """
+    if not any(column.profile is not None for column in findings.columns):
+        return ""
+    if findings.n_rows < MIN_TESTED_ROWS:
+        return (
+            "The distributions of the columns are not compared with training: that takes "
+            f"{MIN_TESTED_ROWS} rows, and there are {findings.n_rows}."
+        )
+    if not findings.n_tested:
+        return f"No column has {MIN_TESTED_ROWS} cells in training and here, so that distributions are not compared."
+    if any(column.shift for column in findings.columns):
+        return ""
+    columns = "1 column" if findings.n_tested == 1 else f"{findings.n_tested} columns"
+    return f"The distributions of {columns} were compared with training; none has shifted."
+
+
+def describe_column(column: ColumnFindings) -> list[str]:
+    """Return the sentences about a column, each of which begins with its name."""
+    sentences = [*column.doubts]
+    if column.unseen:
+        sentences.append(f"{column.name}: {list_unseen(column.unseen, column.n_rows)}")
+    sentences += _describe_missing(column)
+    sentences += _describe_range(column)
+    sentences += _describe_shift(column)
+    return sentences
+
+
+def list_unseen(unseen: Mapping[str, int], m: int) -> str:
+    """Return which values were not seen in training, the most frequent first.
+
+    Examples
+    --------
+    >>> list_unseen({"x": 1, "MALE": 2}, 5)
+    '3 of 5 rows hold values not seen in training: MALE, x'
+    """
     ranked = sorted(unseen, key=lambda value: -unseen[value])
     # A value with spaces around it cannot be told from one without them unless it is quoted.
     shown = ", ".join(repr(value) if value != value.strip() else value for value in ranked[:MAX_SHOWN_VALUES])
     n_more = len(ranked) - MAX_SHOWN_VALUES
     more = f" and {n_more} more" if n_more > 0 else ""
     return f"{sum(unseen.values())} of {m} rows hold values not seen in training: {shown}{more}"
+
+
+def list_differences(findings: RowFindings) -> dict[str, dict[str, Any]]:
+    """Return the differences as data that JSON can hold: column -> difference -> numbers.
+
+    Columns without a difference are left out.
+    """
+    differences = {column.name: _list_column(column) for column in findings.columns}
+    return {name: found for name, found in differences.items() if found}
+
+
+def _list_column(column: ColumnFindings) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if _describe_missing(column):
+        found["missing"] = column.n_missing
+    if column.unseen:
+        found["unseen"] = dict(column.unseen)
+    if column.n_below:
+        found["below_minimum"] = column.n_below
+    if column.n_above:
+        found["above_maximum"] = column.n_above
+    if column.shift is not None:
+        found["shift"] = {
+            "size": column.shift.size,
+            "stability_index": column.shift.index,
+            "p_value": column.shift.p_value,
+        }
+    if column.doubts:
+        found["doubts"] = [*column.doubts]
+    return found
+
+
+def _describe_missing(column: ColumnFindings) -> list[str]:
+    if not column.n_missing:
+        return []
+    are_missing = f"{column.name}: {column.n_missing} of {column.n_rows} cells are missing"
+    if not column.had_missing:
+        return [f"{are_missing}; none was missing in training."]
+    profile = column.profile
+    if profile is None or not profile.n:
+        return []
+    rate = profile.n_missing / profile.n
+    if not _is_excessive(column, rate):
+        return []
+    return [f"{are_missing}; {format_percent(rate)} were in training."]
+
+
+def _is_excessive(column: ColumnFindings, rate: float) -> bool:
+    """Return whether more cells are missing than the rate of training and chance explain."""
+    from scipy.stats import binom
+
+    excess = column.n_missing / column.n_rows - rate
+    chance = float(binom.sf(column.n_missing - 1, column.n_rows, rate))
+    return excess >= MIN_EXCESS and chance <= MAX_CHANCE
+
+
+def _describe_range(column: ColumnFindings) -> list[str]:
+    n_outside = column.n_below + column.n_above
+    profile = column.profile
+    if not n_outside or profile is None:
+        return []
+    ends = []
+    if column.n_below:
+        ends.append(f"the lowest is {spell_number(profile, column.lowest)}")
+    if column.n_above:
+        ends.append(f"the highest is {spell_number(profile, column.highest)}")
+    lie = "lies" if column.n_rows == 1 else "lie"
+    span = f"{spell_number(profile, profile.minimum)} to {spell_number(profile, profile.maximum)}"
+    outside = f"{n_outside} of {column.n_rows} cells {lie} outside the range of training, {span}"
+    return [f"{column.name}: {outside}; {' and '.join(ends)}."]
+
+
+def _describe_shift(column: ColumnFindings) -> list[str]:
+    shift = column.shift
+    if shift is None or column.profile is None:
+        return []
+    changed = f"{name_bin(column.profile, shift.position)}, {_compare_percents(shift)}"
+    p = f"p < {MIN_SHOWN_P}" if shift.p_value < MIN_SHOWN_P else f"p = {shift.p_value:.3f}"
+    facts = f"a {shift.size} shift: stability index {shift.index:.2f}, {p}"
+    return [f"{column.name}: distributed otherwise than in training ({facts}); most changed: {changed}."]
+
+
+def name_bin(profile: ColumnProfile, position: int) -> str:
+    """Return a bin of a profile in words.
+
+    Examples
+    --------
+    >>> profile = ColumnProfile("numeric", 30, 0, 1.0, 9.0, edges=(2.0, 5.0), counts=(10, 10, 10))
+    >>> [name_bin(profile, position) for position in range(3)]
+    ['below 2', '2 to below 5', '5 and above']
+    >>> name_bin(ColumnProfile("nominal", 3, 0, values={"red": 3}), 1)
+    'values not seen in training'
+    """
+    if not profile.is_number:
+        values = [*profile.values, "values not seen in training"]
+        return values[position]
+    edges = [spell_number(profile, edge) for edge in profile.edges]
+    if not edges:
+        return "all cells"
+    if position == 0:
+        return f"below {edges[0]}"
+    if position == len(edges):
+        return f"{edges[-1]} and above"
+    return f"{edges[position - 1]} to below {edges[position]}"
+
+
+def format_percent(fraction: float) -> str:
+    """Return a fraction as a whole percentage.
+
+    Examples
+    --------
+    >>> format_percent(0.2), format_percent(0.001), format_percent(0.0), format_percent(0.999)
+    ('20 %', '< 1 %', '0 %', '> 99 %')
+    """
+    percent = 100.0 * fraction
+    if 0.0 < percent < 1.0:
+        return "< 1 %"
+    if 99.0 < percent < 100.0:
+        return "> 99 %"
+    return f"{percent:.0f} %"
+
+
+def _compare_percents(shift: Shift) -> str:
+    return f"{format_percent(shift.after)} of the cells in place of {format_percent(shift.before)}"
+
+
+def spell_number(profile: ColumnProfile, number: float | None) -> str:
+    """Return a number of a column, or the date that is so many days after 1970-01-01."""
+    if number is None:
+        return "nothing"
+    if profile.kind != DATE:
+        return f"{number:.10g}"
+    moment = EPOCH + timedelta(days=number)
+    spelled = moment.strftime("%Y-%m-%d %H:%M:%S")
+    return spelled.removesuffix(" 00:00:00")

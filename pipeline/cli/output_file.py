@@ -1,0 +1,197 @@
+"""Files that commands write: in the format of the extension, whole or not at all, and never onto an input."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_SHEET_ROWS = 1_048_576
+"""Of an Excel workbook, the row of names included."""
+MAX_CELL_CHARACTERS = 32_767
+"""Of a cell of an Excel workbook; openpyxl would cut longer text without a word."""
+WHITESPACE = "\t\n\r"
+FORMULA = "f"
+TEXT = "s"
+"""The types that openpyxl gives to cells with a formula, and to those with text."""
+
+
+def require_table_output(verb: str, given: str | Path, inputs: Iterable[Path] = ()) -> Path:
+    """Return the path of a table to write; reject one that cannot be written, before work is done for it.
+
+    Parameters
+    ----------
+    verb : str
+        Begins each error message.
+    given : str or Path
+        As on the command line.
+    inputs : iterable of Path
+        Files that the command reads.
+
+    Raises
+    ------
+    UserError
+        No format has the extension, its package is missing, the path cannot be written, or it is that of an input.
+    """
+    path = Path(given).expanduser()
+    extension = path.suffix.lower()
+    if extension not in WRITERS:
+        found = f"the extension {path.suffix!r}" if path.suffix else "no extension"
+        raise UserError(f"{verb}: output={str(path)!r} has {found}. Allowed: {', '.join(WRITERS)}.")
+    if extension == ".xlsx" and importlib.util.find_spec("openpyxl") is None:
+        raise UserError(
+            f"{verb}: output={str(path)!r} is an Excel workbook, which needs the package openpyxl: "
+            'pip install "bakeoff[excel]".'
+        )
+    _require_writable(verb, path)
+    _require_no_input(verb, path, inputs)
+    return path
+
+
+def write_table(verb: str, table: pd.DataFrame, path: Path) -> None:
+    """Write a table in the format of the extension.
+
+    Floats are written so that reading them gives the same floats; a workbook keeps 16 digits.
+
+    Parameters
+    ----------
+    verb : str
+        Begins the error message.
+    table : DataFrame of shape (m, k)
+        Its index is left out.
+    path : Path
+        Of `require_table_output`; a file that exists is replaced.
+
+    Raises
+    ------
+    UserError
+        The file cannot be written, or its format does not hold a cell.
+    """
+    write = WRITERS[path.suffix.lower()]
+    with replace_file(verb, path) as temporary:
+        write(table, temporary)
+
+
+@contextmanager
+def replace_file(verb: str, path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file that takes the place of another one if the block succeeds.
+
+    Parameters
+    ----------
+    verb : str
+        Begins the error message.
+    path : Path
+        A link is followed, and its target is replaced.
+
+    Raises
+    ------
+    UserError
+        The file cannot be written; an earlier one remains as it was.
+    """
+    target = path.resolve()
+    # In the same folder, because a file cannot be moved between file systems at once; the extension is kept.
+    temporary = target.with_name(f".{target.stem}-{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{verb}: output={str(path)!r} cannot be written: {error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _require_writable(verb: str, path: Path) -> None:
+    folder = path.resolve().parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"{verb}: output={str(path)!r} cannot be written; name a file in a folder that you can write.")
+
+
+def _require_no_input(verb: str, path: Path, inputs: Iterable[Path]) -> None:
+    if not path.exists():
+        return
+    for each in inputs:
+        # Links and other spellings of a path lead to the same file.
+        if each.exists() and path.samefile(each):
+            raise UserError(f"{verb}: output={str(path)!r} is the file {each}, which is an input; name another file.")
+
+
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
+    table.to_csv(path, index=False)
+
+
+def _write_tsv(table: pd.DataFrame, path: Path) -> None:
+    table.to_csv(path, sep="\t", index=False)
+
+
+def _write_parquet(table: pd.DataFrame, path: Path) -> None:
+    table.to_parquet(path, index=False)
+
+
+def _write_arrow(table: pd.DataFrame, path: Path) -> None:
+    import pyarrow as pa
+
+    converted = pa.Table.from_pandas(table, preserve_index=False)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, converted.schema) as writer:
+        writer.write_table(converted)
+
+
+def _write_json_lines(table: pd.DataFrame, path: Path) -> None:
+    from bakeoff.pipeline.model.json_records import format_json, make_records
+
+    with path.open("w", encoding="utf-8") as file:
+        for record in make_records(table):
+            file.write(f"{format_json(record)}\n")
+
+
+def _write_excel(table: pd.DataFrame, path: Path) -> None:
+    import pandas as pd
+
+    if len(table) >= MAX_SHEET_ROWS:
+        raise ValueError(f"a sheet has at most {MAX_SHEET_ROWS:,} rows; write .parquet or .csv")
+    for name, column in table.items():
+        _require_cells_of_sheet(str(name), column)
+    with pd.ExcelWriter(path, engine="openpyxl") as writer:
+        table.to_excel(writer, index=False)
+        for sheet in writer.sheets.values():
+            _spell_formulas(sheet)
+
+
+def _require_cells_of_sheet(name: str, column: pd.Series[Any]) -> None:
+    texts = [cell for cell in column if isinstance(cell, str)]
+    if any(len(text) > MAX_CELL_CHARACTERS for text in texts):
+        raise ValueError(f"{name!r} holds more than {MAX_CELL_CHARACTERS:,} characters in a cell; write .csv")
+    if any(_has_control(text) for text in texts):
+        raise ValueError(f"{name!r} holds control characters, which a workbook cannot; write .csv")
+
+
+def _has_control(text: str) -> bool:
+    return any(character < " " and character not in WHITESPACE for character in text)
+
+
+def _spell_formulas(sheet: Any) -> None:
+    """Make text such as ``=A1`` text again: openpyxl takes it for a formula."""
+    for row in sheet.iter_rows():
+        for cell in row:
+            if cell.data_type == FORMULA:
+                cell.data_type = TEXT
+
+
+WRITERS: Mapping[str, Callable[[pd.DataFrame, Path], None]] = {
+    ".csv": _write_csv,
+    ".tsv": _write_tsv,
+    ".parquet": _write_parquet,
+    ".feather": _write_arrow,
+    ".arrow": _write_arrow,
+    ".jsonl": _write_json_lines,
+    ".xlsx": _write_excel,
+}
+"""Extension -> function that writes a table."""

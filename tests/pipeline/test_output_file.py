@@ -1,0 +1,128 @@
+"""Files that commands write: the format of the extension, whole or not at all, never onto an input."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from bakeoff.pipeline.cli.output_file import (
+    MAX_CELL_CHARACTERS,
+    WRITERS,
+    replace_file,
+    require_table_output,
+    write_table,
+)
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import FileLayout, read_file
+
+TABLE = pd.DataFrame(
+    {
+        "name": pd.array(["007", "=1+1", "grün", 'a,"b"', None], dtype="str"),
+        "prediction": ["yes", "no", "no", "yes", "no"],
+        "probability_yes": [0.1 + 0.2, 1 / 3, 1e-300, 5e-324, math.nan],
+        "rank": [1, 2, 3, 4, 2**60],
+    }
+)
+SHEET_DIGITS = 16
+
+
+@pytest.mark.parametrize("extension", WRITERS)
+def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
+    path = require_table_output("predict", tmp_path / f"out{extension}")
+    write_table("predict", TABLE, path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    read = read_file(path, FileLayout()).frame
+    assert list(read) == list(TABLE)
+    assert read["name"].fillna("").tolist() == ["007", "=1+1", "grün", 'a,"b"', ""]
+    assert read["prediction"].tolist() == TABLE["prediction"].tolist()
+    assert [int(cell) for cell in read["rank"]] == TABLE["rank"].tolist()
+    found = [float(cell) for cell in read["probability_yes"][:4]]
+    expected = TABLE["probability_yes"].tolist()[:4]
+    if extension == ".xlsx":
+        expected = [float(f"{number:.{SHEET_DIGITS}g}") for number in expected]
+    assert found == expected
+
+
+def test_text_that_begins_with_an_equals_sign_is_no_formula(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    write_table("predict", TABLE, tmp_path / "out.xlsx")
+    cell = openpyxl.load_workbook(tmp_path / "out.xlsx").active["A3"]
+    assert (cell.value, cell.data_type) == ("=1+1", "s")
+
+
+@pytest.mark.parametrize("text", ["x" * (MAX_CELL_CHARACTERS + 1), "bell \a"])
+def test_a_cell_that_a_workbook_would_change_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UserError, match=r"'name' holds .* write \.csv"):
+        write_table("predict", pd.DataFrame({"name": [text]}), tmp_path / "out.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["out", "out.txt", "out.CSVX", "out.csv.gz"])
+def test_another_extension_is_refused_with_those_that_are_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match=r"Allowed: \.csv, \.tsv, \.parquet, \.feather, \.arrow, \.jsonl, \.xlsx\."):
+        require_table_output("predict", tmp_path / name)
+
+
+def test_a_workbook_without_its_package_is_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r'needs the package openpyxl: pip install "bakeoff\[excel\]"'):
+        require_table_output("predict", tmp_path / "out.xlsx")
+
+
+@pytest.mark.parametrize("name", ["missing/out.csv", "folder.csv"])
+def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(UserError, match="cannot be written; name a file in a folder that you can write"):
+        require_table_output("predict", tmp_path / name)
+
+
+@pytest.mark.parametrize("way", ["same", "dots", "link", "hard link"])
+def test_an_input_is_never_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = tmp_path / "rows.csv"
+    rows.write_text("x\n1\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.csv").symlink_to(rows)
+    os.link(rows, tmp_path / "hard.csv")
+    outputs = {"same": "rows.csv", "dots": "folder/../rows.csv", "link": "link.csv", "hard link": "hard.csv"}
+    with pytest.raises(UserError, match=r"is the file .*rows\.csv, which is an input; name another file"):
+        require_table_output("predict", outputs[way], [rows])
+
+
+def test_a_failure_leaves_the_earlier_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    path.write_text("before")
+    with pytest.raises(UserError, match=r"output=.* cannot be written"):
+        write_table("predict", pd.DataFrame({"a": [1, pa]}), path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:
+    def write_half() -> None:
+        with replace_file("predict", tmp_path / "out.csv") as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_target_of_a_link_is_replaced_and_files_have_the_usual_rights(tmp_path: Path) -> None:
+    target = tmp_path / "target.csv"
+    target.write_text("before")
+    link = tmp_path / "link.csv"
+    link.symlink_to(target)
+    write_table("predict", TABLE, link)
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert link.is_symlink()
+    assert target.read_text().startswith("name,prediction")
+    assert target.stat().st_mode == plain.stat().st_mode
