@@ -15,6 +15,7 @@ VERBS: Mapping[str, str] = {
     "predict": "predict_file",
     "replay": "replay_stored_runs",
     "rerun": "rerun_failed_jobs",
+    "serve": "serve_model",
     "ui": "serve_ui",
 }
 """Each verb is a module of this package; its function takes the arguments after the verb and returns the exit code."""

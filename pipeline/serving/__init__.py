@@ -1,0 +1,5 @@
+"""A model over HTTP: predictions by the protocol of MLflow's scoring server, and a page about the model."""
+
+from bakeoff.pipeline.serving.server import is_loopback, name_address, open_socket, run_server
+
+__all__ = ["is_loopback", "name_address", "open_socket", "run_server"]
