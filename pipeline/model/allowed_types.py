@@ -49,7 +49,21 @@ REVIEWED_TYPES = frozenset({
 
 
 class UntrustedType(Exception):
-    """The model holds a type that was not reviewed, and is neither written nor read."""
+    """The model holds types that were not reviewed, and is neither written nor read.
+
+    Attributes
+    ----------
+    types, packages : tuple of str
+        The types, and the packages that they belong to.
+    """
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self.types = tuple(types)
+        self.packages = tuple(sorted({package_of(name) for name in types}))
+        super().__init__(
+            f"the model holds {', '.join(types)}, which was not reviewed for safe loading; "
+            f"if you trust it, add trust=[{','.join(self.packages)}], or keep no model with tracking.models=false."
+        )
 
 
 def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
@@ -70,10 +84,7 @@ def trusted_types(dumped: bytes, trust: Sequence[str] = ()) -> list[str]:
     types = list_types(dumped)
     untrusted = find_untrusted(types, trust)
     if untrusted:
-        raise UntrustedType(
-            f"the model holds {', '.join(untrusted)}, which was not reviewed for safe loading; "
-            f"if you trust it, add trust=[{package_of(untrusted[0])}], or keep no model with tracking.models=false."
-        )
+        raise UntrustedType(untrusted)
     return types
 
 

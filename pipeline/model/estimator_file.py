@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.model.allowed_types import trusted_types
+from sklearn.exceptions import InconsistentVersionWarning
+
+from bakeoff.pipeline.model.allowed_types import list_own_packages, list_types, trusted_types
+from bakeoff.pipeline.model.own_code import make_importable
 from bakeoff.pipeline.model.stored_names import has_old_names, translate_model, translate_types
 
 MODEL_FILE_NAME = "model.skops"
 """The name that MLflow gives to the file of a model."""
+
+
+class UnreadableEstimator(Exception):
+    """The file cannot be read with the packages that are installed here."""
 
 
 def read_dump(folder: Path) -> bytes:
@@ -20,8 +28,16 @@ def read_dump(folder: Path) -> bytes:
     ----------
     folder : Path
         The folder of an MLflow model in the skops format.
+
+    Raises
+    ------
+    UnreadableEstimator
+        There is no such file, because another program stored the model, or it was deleted.
     """
-    dumped = (folder / MODEL_FILE_NAME).read_bytes()
+    file = folder / MODEL_FILE_NAME
+    if not file.is_file():
+        raise UnreadableEstimator(f"there is no {MODEL_FILE_NAME} in {folder}: it was deleted, or never stored")
+    dumped = file.read_bytes()
     return translate_model(dumped) if has_old_names(folder) else dumped
 
 
@@ -34,15 +50,19 @@ def read_estimator(folder: Path, types: Sequence[str]) -> Any:
         The folder of an MLflow model in the skops format.
     types : sequence of str
         The types that it may hold besides those that skops trusts by default.
+
+    Raises
+    ------
+    UnreadableEstimator
     """
-    import skops.io
-
     allowed = translate_types(types) if has_old_names(folder) else list(types)
-    return skops.io.loads(read_dump(folder), trusted=allowed)
+    return _build(read_dump(folder), allowed)
 
 
-def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> Any:
+def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> tuple[Any, list[str]]:
     """Read a fitted estimator, and trust only what was reviewed, whatever the files of the model say.
+
+    The code of a trusted package that is stored with the model is used where the package is not importable.
 
     Parameters
     ----------
@@ -51,12 +71,44 @@ def read_reviewed_estimator(folder: Path, trust: Sequence[str] = ()) -> Any:
     trust : sequence of str
         Packages that the user trusts.
 
+    Returns
+    -------
+    estimator
+        Fitted.
+    notes : list of str
+        A sentence for each package whose code here is not the one that was stored.
+
     Raises
     ------
     UntrustedType
         The estimator holds a type that is not trusted.
+    MissingCode
+        The code of a trusted package is not there.
+    UnreadableEstimator
+        Another version of skops, scikit-learn or a package of the user wrote what this one cannot read.
     """
+    dumped = read_dump(folder)
+    try:
+        list_types(dumped)
+    except Exception as error:
+        raise UnreadableEstimator(_first_line(error)) from error
+    types = trusted_types(dumped, trust)
+    notes = make_importable(list_own_packages(types), folder)
+    return _build(dumped, types), notes
+
+
+def _build(dumped: bytes, types: Sequence[str]) -> Any:
     import skops.io
 
-    dumped = read_dump(folder)
-    return skops.io.loads(dumped, trusted=trusted_types(dumped, trust))
+    with warnings.catch_warnings():
+        # Other versions are said in a line of their own.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        try:
+            return skops.io.loads(dumped, trusted=list(types))
+        except Exception as error:
+            raise UnreadableEstimator(_first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0]}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -10,12 +12,15 @@ import pandas as pd
 import yaml
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.model.allowed_types import find_untrusted
 from bakeoff.pipeline.model.estimator_file import read_estimator
 from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, parse_record
 
 LOADER_MODULE = "bakeoff.pipeline.model.pyfunc"
 MLMODEL_FILE = "MLmodel"
+PERMISSION = "MLFLOW_ALLOW_PICKLE_DESERIALIZATION"
+"""The variable by which MLflow's users forbid models to run code of their own."""
 
 
 @final
@@ -50,8 +55,20 @@ def _load_pyfunc(path: str) -> PythonFunction:
     folder = Path(path)
     flavors = yaml.safe_load((folder / MLMODEL_FILE).read_text(encoding="utf-8"))["flavors"]
     types = flavors["sklearn"].get("skops_trusted_types") or []
+    _require_permission(types)
     record = parse_record((folder / TRAINING_FILE).read_text(encoding="utf-8"))
     return PythonFunction(Model(read_estimator(folder, types), record))
+
+
+def _require_permission(types: Sequence[str]) -> None:
+    """Reject types that were not reviewed, where the user of MLflow has said that no model may run code of its own."""
+    untrusted = find_untrusted(types, ())
+    is_forbidden = os.environ.get(PERMISSION, "true").strip().lower() in ("false", "0")
+    if untrusted and is_forbidden:
+        raise UserError(
+            f"{PERMISSION}=false, and the model needs code that runs when it is loaded: {', '.join(untrusted)}. Load "
+            "it with bakeoff and trust=[PACKAGE], or set the variable to true."
+        )
 
 
 def _make_frame(data: Any, features: tuple[str, ...]) -> pd.DataFrame:

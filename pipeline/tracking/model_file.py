@@ -18,6 +18,7 @@ import yaml
 
 from bakeoff.pipeline.model.allowed_types import list_own_packages, trusted_types
 from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
+from bakeoff.pipeline.model.own_code import CODE_FOLDER, write_own_code
 from bakeoff.pipeline.model.predictions import PREDICTION, list_outputs
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, format_record
@@ -59,12 +60,14 @@ def save_model(
     # The types are checked before the file exists, so that a model that nobody could load is never kept.
     dumped = skops.io.dumps(estimator)
     types = trusted_types(dumped, trust)
-    training = replace(training, trust=tuple(list_own_packages(types)))
+    packages = list_own_packages(types)
+    training = replace(training, trust=tuple(packages))
     (folder / MODEL_FILE_NAME).write_bytes(dumped)
     (folder / TRAINING_FILE).write_text(format_record(training), encoding="utf-8")
     for name, text in environment_files().items():
         (folder / name).write_text(text)
-    add_flavors(record, types)
+    has_code = write_own_code(packages, folder)
+    add_flavors(record, types, CODE_FOLDER if has_code else None)
     record.signature = model_signature(estimator, training.task)
     record.metadata = {**(record.metadata or {}), **describe_training(training)}
     record.model_size_bytes = len(dumped)
@@ -83,13 +86,22 @@ def describe_training(training: TrainingRecord) -> dict[str, str]:
     }
 
 
-def add_flavors(record: Model, types: Sequence[str]) -> None:
+def add_flavors(record: Model, types: Sequence[str], code: str | None = None) -> None:
     """Record how the file is loaded: as a scikit-learn estimator, and as MLflow's generic Python function.
 
     This and `environment_files` are what `mlflow.sklearn.save_model` writes, except for the loader of the function; a
     test compares them. That function would also read the versions of all installed packages, which takes a tenth of a
     short run.
+
+    Parameters
+    ----------
+    record : mlflow.models.Model
+    types : sequence of str
+        That the estimator holds and skops does not know.
+    code : str, optional
+        The folder of the sources of the user's own packages, in the folder of the model.
     """
+    own_code = {"code": code} if code else {}
     record.add_flavor(
         "python_function",
         env={"conda": "conda.yaml", "virtualenv": "python_env.yaml"},
@@ -97,10 +109,11 @@ def add_flavors(record: Model, types: Sequence[str]) -> None:
         model_path=MODEL_FILE_NAME,
         predict_fn="predict",
         python_version=platform.python_version(),
+        **own_code,
     )
     record.add_flavor(
         "sklearn",
-        code=None,
+        code=code,
         pickled_model=MODEL_FILE_NAME,
         serialization_format="skops",
         sklearn_version=sklearn.__version__,

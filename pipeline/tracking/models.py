@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,15 +12,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.model import Model, TrainingRecord
+from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.allowed_types import UntrustedType
-from bakeoff.pipeline.model.estimator_file import read_reviewed_estimator
-from bakeoff.pipeline.model.training_record import TRAINING_FILE, UnreadableRecord, parse_record
+from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_reviewed_estimator
+from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.tracking import model_file
-from bakeoff.pipeline.tracking.earlier_models import rebuild_record
-from bakeoff.pipeline.tracking.find_run import find_run_and_version
-from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store import Store
 
 MODEL_NAME = "model"
 """The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
@@ -109,98 +105,6 @@ def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
         upload(folder)
 
 
-@dataclass(frozen=True)
-class FoundModel:
-    """A stored model that a word names.
-
-    Attributes
-    ----------
-    run_id : str
-        The run that it comes from.
-    model_id : str
-        Of the logged model.
-    name : str
-        What the word named: a run, or a version of a registered model.
-    """
-
-    run_id: str
-    model_id: str
-    name: str
-
-
-def find_model(store: Store, word: str, verb: str, dataset: str = "") -> FoundModel:
-    """Return the model that a word names: that of a run, or a version of a registered model.
-
-    Parameters
-    ----------
-    store : Store
-    word, verb, dataset : str
-        As for `find_run_id`.
-
-    Raises
-    ------
-    UserError
-        There is no such run or registered model, or the run has stored no model.
-    """
-    run_id, version = find_run_and_version(store, word, verb, dataset)
-    if version is not None and version.model_id:
-        return FoundModel(run_id, version.model_id, f"{version.name}, version {version.version}")
-    outputs = store.client.get_run(run_id).outputs
-    if outputs is None or not outputs.model_outputs:
-        raise UserError(f"{verb}: run {run_id} has no model; run it again with tracking.models=true.")
-    return FoundModel(run_id, str(outputs.model_outputs[0].model_id), "")
-
-
-def load_model(
-    word: str, uri: str | None, experiment: str, dataset: str = "", trust: Sequence[str] = (), verb: str = "predict"
-) -> Model:
-    """Load the model that a word names.
-
-    Only types that were reviewed are read, and those of the packages in ``trust``, whatever the store says.
-
-    Parameters
-    ----------
-    word : str
-        The id of a run, ``latest`` for the newest finished run of the experiment, ``best`` for the one with the best
-        headline score, or the name of a registered model, alone, with ``@alias``, or with ``/version``.
-    uri : str or None
-        As for `store_uri`.
-    experiment : str
-    dataset : str
-        Restricts ``latest`` and ``best`` to runs on this dataset.
-    trust : sequence of str
-        Packages of the user whose code the model may run.
-    verb : str
-        Begins each error message.
-
-    Raises
-    ------
-    UserError
-        There is no such run or model, it needs code that is not trusted, or another version stored it.
-    """
-    store = open_store(uri, experiment, create=False)
-    found = find_model(store, word, verb, dataset)
-    with TemporaryDirectory(prefix="bakeoff-") as temporary:
-        location = store.client.get_logged_model(found.model_id).artifact_location
-        folder = fetch_folder(store, location, temporary)
-        try:
-            estimator = read_reviewed_estimator(folder, trust)
-        except UntrustedType as error:
-            raise UserError(f"{verb}: {error}") from None
-        record = _read_record(store, found, folder)
-    return Model(estimator, record, found.name)
-
-
-def _read_record(store: Store, found: FoundModel, folder: Path) -> TrainingRecord:
-    file = folder / TRAINING_FILE
-    if not file.is_file():
-        return rebuild_record(store, found.run_id, folder)
-    try:
-        return parse_record(file.read_text(encoding="utf-8"))
-    except UnreadableRecord as error:
-        raise UserError(f"the model of run {found.run_id} cannot be used: {error}.") from None
-
-
 def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tuple[Any | None, str]:
     """Load a model if all its types are trusted here, whatever the store says to trust.
 
@@ -224,8 +128,9 @@ def load_reviewed_model(store: Store, model_id: str, trust: Sequence[str]) -> tu
         try:
             location = store.client.get_logged_model(model_id).artifact_location
             folder = fetch_folder(store, location, temporary)
-            return read_reviewed_estimator(folder, trust), ""
-        except UntrustedType as error:
+            estimator, _ = read_reviewed_estimator(folder, trust)
+            return estimator, ""
+        except (UntrustedType, MissingCode, UnreadableEstimator) as error:
             return None, str(error)
         except (MlflowException, OSError) as error:
             return None, f"the model of the run cannot be read: {str(error).splitlines()[0]}"
@@ -238,9 +143,21 @@ def read_requirements(store: Store, model_id: str) -> dict[str, str]:
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
         try:
             location = store.client.get_logged_model(model_id).artifact_location
-            lines = (fetch_folder(store, location, temporary) / REQUIREMENTS_FILE).read_text().splitlines()
+            return read_pinned_versions(fetch_folder(store, location, temporary))
         except (MlflowException, OSError):
             return {}
+
+
+def read_pinned_versions(folder: Path) -> dict[str, str]:
+    """Return the versions in the requirements of a model: package -> version; empty if there are none.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the model.
+    """
+    file = folder / REQUIREMENTS_FILE
+    lines = file.read_text().splitlines() if file.is_file() else []
     return {name: version for name, separator, version in (line.partition("==") for line in lines) if separator}
 
 

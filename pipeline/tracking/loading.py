@@ -1,0 +1,163 @@
+"""From a word to a model in use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.model import Model, TrainingRecord
+from bakeoff.pipeline.model.allowed_types import UntrustedType
+from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_reviewed_estimator
+from bakeoff.pipeline.model.own_code import MissingCode
+from bakeoff.pipeline.model.training_record import TRAINING_FILE, UnreadableRecord, parse_record
+from bakeoff.pipeline.tracking import provenance
+from bakeoff.pipeline.tracking.earlier_models import rebuild_record
+from bakeoff.pipeline.tracking.find_run import find_run_and_version
+from bakeoff.pipeline.tracking.models import fetch_folder, read_pinned_versions
+from bakeoff.pipeline.tracking.store import Store, open_store
+
+DECISIVE_PACKAGES = ("bakeoff", "scikit-learn")
+"""Packages of which another version may predict otherwise; of the others, versions are recorded and not compared."""
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """A stored model that a word names.
+
+    Attributes
+    ----------
+    run_id : str
+        The run that it comes from.
+    model_id : str
+        Of the logged model.
+    name : str
+        The version of a registered model that the word named; empty if it named a run.
+    """
+
+    run_id: str
+    model_id: str
+    name: str = ""
+
+
+def find_model(store: Store, word: str, verb: str, dataset: str = "") -> FoundModel:
+    """Return the model that a word names: that of a run, or a version of a registered model.
+
+    Parameters
+    ----------
+    store : Store
+    word, verb, dataset : str
+        As for `find_run_id`.
+
+    Raises
+    ------
+    UserError
+        There is no such run or registered model, or the run has stored no model.
+    """
+    run_id, version = find_run_and_version(store, word, verb, dataset)
+    if version is not None and version.model_id:
+        return FoundModel(run_id, version.model_id, f"{version.name}, version {version.version}")
+    outputs = store.client.get_run(run_id).outputs
+    if outputs is None or not outputs.model_outputs:
+        raise UserError(f"{verb}: run {run_id} has no model; run it again with tracking.models=true.")
+    return FoundModel(run_id, str(outputs.model_outputs[0].model_id))
+
+
+def load_model(
+    word: str, uri: str | None, experiment: str, dataset: str = "", trust: Sequence[str] = (), verb: str = "predict"
+) -> Model:
+    """Load the model that a word names.
+
+    Only types that were reviewed are read, and those of the packages in ``trust``, whatever the store says.
+
+    Parameters
+    ----------
+    word : str
+        The id of a run, ``latest`` for the newest finished run of the experiment, ``best`` for the one with the best
+        headline score, or the name of a registered model, alone, with ``@alias``, or with ``/version``.
+    uri : str or None
+        As for `store_uri`.
+    experiment : str
+    dataset : str
+        Restricts ``latest`` and ``best`` to runs on this dataset.
+    trust : sequence of str
+        Packages of the user whose code the model may run.
+    verb : str
+        Begins each error message.
+
+    Raises
+    ------
+    UserError
+        There is no such run or model, it needs code that is not trusted, or another version stored it.
+    """
+    store = open_store(uri, experiment, create=False)
+    return open_model(store, find_model(store, word, verb, dataset), verb, trust)
+
+
+def open_model(store: Store, found: FoundModel, verb: str, trust: Sequence[str] = ()) -> Model:
+    """Load a stored model; the arguments and errors are those of `load_model`."""
+    from mlflow.exceptions import MlflowException
+
+    title = f"the model {found.name}" if found.name else f"the model of run {found.run_id}"
+    with TemporaryDirectory(prefix="bakeoff-") as temporary:
+        try:
+            location = store.client.get_logged_model(found.model_id).artifact_location
+            folder = fetch_folder(store, location, temporary)
+        except (MlflowException, OSError) as error:
+            raise UserError(f"{verb}: {title} cannot be read: {str(error).splitlines()[0]}") from None
+        record = _read_record(store, found, folder, f"{verb}: {title}")
+        estimator, notes = _read_estimator(folder, trust, record, f"{verb}: {title}")
+    return Model(estimator, record, found.name, (*_compare_versions(record.versions), *notes))
+
+
+def _read_record(store: Store, found: FoundModel, folder: Path, title: str) -> TrainingRecord:
+    file = folder / TRAINING_FILE
+    if not file.is_file():
+        record = rebuild_record(store, found.run_id, folder)
+        return replace(record, versions=record.versions or read_pinned_versions(folder))
+    try:
+        return parse_record(file.read_text(encoding="utf-8"))
+    except (UnreadableRecord, UnicodeDecodeError) as error:
+        raise UserError(f"{title} cannot be used: {error}.") from None
+
+
+def _read_estimator(
+    folder: Path, trust: Sequence[str], record: TrainingRecord, title: str
+) -> tuple[Any, Sequence[str]]:
+    try:
+        return read_reviewed_estimator(folder, trust)
+    except UntrustedType as error:
+        packages = ", ".join(error.packages)
+        raise UserError(
+            f"{title} needs code that runs when it is loaded: {', '.join(error.types)}. If you trust {packages}, add "
+            f"trust=[{','.join([*trust, *error.packages])}]."
+        ) from None
+    except MissingCode as error:
+        raise UserError(f"{title} cannot be used: {error}.") from None
+    except UnreadableEstimator as error:
+        then = ", ".join(f"{name} {record.versions[name]}" for name in DECISIVE_PACKAGES if name in record.versions)
+        now = ", ".join(f"{name} {version}" for name, version in _read_decisive_versions().items())
+        stored = f"; it was stored with {then}, and this is {now}" if then else ""
+        raise UserError(f"{title} cannot be read: {error}{stored}.") from None
+
+
+def _compare_versions(then: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each package whose version is another one than that with which a model was fitted."""
+    notes = []
+    for name, now in _read_decisive_versions().items():
+        if name in then and _shorten(then[name]) != _shorten(now):
+            notes.append(f"The model was fitted with {name} {then[name]}, and this is {now}; predictions may differ.")
+    return notes
+
+
+def _read_decisive_versions() -> dict[str, str]:
+    versions = provenance.read_versions()
+    return {name: versions[name] for name in DECISIVE_PACKAGES}
+
+
+def _shorten(version: str) -> str:
+    """Return the first two numbers of a version: a third one stands for corrections alone."""
+    return ".".join(version.split(".")[:2])
