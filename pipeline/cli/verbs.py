@@ -16,6 +16,7 @@ VERBS: Mapping[str, str] = {
     "replay": "replay_stored_runs",
     "rerun": "rerun_failed_jobs",
     "serve": "serve_model",
+    "ship": "ship_model",
     "ui": "serve_ui",
 }
 """Each verb is a module of this package; its function takes the arguments after the verb and returns the exit code."""

@@ -17,6 +17,7 @@ from bakeoff.pipeline.model.allowed_types import UntrustedType
 from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_reviewed_estimator
 from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.tracking import model_file
+from bakeoff.pipeline.tracking.delete_model import delete_model
 from bakeoff.pipeline.tracking.store import Store
 
 MODEL_NAME = "model"
@@ -45,7 +46,15 @@ def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust:
     return model_id
 
 
-def log_model(store: Store, name: str, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> str:
+def log_model(
+    store: Store,
+    name: str,
+    estimator: Any,
+    training: TrainingRecord,
+    trust: Sequence[str],
+    *,
+    keep_failed: bool = True,
+) -> str:
     """Write a model into MLflow, and return its id; it becomes READY, or FAILED if it cannot be written.
 
     Parameters
@@ -59,6 +68,8 @@ def log_model(store: Store, name: str, estimator: Any, training: TrainingRecord,
         Names the run that the model comes from.
     trust : sequence of str
         Packages whose types the estimator may hold.
+    keep_failed : bool
+        Whether a model that cannot be written stays, so that pages show it beside its run.
     """
     from mlflow.entities import LoggedModelStatus
     from mlflow.models import Model as MLflowModel
@@ -78,7 +89,10 @@ def log_model(store: Store, name: str, estimator: Any, training: TrainingRecord,
         with artifact_folder(logged.artifact_location, upload) as folder:
             model_file.save_model(estimator, folder, record, training, trust)
     except BaseException:
-        client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
+        if keep_failed:
+            client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
+        else:
+            delete_model(store, logged.model_id)
         raise
     client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
     return str(logged.model_id)

@@ -1,0 +1,87 @@
+"""``bakeoff ship``: fit the procedure of a run on all rows, and register the model under a name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.errors import UserError
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.shipping import ShippedModel
+    from bakeoff.pipeline.tracking.registry import ModelName
+
+NAME_KEY = "as"
+KEYS = (NAME_KEY, "dataset", "dataset.path", "trust", "tracking.uri", "tracking.experiment")
+RUN_ID_LETTERS = 8
+"""Of the id of a run, as many as find it."""
+
+
+def ship_model(words: Sequence[str]) -> int:
+    """Fit the procedure of a run on all rows, and register the model; return the exit code.
+
+    Parameters
+    ----------
+    words : sequence of str
+        ``RUN as=NAME@ALIAS [dataset=NAME] [dataset.path=FILE] [trust=[PACKAGE]] [tracking.uri=URI]
+        [tracking.experiment=NAME]``; RUN is the id of a run, ``latest``, ``best`` (of a dataset), or the name of a
+        registered model, which stands for the run that it comes from.
+
+    Raises
+    ------
+    UserError
+        There is no such run, it did not finish, its rows have changed, or the name is not valid. Nothing is stored.
+    """
+    (word,), values = parse_arguments("ship", words, ["RUN"], KEYS)
+    name = _parse_name(values)
+
+    from bakeoff.pipeline.shipping import ShipRequest, ship_run
+    from bakeoff.pipeline.tracking.find_run import BEST, find_run_id
+    from bakeoff.pipeline.tracking.store import open_store
+
+    trust = parse_trust(values.get("trust", ""))
+    request = ShipRequest(name, trust, values.get("dataset.path"), is_best=word == BEST)
+    store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
+    run_id = find_run_id(store, word, "ship", values.get("dataset", ""))
+    print(f"fitting the procedure of run {run_id} on all rows", file=sys.stderr)
+    try:
+        shipped = ship_run(store, run_id, request)
+    except UserError as error:
+        raise UserError(f"ship: {str(error).removeprefix('ship: ')}") from None
+    _print_shipped(shipped)
+    return 0
+
+
+def _parse_name(values: Mapping[str, str]) -> ModelName:
+    """Return the name of the registered model and the alias, which may be left out."""
+    if NAME_KEY not in values:
+        raise UserError("ship: as=NAME@ALIAS must say under which name the model is registered: as=titanic@champion.")
+    from bakeoff.pipeline.tracking.registry import parse_model_name
+
+    try:
+        return parse_model_name(values[NAME_KEY], NAME_KEY)
+    except UserError as error:
+        raise UserError(f"ship: {error}") from None
+
+
+def _print_shipped(shipped: ShippedModel) -> None:
+    """Print what was registered, what it was fitted on, the score of its run, and what may be wrong with it."""
+    record = shipped.record
+    run = f"{record.run_name} (run {record.run_id[:RUN_ID_LETTERS]})"
+    print(f"shipped {run} as {shipped.word}, {_describe_version(shipped)}")
+    for fact in shipped.facts:
+        print(f"  {fact}")
+    print(f"  predict with it: bakeoff predict {shipped.word} FILE")
+    sys.stdout.flush()
+    for remark in shipped.remarks:
+        print(f"ship: {remark}", file=sys.stderr)
+
+
+def _describe_version(shipped: ShippedModel) -> str:
+    """Return the number of the version, and which version had the alias before."""
+    version = f"version {shipped.version}"
+    if shipped.previous_version is None:
+        return version
+    return f"{version}; version {shipped.previous_version} was {shipped.name.alias} before"

@@ -1,0 +1,158 @@
+"""Shipping: the procedure of a run is fitted on all rows, stored, and registered under a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bakeoff.pipeline.experiment import FittedModel
+from bakeoff.pipeline.identity import hash_config
+from bakeoff.pipeline.model import TrainingRecord, make_training_record
+from bakeoff.pipeline.refit import LoadedRun, load_run
+from bakeoff.pipeline.shipping.choice import describe_choice
+from bakeoff.pipeline.shipping.full_fit import fit_on_all_rows
+from bakeoff.pipeline.shipping.procedure import describe_procedure, describe_score
+from bakeoff.pipeline.tracking.find_run import find_headline
+from bakeoff.pipeline.tracking.provenance import read_versions
+from bakeoff.pipeline.tracking.registry import ModelName, find_alias
+from bakeoff.pipeline.tracking.registered_model import store_version
+from bakeoff.pipeline.tracking.store import Store
+
+
+@dataclass(frozen=True)
+class ShipRequest:
+    """What the user says about a model that goes into use.
+
+    Attributes
+    ----------
+    name : ModelName
+        Of the registered model, with the alias of the new version.
+    trust : tuple of str
+        Packages whose code may be called.
+    dataset_path : str or None
+        Where the file of the dataset is now.
+    is_best : bool
+        Whether the run was named as the best one of its experiment.
+    """
+
+    name: ModelName
+    trust: tuple[str, ...] = ()
+    dataset_path: str | None = None
+    is_best: bool = False
+
+
+@dataclass(frozen=True)
+class ShippedModel:
+    """A model that was fitted on all rows and registered.
+
+    Attributes
+    ----------
+    name : ModelName
+    version : int
+    previous_version : int or None
+        The version that had the alias before.
+    record : TrainingRecord
+        Names the run that the model comes from.
+    facts : tuple of str
+        What it was fitted on, what was chosen, and the score of its run.
+    remarks : tuple of str
+        What may be wrong with it or with its score.
+    """
+
+    name: ModelName
+    version: int
+    previous_version: int | None
+    record: TrainingRecord
+    facts: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """The word that names it on the command line, such as ``titanic@champion`` or ``titanic/3``."""
+        return str(self.name) if self.name.alias else f"{self.name}/{self.version}"
+
+
+def ship_run(store: Store, run_id: str, request: ShipRequest) -> ShippedModel:
+    """Fit the procedure of a finished run on all rows, store the model in the experiment of the run, and register it.
+
+    The run does not change, and there is no new one. If the fit or a write fails, nothing stays.
+
+    Parameters
+    ----------
+    store : Store
+    run_id : str
+    request : ShipRequest
+
+    Raises
+    ------
+    UserError
+        The run did not finish, its rows have changed, it calls code that is not trusted, or the model cannot be stored.
+    """
+    run = load_run(store, run_id, request.trust, request.dataset_path)
+    model = fit_on_all_rows(run.experiment)
+    record = _make_record(run, model)
+    rows = f"{record.dataset}: {record.describe_rows()}"
+    facts = (rows, *describe_procedure(run.experiment, model), *describe_score(run))
+    choice = describe_choice(store, run.stored, is_best=request.is_best)
+    previous = find_alias(store, request.name) if request.name.alias else None
+    version = store_version(
+        store,
+        request.name,
+        model.predictor,
+        record,
+        trust=request.trust,
+        tags=_make_tags(record),
+        description="\n".join([*facts, *choice]),
+    )
+    return ShippedModel(
+        name=request.name,
+        version=version.version,
+        previous_version=None if previous is None else previous.version,
+        record=record,
+        facts=facts,
+        remarks=(*choice, *_describe_changes(run), *model.warnings),
+    )
+
+
+def _make_record(run: LoadedRun, model: FittedModel) -> TrainingRecord:
+    """Return the record of the model, with the scores of the run, the headline first."""
+    stored = run.stored
+    headline = find_headline(stored.params, stored.metrics)
+    first = [] if headline is None else [headline, f"{headline}_std"]
+    # The store does not keep the order of metrics.
+    names = [name for name in first if name in stored.metrics] + sorted(stored.metrics)
+    return make_training_record(
+        run.experiment,
+        model,
+        run_id=stored.run_id,
+        run_name=stored.name,
+        dataset_config=run.spec["dataset"],
+        scores={name: stored.metrics[name] for name in names},
+        n_folds=len(run.splits.folds),
+        versions=read_versions(),
+    )
+
+
+def _describe_changes(run: LoadedRun) -> list[str]:
+    """Return that the code or the versions of packages are not those of the run, if they are not."""
+    stored_hash = run.stored.tags.get("config_hash")
+    if stored_hash == hash_config(run.spec, run.experiment.dataset.digest()):
+        return []
+    run_id = run.stored.run_id
+    return [
+        f"the code or the versions of packages have changed since run {run_id}: the model is of the present ones, and "
+        f"its scores are of the former ones; `bakeoff replay {run_id}` says what differs."
+    ]
+
+
+def _make_tags(record: TrainingRecord) -> dict[str, str]:
+    """Return what tables and pages show of a version: the rows, the scores of the run, and the digest of the data."""
+    counts = {name: getattr(record, name) for name in ("n_rows", "n_train", "n_validation", "n_test")}
+    tags = {
+        "run_name": record.run_name,
+        "dataset": record.dataset,
+        "dataset_digest": record.dataset_digest,
+        "rows": record.describe_rows(),
+        "headline": record.headline,
+    }
+    numbers = {**counts, **record.scores}
+    return tags | {name: repr(value) for name, value in numbers.items()}

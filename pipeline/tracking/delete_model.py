@@ -1,0 +1,26 @@
+"""Deleting a stored model with its files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from bakeoff.pipeline.tracking.store import Store
+
+
+def delete_model(store: Store, model_id: str) -> None:
+    """Delete a logged model, and its files if they are on this machine; those of a server stay until it cleans up.
+
+    Parameters
+    ----------
+    store : Store
+    model_id : str
+    """
+    location = store.client.get_logged_model(model_id).artifact_location
+    store.client.delete_logged_model(model_id)
+    if location.startswith("file://"):
+        files = Path(url2pathname(urlsplit(location).path))
+        # The folder of the model has no other content.
+        shutil.rmtree(files.parent, ignore_errors=True)

@@ -1,0 +1,289 @@
+"""``bakeoff ship``: the procedure of a run, fitted on all rows and registered, in a real store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import Answer, Bakeoff, command_in
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+
+from bakeoff.pipeline.seeds import derive_seed
+from bakeoff.pipeline.tracking import model_file
+
+N_ROWS = 60
+FILE = "points.csv"
+WORDS = ("dataset=file", f"dataset.path={FILE}", "dataset.target=side", "preprocessing=none")
+TUNED = ("learner=sklearn_knn", "tuning=grid", "tuning.folds=3", "space={n_neighbors: [1, 3, 9]}")
+
+
+def write_points(file: Path, shift: float = 0.0) -> pd.DataFrame:
+    """Write rows of two numbers and a side, and return them."""
+    rows = range(N_ROWS)
+    table = pd.DataFrame({"x": [i * 7 % 11 + 0.25 for i in rows], "y": [i * 5 % 13 + 0.5 for i in rows]})
+    table["side"] = ["left" if x + shift < y else "right" for x, y in zip(table["x"], table["y"], strict=True)]
+    table.to_csv(file, index=False)
+    return table
+
+
+def registry(bakeoff: Bakeoff) -> Any:
+    from mlflow import MlflowClient
+
+    uri = f"sqlite:///{bakeoff.folder}/outputs/mlflow.db"
+    return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def versions(bakeoff: Bakeoff, name: str) -> list[Any]:
+    """Return the versions of a registered model, the oldest first."""
+    found = registry(bakeoff).search_model_versions(f"name = '{name}'")
+    return sorted(found, key=lambda each: int(each.version))
+
+
+def find_everything(bakeoff: Bakeoff) -> list[Any]:
+    """Return what shipping may change: registered models, versions, aliases, logged models, runs and files."""
+    client = registry(bakeoff)
+    models = client.search_registered_models()
+    aliases = [{alias: str(version) for alias, version in model.aliases.items()} for model in models]
+    numbers = [[each.version for each in versions(bakeoff, model.name)] for model in models]
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    logged = sorted(model.model_id for model in client.search_logged_models(experiments))
+    runs = sorted((run.info.run_id, run.info.end_time) for run in client.search_runs(experiments))
+    files = sorted(str(path) for path in (bakeoff.folder / "outputs" / "artifacts").rglob("*"))
+    return [[model.name for model in models], aliases, numbers, logged, runs, files]
+
+
+def run(bakeoff: Bakeoff, *words: str) -> str:
+    """Run an experiment on the points, and return the id of the run."""
+    answer = bakeoff(*WORDS, *words)
+    assert answer.status == 0, answer.err
+    return str(bakeoff.runs()[0].info.run_id)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bakeoff, dict[str, str]]:
+    """Return the command in a folder whose store holds three runs on the points, and their ids."""
+    folder = tmp_path_factory.mktemp("kept")
+    write_points(folder / FILE)
+    with command_in(folder) as bakeoff:
+        ids = {
+            "tuned": run(bakeoff, *TUNED),
+            "pruned": run(bakeoff, "learner=decision_tree", "pruning=bottom_up"),
+            "folds": run(bakeoff, "learner=naive_bayes", "evaluation=kfold"),
+        }
+    return bakeoff, ids
+
+
+@pytest.fixture
+def ids(kept: tuple[Bakeoff, dict[str, str]]) -> dict[str, str]:
+    """Return the ids of the runs."""
+    return kept[1]
+
+
+@pytest.fixture
+def there(kept: tuple[Bakeoff, dict[str, str]], bakeoff: Bakeoff) -> Bakeoff:
+    """Return the command in the folder of the store; each test gives its models names of their own."""
+    folder = kept[0].folder
+    bakeoff.patch.chdir(folder)
+    return Bakeoff(folder, bakeoff.capture, bakeoff.patch)
+
+
+def aliases(bakeoff: Bakeoff, name: str) -> dict[str, Any]:
+    """Return alias -> version."""
+    return dict(registry(bakeoff).get_registered_model(name).aliases)
+
+
+def search_grid(table: pd.DataFrame) -> GridSearchCV:
+    """Return the grid search of scikit-learn on all rows."""
+    folds = StratifiedKFold(3, shuffle=True, random_state=derive_seed(0, "tuning"))
+    search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 9]}, cv=folds, scoring="accuracy")
+    return search.fit(table[["x", "y"]], table["side"])
+
+
+def predict(bakeoff: Bakeoff, word: str) -> pd.DataFrame:
+    """Return what ``bakeoff predict`` writes for the training file."""
+    answer = bakeoff("predict", word, FILE, "output=answers.csv")
+    assert answer.status == 0, answer.err
+    return pd.read_csv(bakeoff.folder / "answers.csv")
+
+
+def ship(bakeoff: Bakeoff, word: str, name: str, *words: str) -> Answer:
+    """Ship a model, and return what is printed."""
+    answer = bakeoff("ship", word, f"as={name}", *words)
+    assert answer.status == 0, answer.err
+    return answer
+
+
+def test_the_shipped_model_is_a_grid_search_of_all_rows_by_scikit_learn(there: Bakeoff, ids: dict[str, str]) -> None:
+    ship(there, ids["tuned"], "grid@champion")
+    table = pd.read_csv(there.folder / FILE)
+    expected = search_grid(table)
+    answers = predict(there, "grid@champion")
+    probabilities = expected.predict_proba(table[["x", "y"]])
+    np.testing.assert_array_equal(answers["prediction"], expected.predict(table[["x", "y"]]))
+    np.testing.assert_array_equal(answers[["probability_left", "probability_right"]], probabilities)
+    # The model of the run itself has seen 36 rows, and does not change.
+    assert not predict(there, ids["tuned"]).equals(answers)
+
+
+def test_a_shipped_model_is_registered_with_its_run_rows_scores_and_digest(there: Bakeoff, ids: dict[str, str]) -> None:
+    before = there.runs()
+    ship(there, ids["folds"], "facts@champion")
+    (version,) = versions(there, "facts")
+    run = there.client().get_run(ids["folds"])
+    model = there.client().get_logged_model(version.model_id)
+    assert registry(there).get_model_version_by_alias("facts", "champion").version == version.version
+    assert (version.run_id, model.source_run_id, model.name) == (ids["folds"], ids["folds"], "facts")
+    assert model.experiment_id == run.info.experiment_id
+    assert "fitted on all 60 rows" in version.description
+    assert version.tags["dataset_digest"] == run.data.tags["dataset_digest"]
+    assert version.tags["headline"] == "test_accuracy"
+    assert float(version.tags["test_accuracy"]) == run.data.metrics["test_accuracy"]
+    assert (version.tags["n_rows"], version.tags["n_train"], version.tags["n_test"]) == ("60", "60", "0")
+    # There is no new run, and the run has the model that it had.
+    assert [each.info.run_id for each in there.runs()] == [each.info.run_id for each in before]
+    assert [each.model_id for each in run.outputs.model_outputs] != [version.model_id]
+
+
+def test_it_is_said_what_was_fitted_on_how_many_rows(there: Bakeoff, ids: dict[str, str]) -> None:
+    run = there.client().get_run(ids["tuned"])
+    lines = ship(there, ids["tuned"], "said@champion").out.splitlines()
+    score = f"{run.data.metrics['test_accuracy']:.4f}"
+    assert lines == [
+        f"shipped {run.info.run_name} (run {ids['tuned'][:8]}) as said@champion, version 1",
+        "  points: fitted on all 60 rows",
+        f"  tuned on 3 inner folds: n_neighbors={predicted_neighbours(there)}",
+        f"  test_accuracy {score} is that of its run, whose model was fitted on 36 rows",
+        "  predict with it: bakeoff predict said@champion FILE",
+    ]
+    pruned = ship(there, ids["pruned"], "said@pruned").out
+    assert "points: fitted on 48 of 60 rows (12 for validation)" in pruned
+    assert "pruned: leaves" in pruned
+
+
+def predicted_neighbours(bakeoff: Bakeoff) -> int:
+    """Return the number of neighbours that scikit-learn's grid search chooses."""
+    table = pd.read_csv(bakeoff.folder / FILE)
+    return int(search_grid(table).best_params_["n_neighbors"])
+
+
+def test_the_same_alias_moves_to_the_new_version_and_it_is_said_from_which_one(
+    there: Bakeoff, ids: dict[str, str]
+) -> None:
+    ship(there, ids["tuned"], "moved@champion")
+    ship(there, ids["tuned"], "moved")
+    answer = ship(there, ids["folds"], "moved@champion")
+    assert "as moved@champion, version 3; version 1 was champion before" in answer.out
+    assert [each.version for each in versions(there, "moved")] == ["1", "2", "3"]
+    assert {alias: str(number) for alias, number in aliases(there, "moved").items()} == {"champion": "3"}
+    unnamed = ship(there, ids["folds"], "moved").out
+    assert "as moved/4, version 4" in unnamed
+    assert predict(there, "moved/1").equals(predict(there, "moved/2"))
+
+
+def test_the_same_command_gives_the_same_model(there: Bakeoff, ids: dict[str, str]) -> None:
+    for alias in ("one", "other"):
+        ship(there, ids["pruned"], f"again@{alias}")
+    assert predict(there, "again@one").equals(predict(there, "again@other"))
+
+
+def test_a_shipped_model_stands_for_its_run_in_comparisons_and_when_it_is_shipped_again(
+    there: Bakeoff, ids: dict[str, str]
+) -> None:
+    ship(there, ids["folds"], "base@champion")
+    again = ship(there, "base@champion", "copy@champion")
+    assert f"(run {ids['folds'][:8]}) as copy@champion" in again.out
+    assert there(*WORDS, "learner=majority", "evaluation=kfold", "tracking.models=false").status == 0
+    filter_of_folds = "filter=params.evaluation = 'kfold'"
+    answer = there("compare", filter_of_folds, "base=base@champion", "metrics=accuracy")
+    assert answer.status == 0, answer.err
+    assert "naive_bayes" in answer.out
+
+
+def test_shipping_the_best_says_that_its_score_is_optimistic(there: Bakeoff, ids: dict[str, str]) -> None:
+    answer = ship(there, "best", "optimum@champion")
+    assert "is optimistic: it chose this run, as the best of" in answer.err
+    (version,) = versions(there, "optimum")
+    assert "is optimistic" in version.description
+
+
+@pytest.mark.parametrize("broken", ["save_model", "register", "alias", "interrupt"])
+def test_a_failure_leaves_nothing_and_the_alias_where_it_was(
+    there: Bakeoff, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    ship(there, ids["folds"], f"{broken}@champion")
+    before = find_everything(there)
+    break_step(monkeypatch, broken)
+    answer = there("ship", ids["folds"], f"as={broken}@champion")
+    monkeypatch.undo()
+    there.patch.chdir(there.folder)
+    assert answer.status == (130 if broken == "interrupt" else 2)
+    if broken != "interrupt":
+        assert f"cannot be stored as {broken}@champion: it broke" in answer.err
+    assert find_everything(there) == before
+    # A name that is new is not left behind either.
+    break_step(monkeypatch, broken)
+    there("ship", ids["folds"], f"as=new_{broken}@champion")
+    monkeypatch.undo()
+    assert find_everything(there) == before
+
+
+def break_step(patch: pytest.MonkeyPatch, step: str) -> None:
+    """Let a step of storing a model fail, after it has done its work."""
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    owners = {"save_model": model_file, "interrupt": model_file, "register": MlflowClient, "alias": MlflowClient}
+    names = {"register": "create_model_version", "alias": "set_registered_model_alias"}
+    errors = {"save_model": OSError("it broke"), "interrupt": KeyboardInterrupt()}
+    name = names.get(step, "save_model")
+    work = getattr(owners[step], name)
+
+    def fail(*arguments: Any, **options: Any) -> None:
+        if step != "register":
+            work(*arguments, **options)
+        raise errors.get(step, MlflowException("it broke"))
+
+    patch.setattr(owners[step], name, fail)
+
+
+def test_a_file_that_has_changed_or_is_gone_is_refused_and_found_again_where_it_is(bakeoff: Bakeoff) -> None:
+    file = bakeoff.folder / FILE
+    table = write_points(file)
+    run_id = run(bakeoff, "learner=naive_bayes", "tracking.models=false")
+    before = find_everything(bakeoff)
+    write_points(file, shift=1.0)
+    changed = bakeoff("ship", run_id, "as=points@champion")
+    assert changed.status == 2
+    assert f"ship: the rows of dataset points are not those of run {run_id}" in changed.err
+    file.unlink()
+    gone = bakeoff("ship", run_id, "as=points@champion")
+    assert gone.status == 2
+    assert f"ship: the data of run {run_id} are gone" in gone.err
+    assert "dataset.path=FILE" in gone.err
+    assert find_everything(bakeoff) == before
+    (bakeoff.folder / "moved").mkdir()
+    table.to_csv(bakeoff.folder / "moved" / FILE, index=False)
+    assert bakeoff("ship", run_id, "as=points@champion", f"dataset.path=moved/{FILE}").status == 0
+
+
+def test_a_run_that_did_not_finish_is_refused(there: Bakeoff, ids: dict[str, str]) -> None:
+    client = there.client()
+    for status in ("FAILED", "KILLED", "RUNNING"):
+        made = client.create_run("1", tags={"dataset_digest": "d"})
+        if status != "RUNNING":
+            client.set_terminated(made.info.run_id, status)
+        answer = there("ship", made.info.run_id, "as=unfinished@champion")
+        assert answer.status == 2
+        assert f"ship: run {made.info.run_id} is {status}: only a finished run can be fitted again" in answer.err
+        client.delete_run(made.info.run_id)
+
+
+def test_shipping_works_from_another_folder(there: Bakeoff, ids: dict[str, str], tmp_path: Path) -> None:
+    there.patch.chdir(tmp_path)
+    ship(there, ids["folds"], "elsewhere@champion", f"tracking.uri={there.folder}/outputs/mlflow.db")
+    assert len(versions(there, "elsewhere")) == 1
+    assert list(tmp_path.iterdir()) == []
