@@ -1,4 +1,4 @@
-"""``bakeoff list``: the options of each group with the first comment of its YAML file, figures, and metrics."""
+"""``bakeoff list``: the options of each group with the first comment of its YAML file, figures, metrics, and models."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FIGURES_KEY = "figures"
 METRICS_KEY = "metrics"
+MODELS_KEY = "models"
+"""Lists what is in a store, so that it stands alone."""
 OWN_GROUP_OF_KEY = {FIGURES_KEY: "figure", METRICS_KEY: "metric"}
 """Lists whose options of the user are in a group of another name."""
 OWN_MARK = "(own)"
@@ -23,16 +25,20 @@ def list_options(words: Sequence[str]) -> int:
     Parameters
     ----------
     words : sequence of str
-        Names of groups.
+        Names of groups; or ``models``, with the keys of the store.
 
     Raises
     ------
     UserError
         There is no such group, or an option of the user has a name that it must not have.
     """
+    if words and words[0] == MODELS_KEY:
+        from bakeoff.pipeline.cli.model_listing import list_models
+
+        return list_models(words[1:])
     for group in words:
         if group not in LISTED:
-            raise UserError(f"list {group}: there is no such group. {did_you_mean(group, LISTED)}")
+            raise UserError(f"list {group}: there is no such group. {did_you_mean(group, (*LISTED, MODELS_KEY))}")
     own_folder = find_own_folder()
     if own_folder is not None:
         require_own_names(own_folder)

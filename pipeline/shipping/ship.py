@@ -13,8 +13,8 @@ from bakeoff.pipeline.shipping.full_fit import fit_on_all_rows
 from bakeoff.pipeline.shipping.procedure import describe_procedure, describe_score
 from bakeoff.pipeline.tracking.find_run import find_headline
 from bakeoff.pipeline.tracking.provenance import read_versions
-from bakeoff.pipeline.tracking.registry import ModelName, find_alias
 from bakeoff.pipeline.tracking.registered_model import store_version
+from bakeoff.pipeline.tracking.registry import ModelName, find_alias
 from bakeoff.pipeline.tracking.store import Store
 
 

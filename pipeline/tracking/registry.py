@@ -212,6 +212,7 @@ def register_version(
     is_new = name.name not in list_names(store)
     if is_new:
         registry.create_registered_model(name.name)
+    previous = find_alias(store, name) if name.alias and not is_new else None
     created: Any = None
     try:
         # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
@@ -225,7 +226,10 @@ def register_version(
         if is_new:
             registry.delete_registered_model(name.name)
         elif created is not None:
+            # The aliases of a version are deleted with it, and this one may have moved already.
             registry.delete_model_version(name.name, str(created.version))
+            if previous is not None:
+                registry.set_registered_model_alias(name.name, name.alias, str(previous.version))
         raise
     return next(each for each in list_versions(store, name.name) if each.version == int(created.version))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.tracking import model_file
+from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
+from bakeoff.pipeline.tracking.store import open_store
 
 N_ROWS = 60
 FILE = "points.csv"
@@ -37,23 +40,21 @@ def registry(bakeoff: Bakeoff) -> Any:
     return MlflowClient(tracking_uri=uri, registry_uri=uri)
 
 
-def versions(bakeoff: Bakeoff, name: str) -> list[Any]:
+def versions(bakeoff: Bakeoff, name: str = "") -> list[RegisteredVersion]:
     """Return the versions of a registered model, the oldest first."""
-    found = registry(bakeoff).search_model_versions(f"name = '{name}'")
-    return sorted(found, key=lambda each: int(each.version))
+    return list_versions(open_store(f"sqlite:///{bakeoff.folder}/outputs/mlflow.db", "bakeoff"), name)
 
 
 def find_everything(bakeoff: Bakeoff) -> list[Any]:
     """Return what shipping may change: registered models, versions, aliases, logged models, runs and files."""
     client = registry(bakeoff)
-    models = client.search_registered_models()
-    aliases = [{alias: str(version) for alias, version in model.aliases.items()} for model in models]
-    numbers = [[each.version for each in versions(bakeoff, model.name)] for model in models]
+    names = [model.name for model in client.search_registered_models()]
+    numbers = [(each.name, each.version, each.aliases) for each in versions(bakeoff)]
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
     logged = sorted(model.model_id for model in client.search_logged_models(experiments))
     runs = sorted((run.info.run_id, run.info.end_time) for run in client.search_runs(experiments))
     files = sorted(str(path) for path in (bakeoff.folder / "outputs" / "artifacts").rglob("*"))
-    return [[model.name for model in models], aliases, numbers, logged, runs, files]
+    return [names, numbers, logged, runs, files]
 
 
 def run(bakeoff: Bakeoff, *words: str) -> str:
@@ -89,11 +90,6 @@ def there(kept: tuple[Bakeoff, dict[str, str]], bakeoff: Bakeoff) -> Bakeoff:
     folder = kept[0].folder
     bakeoff.patch.chdir(folder)
     return Bakeoff(folder, bakeoff.capture, bakeoff.patch)
-
-
-def aliases(bakeoff: Bakeoff, name: str) -> dict[str, Any]:
-    """Return alias -> version."""
-    return dict(registry(bakeoff).get_registered_model(name).aliases)
 
 
 def search_grid(table: pd.DataFrame) -> GridSearchCV:
@@ -135,7 +131,7 @@ def test_a_shipped_model_is_registered_with_its_run_rows_scores_and_digest(there
     (version,) = versions(there, "facts")
     run = there.client().get_run(ids["folds"])
     model = there.client().get_logged_model(version.model_id)
-    assert registry(there).get_model_version_by_alias("facts", "champion").version == version.version
+    assert version.aliases == ("champion",)
     assert (version.run_id, model.source_run_id, model.name) == (ids["folds"], ids["folds"], "facts")
     assert model.experiment_id == run.info.experiment_id
     assert "fitted on all 60 rows" in version.description
@@ -177,8 +173,8 @@ def test_the_same_alias_moves_to_the_new_version_and_it_is_said_from_which_one(
     ship(there, ids["tuned"], "moved")
     answer = ship(there, ids["folds"], "moved@champion")
     assert "as moved@champion, version 3; version 1 was champion before" in answer.out
-    assert [each.version for each in versions(there, "moved")] == ["1", "2", "3"]
-    assert {alias: str(number) for alias, number in aliases(there, "moved").items()} == {"champion": "3"}
+    expected = [(1, ()), (2, ()), (3, ("champion",))]
+    assert [(each.version, each.aliases) for each in versions(there, "moved")] == expected
     unnamed = ship(there, ids["folds"], "moved").out
     assert "as moved/4, version 4" in unnamed
     assert predict(there, "moved/1").equals(predict(there, "moved/2"))
@@ -287,3 +283,26 @@ def test_shipping_works_from_another_folder(there: Bakeoff, ids: dict[str, str],
     ship(there, ids["folds"], "elsewhere@champion", f"tracking.uri={there.folder}/outputs/mlflow.db")
     assert len(versions(there, "elsewhere")) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_of_models_names_each_version_with_its_rows_score_and_run(bakeoff: Bakeoff) -> None:
+    write_points(bakeoff.folder / FILE)
+    run_id = run(bakeoff, "learner=naive_bayes", "tracking.models=false")
+    nothing = bakeoff("list", "models")
+    assert nothing.status == 0
+    assert "`bakeoff ship RUN as=NAME@ALIAS` registers one" in nothing.out
+    for name in ("points@old", "points@champion"):
+        ship(bakeoff, run_id, name)
+    # A version that another program registered says less.
+    registry(bakeoff).create_registered_model("foreign")
+    registry(bakeoff).create_model_version("foreign", "file:///nowhere")
+    header, *lines = bakeoff("list", "models").out.splitlines()
+    assert header.split() == ["model", "version", "alias", "rows", "score", "of", "its", "run", "run"]
+    name, score = bakeoff.runs()[0].info.run_name, bakeoff.runs()[0].data.metrics["test_accuracy"]
+    rest = ["fitted on all 60 rows", f"test_accuracy {score:.4f}", f"{run_id[:8]} {name}"]
+    assert [re.split(r"\s{2,}", line) for line in lines] == [
+        ["foreign", "1"],
+        ["points", "2", "champion", *rest],
+        ["points", "1", "old", *rest],
+    ]
+    assert bakeoff("list", "models", "learner").status == 2
