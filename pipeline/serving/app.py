@@ -35,13 +35,14 @@ def make_app(model: Model) -> Starlette:
     from starlette.exceptions import HTTPException
     from starlette.routing import Route
 
+    threads = WorkerThreads()
     return Starlette(
         routes=[
-            Route("/", _make_page_endpoint(model), methods=["GET"]),
+            Route("/", _make_page_endpoint(model, threads), methods=["GET"]),
             Route("/ping", answer_ping, methods=["GET"]),
             Route("/health", answer_ping, methods=["GET"]),
             Route("/version", answer_version, methods=["GET"]),
-            Route("/invocations", _make_prediction_endpoint(model), methods=["POST"]),
+            Route("/invocations", _make_prediction_endpoint(model, threads), methods=["POST"]),
         ],
         exception_handlers={
             RequestError: answer_refusal,
@@ -51,9 +52,7 @@ def make_app(model: Model) -> Starlette:
     )
 
 
-def _make_prediction_endpoint(model: Model) -> Callable[[Request], Awaitable[Response]]:
-    threads = WorkerThreads()
-
+def _make_prediction_endpoint(model: Model, threads: WorkerThreads) -> Callable[[Request], Awaitable[Response]]:
     async def answer_prediction(request: Request) -> Response:
         body = await read_body(request)
         content_type = request.headers.get("content-type", "")
@@ -110,11 +109,12 @@ async def read_body(request: Request) -> bytes:
     return b"".join(pieces)
 
 
-def _make_page_endpoint(model: Model) -> Callable[[Request], Awaitable[Response]]:
+def _make_page_endpoint(model: Model, threads: WorkerThreads) -> Callable[[Request], Awaitable[Response]]:
     async def answer_page(request: Request) -> Response:
         from starlette.responses import HTMLResponse
 
-        return HTMLResponse(render_model_page(model, str(request.base_url).rstrip("/")))
+        address = str(request.base_url).rstrip("/")
+        return HTMLResponse(await threads.run(render_model_page, model, address))
 
     return answer_page
 

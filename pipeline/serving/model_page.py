@@ -25,6 +25,8 @@ MAX_SHOWN_VALUES = 8
 MAX_SHOWN_LETTERS = 2000
 """Of the example of an answer."""
 STD_SUFFIX = "_std"
+PARTS = ("test", "validation", "train")
+"""The parts of the data that a run scores, as its scores begin."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +50,18 @@ class ColumnRow:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """A score of the run that chose the model.
+    """A metric of the run that chose the model.
 
     Attributes
     ----------
     name : str
-    value : str
-        With the standard deviation over folds, if there are several.
+    cells : tuple of str
+        For each part of `list_parts`, with the standard deviation over folds if there are several; empty if a part
+        does not have the metric.
     """
 
     name: str
-    value: str
+    cells: tuple[str, ...]
 
 
 def render_model_page(model: Model, address: str) -> str:
@@ -78,6 +81,7 @@ def render_model_page(model: Model, address: str) -> str:
         "record": record,
         "title": model.name or record.run_name or record.dataset,
         "rows": record.describe_rows(),
+        "parts": list_parts(record),
         "scores": list_scores(record),
         "columns": [_make_row(column, record.profiles.get(column.name)) for column in record.feature_columns],
         "json_request": _format_request(address, JSON_TYPE, f"-d {shlex.quote(body)}"),
@@ -98,31 +102,55 @@ def make_example(record: TrainingRecord) -> dict[str, Any]:
     return {column.name: _choose_cell(column, record.profiles.get(column.name)) for column in record.feature_columns}
 
 
+def list_parts(record: TrainingRecord) -> list[str]:
+    """Return the parts of the data that have scores, that of the test first."""
+    return [part for part in PARTS if any(name.startswith(f"{part}_") for name in record.scores)]
+
+
 def list_scores(record: TrainingRecord) -> list[ScoreRow]:
-    """Return the scores of the run, the headline first."""
+    """Return the scores of the run, a row for each metric, the headline first."""
+    names = [name.partition("_")[2] for name in record.scores if not name.endswith(STD_SUFFIX)]
     rows = []
-    for name, value in record.scores.items():
-        if name.endswith(STD_SUFFIX) or math.isnan(value):
-            continue
-        spread = record.scores.get(f"{name}{STD_SUFFIX}", math.nan)
-        shown = f"{value:.4f}"
-        if record.n_folds > 1 and not math.isnan(spread):
-            shown = f"{shown} ± {spread:.4f} over {record.n_folds} folds"
-        rows.append(ScoreRow(name.replace("_", " "), shown))
+    for metric in dict.fromkeys(names):
+        cells = tuple(_format_score(record, f"{part}_{metric}") for part in list_parts(record))
+        rows.append(ScoreRow(metric.replace("_", " "), cells))
     return rows
 
 
+def _format_score(record: TrainingRecord, name: str) -> str:
+    value = record.scores.get(name, math.nan)
+    spread = record.scores.get(f"{name}{STD_SUFFIX}", math.nan)
+    if math.isnan(value):
+        return ""
+    has_spread = record.n_folds > 1 and not math.isnan(spread)
+    return f"{value:.4f} ± {spread:.4f}" if has_spread else f"{value:.4f}"
+
+
 def _choose_cell(column: Column, profile: ColumnProfile | None) -> Any:
-    if profile is not None and profile.values:
-        return max(profile.values, key=lambda value: profile.values[value])
-    if column.values:
-        return column.values[0]
-    if profile is None or not profile.is_number or profile.minimum is None:
+    if profile is None:
+        return column.values[0] if column.values else None
+    is_mostly_missing = 2 * profile.n_missing > profile.n
+    if is_mostly_missing:
         return None
-    middle = profile.edges[len(profile.edges) // 2] if profile.edges else profile.minimum
+    if profile.values:
+        return max(profile.values, key=lambda value: profile.values[value])
+    if profile.minimum is None:
+        return None
+    middle = _find_median(profile)
     if profile.kind == DATE:
         return spell_number(profile, middle)
     return int(middle) if middle.is_integer() else middle
+
+
+def _find_median(profile: ColumnProfile) -> float:
+    """Return the lower end of the bin that holds the median."""
+    ends = [profile.minimum or 0.0, *profile.edges]
+    n_before = 0
+    for end, count in zip(ends, profile.counts, strict=True):
+        n_before += count
+        if 2 * n_before > profile.n_present:
+            return end
+    return ends[-1]
 
 
 def _make_row(column: Column, profile: ColumnProfile | None) -> ColumnRow:

@@ -1,0 +1,341 @@
+"""``bakeoff serve`` and ``mlflow models serve``: real HTTP, and the predictions that ``bakeoff predict`` writes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import browser
+import mlflow_server
+import pandas as pd
+import pytest
+from command import Bakeoff, command_in
+from serving import Reply, ask, serving, started
+
+from bakeoff.pipeline.model import Model
+from bakeoff.pipeline.model.json_records import format_json, make_records
+from bakeoff.pipeline.serving import answer as answers
+from bakeoff.pipeline.serving import app
+from bakeoff.pipeline.tracking import load_model
+
+TITANIC = Path(__file__).parents[2] / "examples" / "titanic" / "titanic.csv"
+FEATURES = ["pclass", "sex", "age", "sibsp", "parch", "fare", "embarked"]
+N_ROWS = 60
+JSON = "application/json"
+CSV = "text/csv"
+STOP_SECONDS = 10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run on raw Titanic, rows in CSV, and their predictions by ``bakeoff predict``."""
+    path = tmp_path_factory.mktemp("served")
+    table = pd.read_csv(TITANIC, dtype=str, keep_default_na=False)
+    table.to_csv(path / "titanic.csv", index=False)
+    table[FEATURES].tail(N_ROWS).to_csv(path / "rows.csv", index=False)
+    with command_in(path) as bakeoff:
+        words = ("dataset=file", "dataset.path=titanic.csv", "dataset.target=survived", "dataset.drop=[boat,body]")
+        assert bakeoff(*words, "learner=logistic_regression", "figures=[]").status == 0
+        answer = bakeoff("predict", "latest", "rows.csv", "output=predictions.csv")
+        assert answer.status == 0, answer.err
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Model:
+    """Return the model of the run."""
+    return load_model("latest", f"sqlite:///{folder}/outputs/mlflow.db", "bakeoff")
+
+
+@pytest.fixture(scope="module")
+def address(model: Model) -> Iterator[str]:
+    """Return the address of a server of the model in this process."""
+    with serving(model) as found:
+        yield found
+
+
+def predicted(folder: Path) -> list[dict[str, Any]]:
+    """Return what ``bakeoff predict`` wrote, each float as it is spelled."""
+    with (folder / "predictions.csv").open() as file:
+        return [{name: json.loads(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def typed_rows(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "rows.csv")
+
+
+def post_records(address: str, **cells: Any) -> Reply:
+    return ask(address, "/invocations", json.dumps({"dataframe_records": [cells]}), content_type=JSON)
+
+
+ROW = {"pclass": 3, "sex": "male", "age": 22, "sibsp": 1, "parch": 0, "fare": 7.25, "embarked": "S"}
+
+
+def test_csv_is_answered_with_the_file_that_predict_writes(folder: Path, address: str) -> None:
+    body = (folder / "rows.csv").read_bytes()
+    reply = ask(address, "/invocations", body, content_type=CSV, accept=CSV)
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert reply.text == (folder / "predictions.csv").read_text()
+
+
+@pytest.mark.parametrize("layout", ["dataframe_split", "dataframe_records", "instances", "inputs"])
+@pytest.mark.parametrize("are_text", [False, True])
+def test_json_is_answered_with_the_same_numbers(folder: Path, address: str, layout: str, are_text: bool) -> None:
+    rows = pd.read_csv(folder / "rows.csv", dtype=str, keep_default_na=False) if are_text else typed_rows(folder)
+    records = list(make_records(rows))
+    contents = {
+        "dataframe_split": {"columns": FEATURES, "data": [list(record.values()) for record in records]},
+        "inputs": {name: [record[name] for record in records] for name in FEATURES},
+    }
+    body = format_json({layout: contents.get(layout, records)})
+    reply = ask(address, "/invocations", body, content_type=f"{JSON}; charset=utf-8")
+    assert reply.status == 200, reply.text
+    assert reply.json["predictions"] == predicted(folder)
+
+
+def test_parquet_is_answered_with_the_same_numbers(folder: Path, address: str) -> None:
+    body = BytesIO()
+    typed_rows(folder).to_parquet(body)
+    reply = ask(address, "/invocations", body.getvalue(), content_type="application/vnd.apache.parquet")
+    assert reply.json["predictions"] == predicted(folder)
+
+
+def test_notes_say_what_training_did_not_have_in_json_and_beside_csv(address: str) -> None:
+    reply = post_records(address, **ROW | {"sex": "MALE", "fare": 600, "pclass": None})
+    assert reply.json["notes"] == [
+        "pclass: 1 of 1 cells are missing; none was missing in training.",
+        "sex: 1 of 1 rows hold values not seen in training: MALE",
+        "fare: 1 of 1 cells lies outside the range of training, 0 to 512.3292; the highest is 600.",
+    ]
+    assert reply.json["differences"] == {
+        "pclass": {"missing": 1},
+        "sex": {"unseen": {"MALE": 1}},
+        "fare": {"above_maximum": 1},
+    }
+    body = "pclass,sex,age,sibsp,parch,fare,embarked\n3,Ø,22,1,0,7.25,S\n"
+    beside = ask(address, "/invocations", body, content_type=CSV, accept=CSV)
+    assert json.loads(beside.headers["x-bakeoff-notes"]) == ["sex: 1 of 1 rows hold values not seen in training: Ø"]
+
+
+def test_keys_that_some_objects_lack_are_missing_cells_and_said(address: str) -> None:
+    short = {name: cell for name, cell in ROW.items() if name != "age"}
+    body = json.dumps({"dataframe_records": [ROW, short]})
+    both = ask(address, "/invocations", body, content_type=JSON).json
+    alone = post_records(address, **short | {"age": None}).json
+    assert both["predictions"][1] == alone["predictions"][0]
+    assert both["notes"] == ["1 of 2 objects do not have all 7 keys; those cells are missing."]
+
+
+REFUSED = {
+    "no JSON": (JSON, "{", 400, "the body is not JSON: Expecting property name"),
+    "no object": (JSON, "[1]", 400, "the body must be an object with one of dataframe_split"),
+    "two layouts": (JSON, '{"inputs": {}, "instances": []}', 400, "is an object with the keys inputs, instances"),
+    "a misspelled layout": (JSON, '{"dataframe_record": []}', 400, "Did you mean 'dataframe_records'?"),
+    "a key twice": (JSON, '{"inputs": {"a": [1], "a": [2]}}', 400, "gives the key 'a' twice"),
+    "a short row": (JSON, '{"dataframe_split": {"columns": ["a", "b"], "data": [[1]]}}', 400, "a list of 2 cells"),
+    "a cell in place of a row": (JSON, '{"instances": [3]}', 400, "item 1 of instances is 3"),
+    "columns of two lengths": (JSON, '{"inputs": {"a": [1], "b": []}}', 400, "different numbers of cells (a: 1, b: 0)"),
+    "deep JSON": (JSON, "[" * 100_000, 400, "the body is not read as JSON"),
+    "no rows": (JSON, '{"dataframe_records": []}', 422, "the request has no rows."),
+    "no rows in CSV": (CSV, "pclass,sex\n", 422, "the request has no rows."),
+    "an empty body": (CSV, "", 422, "the request has no rows."),
+    "a ragged row": (CSV, "pclass,sex\n1\n", 400, "row 1 of the CSV has 1 cells, but 2 columns have names."),
+    "an open quotation": (CSV, 'pclass,sex\n"1,male\n', 400, "the body is not CSV: unexpected end of data."),
+    "another encoding": (CSV, "pclass,sex\n1,m\xe4le\n".encode("cp1252"), 400, "is not UTF-8: byte 15 is 0xE4"),
+    "another charset": (f"{CSV}; charset=utf-16", "pclass\n1\n", 415, "the charset is utf-16; send UTF-8."),
+    "another type": ("text/plain", "1", 415, "the header Content-Type is 'text/plain'. Allowed: application/json"),
+    "no type": ("", "1", 415, "the header Content-Type is missing"),
+    "no Parquet": ("application/vnd.apache.parquet", "1", 400, "the body is not Parquet"),
+    "a lacking column": (CSV, "pclass,sex,age,sibsp,parch,Fare,embarked\n1,male,2,0,0,7,S\n", 422,
+                         "the rows have no column 'fare', which the model needs. Did you mean 'Fare'?"),
+    "text for a number": (JSON, json.dumps({"instances": [ROW | {"age": "old"}]}), 422,
+                          "'age' was numeric in training, but 'old' in row 1 is not a number."),
+    "a list for a cell": (JSON, json.dumps({"instances": [ROW | {"age": [2]}]}), 422, "'age' in row 1 is [2]"),
+    "a column twice": (JSON, '{"dataframe_split": {"columns": ["sex", "sex"], "data": [["a", "b"]]}}', 422, "sex"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cause", REFUSED)
+def test_bad_rows_are_refused_with_a_status_and_one_sentence(address: str, cause: str) -> None:
+    content_type, body, status, message = REFUSED[cause]
+    headers = {"content_type": content_type} if content_type else {}
+    reply = ask(address, "/invocations", body, **headers)
+    assert reply.status == status, reply.text
+    assert set(reply.json) == {"error_code", "message"}
+    assert message in reply.json["message"]
+    assert "dataset." not in reply.json["message"]
+    assert len(reply.json["message"].splitlines()) == 1
+
+
+def test_further_columns_and_another_order_do_not_matter(address: str) -> None:
+    expected = post_records(address, **ROW).json
+    moved = dict(reversed(ROW.items())) | {"name": "Braund", "boat": 13}
+    assert post_records(address, **moved).json == expected
+
+
+def test_a_body_that_is_too_large_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "MAX_BODY_BYTES", 1024 * 1024)
+    reply = ask(address, "/invocations", b"x" * (1024 * 1024 + 1), content_type=CSV)
+    assert (reply.status, reply.json["error_code"]) == (413, "REQUEST_TOO_LARGE")
+    assert reply.json["message"] == "the body is larger than 1 MB; use bakeoff predict for files."
+
+
+def test_an_unexpected_error_is_answered_and_the_server_goes_on(
+    address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*arguments: Any) -> None:
+        raise MemoryError("no memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(answers, "predict_table", fail)
+        reply = post_records(address, **ROW)
+    assert (reply.status, reply.json["message"]) == (500, "the model failed: MemoryError: no memory")
+    assert post_records(address, **ROW).status == 200
+
+
+def test_addresses_of_the_protocol_are_answered(address: str) -> None:
+    import mlflow
+
+    assert (ask(address, "/ping").status, ask(address, "/health").text) == (200, "\n")
+    assert ask(address, "/version").text == mlflow.__version__
+    wrong = ask(address, "/predict", "{}", content_type=JSON)
+    assert (wrong.status, wrong.json["error_code"]) == (404, "NOT_FOUND")
+    assert "POST /invocations" in wrong.json["message"]
+    assert ask(address, "/invocations").status == 405
+
+
+def test_other_requests_are_answered_while_a_prediction_takes_long(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = threading.Event()
+    has_begun = threading.Event()
+    predict = answers.predict_table
+
+    def wait(*arguments: Any) -> Any:
+        has_begun.set()
+        assert may_end.wait(60)
+        return predict(*arguments)
+
+    replies: list[Reply] = []
+    monkeypatch.setattr(answers, "predict_table", wait)
+    asking = threading.Thread(target=lambda: replies.append(post_records(address, **ROW)))
+    asking.start()
+    assert has_begun.wait(60)
+    assert ask(address, "/ping").status == 200
+    assert replies == []
+    may_end.set()
+    asking.join(60)
+    assert replies[0].status == 200
+
+
+def test_the_page_names_the_model_and_its_example_is_answered_as_it_says(address: str) -> None:
+    page = ask(address, "/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "fitted on 785 of 1,309 rows (262 for validation, 262 for the test)" in page.text
+    assert f"curl {address}/invocations" in page.text
+    assert "http" not in page.text.replace(address, "")
+
+
+@pytest.mark.external
+@pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "there is one")
+def test_the_command_of_the_page_gives_the_answer_of_the_page(address: str) -> None:
+    import shlex
+
+    with browser.open_page() as page:
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        command, answer = (page.locator("pre").nth(place).inner_text() for place in (0, 1))
+    program, url, _, header, _, body = shlex.split(command)
+    assert (program, header) == ("curl", f"Content-Type: {JSON}")
+    reply = ask(url.removesuffix("/invocations"), "/invocations", body, content_type=JSON)
+    assert reply.json == json.loads(answer)
+
+
+def test_a_port_in_use_is_one_sentence(folder: Path) -> None:
+    with command_in(folder) as bakeoff, socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        answer = bakeoff("serve", "latest", f"port={port}")
+    assert answer.status == 2
+    assert answer.err == (
+        f"refused: serve: port={port} of host=127.0.0.1 cannot be used (Address already in use); give another one, "
+        f"such as port={port + 1}, or port=0 for a free one.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("port=http", "port='http' must be a number up to 65535, such as 5001, or 0 for a free one."),
+        ("port=65536", "port='65536' must be a number up to 65535"),
+        ("host=nowhere.invalid", "host='nowhere.invalid' is not a name or address of this machine"),
+        ("host=192.0.2.1", "host=192.0.2.1 cannot be used"),
+        ("hots=::1", "hots is not a key. Did you mean 'host'?"),
+    ],
+)
+def test_a_wrong_address_is_one_sentence(bakeoff: Bakeoff, word: str, message: str) -> None:
+    answer = bakeoff("serve", "latest", word)
+    assert answer.status == 2
+    assert message in answer.err
+    assert list(bakeoff.folder.iterdir()) == []
+
+
+def test_the_socket_is_closed_if_there_is_no_model(folder: Path) -> None:
+    port = mlflow_server.free_port()
+    with command_in(folder) as bakeoff:
+        assert bakeoff("serve", "0" * 32, f"port={port}").status == 2
+    with socket.socket() as again:
+        again.bind(("127.0.0.1", port))
+
+
+@pytest.mark.slow
+@pytest.mark.external
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, number: int, status: int) -> None:
+    words = ("port=0", "host=0.0.0.0") if number == signal.SIGINT else ("port=0",)
+    with started(folder, "bakeoff", "serve", "latest", *words) as server:
+        local = server.address.replace("0.0.0.0", "127.0.0.1")
+        body = (folder / "rows.csv").read_bytes()
+        reply = ask(local, "/invocations", body, content_type=CSV, accept=CSV)
+        assert reply.text == (folder / "predictions.csv").read_text()
+        parts = local.removeprefix("http://").split(":")
+        # A client that keeps its connection does not keep the server.
+        with socket.create_connection((parts[0], int(parts[1]))) as idle:
+            idle.sendall(b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert idle.recv(100).startswith(b"HTTP/1.1 200")
+            begin = time.monotonic()
+            assert server.stop(number) == status
+            assert time.monotonic() - begin < STOP_SECONDS
+        said = server.log.read_text()
+    assert "logistic_regression" in said
+    assert "fitted on 785 of 1,309 rows" in said
+    assert ("everyone who reaches this machine" in said) == (number == signal.SIGINT)
+    assert "Traceback" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.external
+def test_mlflow_serves_the_same_predictions(folder: Path) -> None:
+    with command_in(folder) as bakeoff:
+        run_id = bakeoff.runs()[0].info.run_id
+    port = mlflow_server.free_port()
+    words = ("mlflow", "models", "serve", "--model-uri", f"runs:/{run_id}/model", "--env-manager", "local")
+    ends = ("--host", "127.0.0.1", "--port", str(port), "--workers", "1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/outputs/mlflow.db")
+        with started(folder, *words, *ends, address=f"http://127.0.0.1:{port}") as server:
+            body = (folder / "rows.csv").read_bytes()
+            from_csv = ask(server.address, "/invocations", body, content_type=CSV)
+            records = json.dumps({"dataframe_records": list(make_records(typed_rows(folder)))})
+            from_json = ask(server.address, "/invocations", records, content_type=JSON)
+    assert from_csv.json["predictions"] == predicted(folder), from_csv.text
+    assert from_json.json["predictions"] == predicted(folder), from_json.text
