@@ -38,7 +38,7 @@ LAYERS = (
     {"job"},
     {"refit"},
     {"comparison", "explanation", "shipping"},
-    {"replay", "sweep"},
+    {"part_check", "replay", "sweep"},
     {"launcher", "study"},
     {"cli"},
     {"python"},

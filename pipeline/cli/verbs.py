@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 
 VERBS: Mapping[str, str] = {
+    "check": "check_files",
     "compare": "compare_stored_runs",
     "explain": "explain_model",
     "figures": "draw_figures",

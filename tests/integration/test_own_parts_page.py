@@ -1,0 +1,94 @@
+"""docs/own-parts.md: its parts are short, nothing is wrong with them, and its commands run."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+
+import pytest
+from command import Bakeoff
+from own_parts import BLOCKS, COMMANDS, write_project
+
+from bakeoff.pipeline.config.options import GROUPS
+from bakeoff.pipeline.config.own_options import OWN_GROUPS
+
+MAX_LINES = 10
+"""Of Python for a part, without imports and empty lines."""
+KINDS = {"dataset", "preprocessing", "learner", "metric", "evaluation", "figure"}
+MODULES = [name for name in BLOCKS if name.endswith(".py")]
+
+
+@pytest.fixture
+def project(bakeoff: Bakeoff) -> Bakeoff:
+    """Return the command in the folder of the page."""
+    write_project(bakeoff.folder)
+    return bakeoff
+
+
+def test_the_page_has_a_part_of_each_kind() -> None:
+    groups = {name.split("/")[1] for name in BLOCKS if name.startswith("conf/")}
+    assert KINDS <= groups <= {*GROUPS, *OWN_GROUPS}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_part_has_at_most_ten_lines(name: str) -> None:
+    tree = ast.parse(BLOCKS[name])
+    # Written anew, a statement is as long as it must be, and neither comments nor empty lines count.
+    parts = [ast.unparse(node) for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    lines = [line for part in parts for line in part.splitlines() if line and not line.startswith("@")]
+    assert len(lines) <= MAX_LINES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_commands_of_the_page_run(project: Bakeoff, line: str) -> None:
+    answer = project(*shlex.split(line))
+    assert answer.status == 0, answer.out + answer.err
+    if line.startswith("check"):
+        assert "  wrong " not in answer.out
+        assert answer.out.count("0 wrong") == answer.out.count(".yaml\n")
+
+
+def test_the_parts_of_the_page_are_listed_as_own(project: Bakeoff) -> None:
+    answer = project("list", "learner", "dataset", "metrics", "figures", "evaluation", "preprocessing", "experiment")
+    own = {line.split()[0] for line in answer.out.splitlines() if "(own)" in line}
+    names = [name for name in BLOCKS if name.startswith("conf/") and not name.startswith("conf/space")]
+    assert own == {name.split("/")[2].removesuffix(".yaml") for name in names}
+
+
+def test_a_file_with_a_fault_ends_with_exit_code_1(project: Bakeoff) -> None:
+    file = project.folder / "conf" / "metric" / "profit.yaml"
+    file.write_text(file.read_text().replace("greater_is_better: true", "greater_is_better: false"))
+    answer = project("check", "conf/metric/profit.yaml", "trust=[mine]")
+    assert answer.status == 1
+    assert "write greater_is_better: true" in answer.out
+    assert "conf/metric/profit.yaml: 1 wrong" in answer.out
+    file.write_text("a: [")
+    answer = project("check", "conf/metric/profit.yaml")
+    assert answer.status == 1
+    assert "conf/metric/profit.yaml, line 1: this is not YAML" in answer.out
+
+
+def test_a_file_elsewhere_is_checked_as_well(project: Bakeoff) -> None:
+    (project.folder / "conf").rename(project.folder / "my_conf")
+    answer = project("check", "my_conf/preprocessing/clip.yaml", "my_conf/evaluation/every_nth.yaml", "trust=[mine]")
+    assert answer.status == 0, answer.out
+    assert answer.out.count("0 wrong") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check"], "usage: bakeoff check FILE"),
+        (["check", "conf/learner/nothing.yaml"], "there is no file 'conf/learner/nothing.yaml'"),
+        (["check", "mine"], "there is no file of a part in mine"),
+        (["check", "mine/learners.py"], "is not the file of an option: it must be GROUP/NAME.yaml"),
+        (["check", "conf/space/kernel_mean.yaml"], "`bakeoff check` of the learner of that name checks its space"),
+        (["check", "conf/experiment/mine.yaml"], "`bakeoff plan -m experiment=mine` checks it"),
+        (["check", "conf/learner/kernel_mean.yaml", "trusted=[mine]"], "Did you mean 'trust'?"),
+    ],
+)
+def test_what_is_no_file_of_a_part_is_refused(project: Bakeoff, words: list[str], said: str) -> None:
+    answer = project(*words)
+    assert answer.status == 2
+    assert said in answer.err

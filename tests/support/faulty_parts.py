@@ -1,0 +1,329 @@
+"""Parts as a user might write them, each with one fault, for tests of the checks of parts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.stages.dataset import load_frame
+from bakeoff.pipeline.stages.splitting import SplitInput, Splitter
+
+COUNTER = itertools.count()
+"""Gives another number at each call."""
+
+
+class Right(GaussianNB):
+    """A learner without a fault."""
+
+
+class NoTask(BaseEstimator):
+    """Neither a classifier nor a regressor."""
+
+    def fit(self, X: Any, y: Any) -> NoTask:
+        """Return itself."""
+        return self
+
+
+class ChangedByConstructor(GaussianNB):
+    """Whose constructor does not store what it is given."""
+
+    def __init__(self, widths: Any = (1, 2)) -> None:
+        super().__init__()
+        self.widths = list(widths)
+
+
+class Shortened(GaussianNB):
+    """Predicts fewer values than there are rows."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Leave a row out."""
+        return super().predict(X)[1:]
+
+
+class Renamed(GaussianNB):
+    """Predicts labels that it was not given."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return codes."""
+        return np.searchsorted(self.classes_, super().predict(X))
+
+
+class Unseeded(GaussianNB):
+    """Differs from fit to fit."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Unseeded:
+        """Add noise that no seed controls."""
+        noise = np.random.default_rng().normal(size=np.shape(X))
+        return super().fit(np.asarray(X) + noise, y)
+
+
+class OtherSeed(DummyClassifier):
+    """Has a parameter random_state."""
+
+    def __init__(self, random_state: int | None = None) -> None:
+        super().__init__(strategy="prior", random_state=random_state)
+
+
+class Unsavable(GaussianNB):
+    """Holds a function that no file can hold."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Unsavable:
+        """Keep a lambda."""
+        self.kernel_ = lambda values: values
+        return super().fit(X, y)
+
+
+class Forgetful(GaussianNB):
+    """Forgets what it learnt when it is stored."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the means out of what is stored, but for their shape."""
+        state = dict(super().__getstate__())
+        if "theta_" in state:
+            state["theta_"] = np.zeros_like(state["theta_"])
+        return state
+
+
+class Boastful(GaussianNB):
+    """Says that it takes missing cells."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class Unaware(ClassifierMixin, BaseEstimator):
+    """Takes missing cells without saying so."""
+
+    def fit(self, X: Any, y: Any) -> Unaware:
+        """Keep the labels."""
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the first label."""
+        return np.repeat(self.classes_[:1], len(X))
+
+
+class Step(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """A transformer without a fault, but for missing checks of its input."""
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Step:
+        """Keep the names of the columns."""
+        self.feature_names_in_ = np.array(X.columns, dtype=object)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X: pd.DataFrame) -> Any:
+        """Return the rows as they are."""
+        return X.copy()
+
+
+class ChangingInput(Step):
+    """Changes the table that it is given."""
+
+    def transform(self, X: pd.DataFrame) -> Any:
+        """Overwrite a column."""
+        X[X.columns[0]] = 0.0
+        return X.copy()
+
+
+class CentredByQuery(Step):
+    """Learns from the rows that it transforms."""
+
+    def transform(self, X: pd.DataFrame) -> Any:
+        """Subtract the mean of these rows."""
+        numbers = X.select_dtypes("number")
+        return numbers - numbers.mean()
+
+
+class Noisy(Step):
+    """Differs from call to call."""
+
+    def transform(self, X: pd.DataFrame) -> Any:
+        """Add a number that grows."""
+        numbers = X.select_dtypes("number")
+        return numbers + self.shift_
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Noisy:
+        """Draw the number."""
+        super().fit(X, y)
+        self.shift_ = next(COUNTER)
+        return self
+
+
+class Shortening(Step):
+    """Leaves rows out."""
+
+    def transform(self, X: pd.DataFrame) -> Any:
+        """Drop the first row."""
+        return X.iloc[1:]
+
+
+class Arrays(Step):
+    """Returns arrays."""
+
+    def transform(self, X: pd.DataFrame) -> Any:
+        """Return the cells alone."""
+        return X.to_numpy()
+
+
+def share_of_hits(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Return the fraction of rows that are right."""
+    return float((y_true == y_pred).mean())
+
+
+def constant(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Return the same number whatever is predicted."""
+    return 1.0
+
+
+def infinite(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Return no finite number."""
+    return float("inf")
+
+
+def counting(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Return another number at each call, the greater the more rows are right."""
+    return float((y_true == y_pred).sum()) + 1e-6 * next(COUNTER)
+
+
+def first_row(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Return whether the last row is right, and a little for the others."""
+    hits = (y_true == y_pred).astype(float)
+    return float(hits @ np.linspace(0.0, 1.0, len(hits)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unrepeatable(Splitter):
+    """Draws from a generator without the seed."""
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield one split."""
+        rows = np.random.default_rng().permutation(len(data.y))
+        yield rows[:90], rows[90:]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeyondTheRows(Splitter):
+    """Tests rows that there are not."""
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield one split."""
+        yield np.arange(90), np.arange(90, len(data.y) + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeating(Splitter):
+    """Repeats rows without saying so."""
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield one split."""
+        yield np.repeat(np.arange(40), 2), np.arange(40, len(data.y))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untested(Splitter):
+    """Trains on everything and tests nothing."""
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield one split."""
+        yield np.arange(len(data.y)), np.empty(0, dtype=int)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateTraining(Splitter):
+    """Says that it keeps order, and does not."""
+
+    keeps_order: ClassVar[bool] = True
+
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield one split."""
+        rows = np.argsort(data.time_codes)[::-1]
+        yield rows[:90], rows[90:]
+
+
+def _frame(n: int = 30) -> pd.DataFrame:
+    return pd.DataFrame({"x": np.linspace(0.5, 9.5, n), "y": np.resize(["a", "b"], n)})
+
+
+def load_one_class() -> Any:
+    """Return rows of one class."""
+    return load_frame(_frame().assign(y="a"), target="y")
+
+
+def load_infinite() -> Any:
+    """Return rows with an infinite cell."""
+    dataset = load_frame(_frame(), target="y")
+    dataset.X.iloc[0, 0] = np.inf
+    return dataset
+
+
+def load_other_rows() -> Any:
+    """Return other rows at each call."""
+    frame = _frame()
+    return load_frame(frame.assign(x=frame["x"] + next(COUNTER)), target="y")
+
+
+def load_table() -> Any:
+    """Return a table that is no dataset."""
+    return _frame()
+
+
+def load_fine(n: int = 30) -> Any:
+    """Return rows without a fault."""
+    return load_frame(_frame(n), target="y")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Titled(RunFigure):
+    """A figure without a fault."""
+
+    def draw(self, run: Any) -> Any:
+        """Draw an empty page with a title."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(2, 1))
+        figure.suptitle(run.experiment.headline)
+        return figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changing(Titled):
+    """A figure that differs each time."""
+
+    def draw(self, run: Any) -> Any:
+        """Draw another number each time."""
+        figure = super().draw(run)
+        figure.suptitle(str(next(COUNTER)))
+        return figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictureless(Titled):
+    """A figure that writes no picture."""
+
+    def save(self, folder: Path, experiment: Any, folds: Any, model: Any) -> None:
+        """Write text."""
+        (folder / self.file).write_text("nothing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Breaking(Titled):
+    """A figure that fails for regressions."""
+
+    def draw(self, run: Any) -> Any:
+        """Ask for the classes."""
+        run.experiment.dataset.y.astype(str)[0].index("n")
+        return super().draw(run)
