@@ -22,6 +22,7 @@ from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_prep
 from bakeoff.pipeline.stages.scoring import Metric, Target, choose_metrics, name_entry
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import list_candidate_learners
+from bakeoff.pipeline.storage_check import check_storable, describe_stored_types
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
@@ -48,6 +49,7 @@ class PartCache:
     """
 
     _built: dict[str, Any] = field(default_factory=dict)
+    _storable: set[str] = field(default_factory=set)
 
     def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
         """Return the object that a node of the configuration describes; raises UserError as `build_object` does."""
@@ -65,6 +67,20 @@ class PartCache:
     def datasets(self) -> list[Dataset]:
         """The datasets that were loaded, in the order in which they were."""
         return [part for part in self._built.values() if isinstance(part, Dataset)]
+
+    def check_storable(self, spec: Mapping[str, Any], experiment: Experiment, splits: Splits) -> None:
+        """Reject a model that cannot be stored, before the first fit; a trial of the same kinds of parts is made once.
+
+        Raises
+        ------
+        UserError
+        """
+        if not spec["tracking"].get("models"):
+            return
+        for description in describe_stored_types(experiment, spec["trust"]):
+            if description not in self._storable:
+                check_storable(experiment, splits.folds[0], spec["trust"], description)
+                self._storable.add(description)
 
     def get_tracker(self, spec: Mapping[str, Any]) -> Tracker:
         """Return the tracker of a settled configuration."""
@@ -219,7 +235,7 @@ def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: 
 
 
 def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: PartCache) -> PreparedJob:
-    """Build and check a job; nothing is fitted, and nothing is stored.
+    """Build and check a job; nothing is stored, and nothing is fitted but the trials of some checks on a few rows.
 
     Parameters
     ----------
@@ -237,6 +253,7 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     splits = experiment.make_splits()
     experiment = preflight.leave_out_candidates(experiment, splits)
     preflight.check_splits(experiment, splits)
+    resources.check_storable(spec, experiment, splits)
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
     audit = resources.build("audit", spec["audit"], spec["trust"])

@@ -30,7 +30,7 @@ LAYERS = (
     {"seeds", "stage_log"},
     {"experiment"},
     {"model"},
-    {"cell_checks", "fit_checks", "run_lines"},
+    {"cell_checks", "fit_checks", "run_lines", "storage_check"},
     {"audit", "preflight", "report"},
     {"card", "inspection", "serving"},
     {"figures", "tracking"},

@@ -1,0 +1,188 @@
+"""The check, before the first fit, that the model of a run can be stored and loaded.
+
+The file of a model holds reviewed types only, and which types a model holds shows after a fit. So a model whose parts
+are not known is fitted on a few rows, stored and loaded, before hours are spent on all rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from bakeoff import learners
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
+from bakeoff.pipeline.model.allowed_types import UntrustedType, trusted_types
+from bakeoff.pipeline.model.known_parts import describe_types, is_known
+from bakeoff.pipeline.stages.calibration import NoCalibration
+from bakeoff.pipeline.stages.preprocessing import list_kinds
+from bakeoff.pipeline.stages.splitting import Split
+from bakeoff.pipeline.stages.threshold import NoThreshold
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
+
+N_TRIAL_ROWS = 60
+"""Rows of the trial fit, in about equal numbers of each class."""
+MIN_ROWS_OF_CLASS = 5
+PREDICTING_METHODS = ("predict", "predict_proba", "decision_function")
+WITHOUT_MODEL = "or keep no model with tracking.models=false"
+
+
+def describe_stored_types(experiment: Experiment, trust: Sequence[str]) -> list[str]:
+    """Return a description of each kind of model that an experiment may store and that is not known; often none.
+
+    Tuning may choose any candidate. Models that are described alike need one check.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    trust : sequence of str
+        Packages that the user trusts.
+    """
+    return list(_list_unknown_variants(experiment, trust))
+
+
+def check_storable(experiment: Experiment, split: Split, trust: Sequence[str], description: str) -> None:
+    """Reject a model that holds types that are not trusted, or that predicts differently after it was stored.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    split : Split
+        A few of its training rows are used, and of its validation rows for pruning.
+    trust : sequence of str
+        Packages that the user trusts.
+    description : str
+        One of `describe_stored_types`.
+
+    Raises
+    ------
+    UserError
+    """
+    trial = _list_unknown_variants(experiment, trust)[description]
+    state = np.random.get_state()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # each fit of the run reports them
+            _try_storage(trial, split, trust)
+    finally:
+        # The fits of the run draw the same numbers as without the trial, even those that take them from NumPy's state.
+        np.random.set_state(state)
+
+
+def _list_unknown_variants(experiment: Experiment, trust: Sequence[str]) -> dict[str, Experiment]:
+    """Return an experiment without tuning for each kind of model that is not known, by its description."""
+    parts = [experiment.preprocessing, experiment.target]
+    knows_parts = all(is_known(part) for part in parts)
+    variants = {}
+    for learner in _list_learners(experiment):
+        if knows_parts and is_known(learner):
+            continue
+        kinds = sorted(set(list_kinds(experiment.dataset.X).values()))
+        types = [describe_types(part) for part in (*parts, experiment.pruning, learner)]
+        words = [*types, *kinds, *sorted(trust), experiment.dataset.task]
+        # Calibration and threshold add parts that are known, and would need rows of their own.
+        variants["; ".join(words)] = replace(
+            experiment,
+            learner=learner,
+            tuning=NoTuning(),
+            calibration=NoCalibration(),
+            threshold=NoThreshold(),
+        )
+    return variants
+
+
+def _list_learners(experiment: Experiment) -> list[Any]:
+    """Return the learner, and a copy with the parameters of each candidate that differs in more than numbers."""
+    tuning = experiment.tuning
+    points = tuning.candidates if isinstance(tuning, GridTuning) else []
+    distinct = {describe_types(point): point for point in points}
+    candidates = [clone(experiment.learner).set_params(**point) for point in distinct.values()]
+    return [experiment.learner, *candidates]
+
+
+def _try_storage(trial: Experiment, split: Split, trust: Sequence[str]) -> None:
+    """Fit on a few rows, store, load and predict; raise UserError if that shows that the model cannot be kept."""
+    rows = _choose_rows(trial, split.train)
+    few = Split(rows, _choose_rows(trial, split.validation), np.empty(0, dtype=int))
+    try:
+        model = fit_model(trial, few).predictor
+    except Exception:
+        # A learner may need more rows than these; its parameters still show types that are not trusted.
+        _store(make_pipeline(trial), trust)
+        return
+    loaded = _store(model, trust)
+    X = trial.dataset.X.iloc[rows]
+    _require_same_predictions(model, loaded, X)
+
+
+def _store(model: Any, trust: Sequence[str]) -> Any:
+    """Return a model as it is loaded after it was stored."""
+    import skops.io
+
+    try:
+        dumped = skops.io.dumps(model)
+        types = trusted_types(dumped, trust)
+    except UntrustedType as error:
+        raise UserError(str(error)) from None
+    except Exception as error:
+        raise UserError(
+            f"the model cannot be stored without code: {_first_line(error)}; remove what it holds, {WITHOUT_MODEL}."
+        ) from error
+    try:
+        return skops.io.loads(dumped, trusted=types)
+    except Exception as error:
+        raise UserError(
+            f"the model can be stored but not loaded: {_first_line(error)}; correct its class, {WITHOUT_MODEL}."
+        ) from error
+
+
+def _require_same_predictions(model: Any, loaded: Any, X: pd.DataFrame) -> None:
+    """Reject a model that predicts otherwise for X (m, d) after it was loaded, unless it never predicts the same."""
+    for method in PREDICTING_METHODS:
+        if not hasattr(model, method):
+            continue
+        expected = getattr(model, method)(X)
+        if not _are_equal(expected, getattr(model, method)(X)):
+            continue
+        try:
+            is_same = _are_equal(expected, getattr(loaded, method)(X))
+            reason = f"{method} gives other values"
+        except Exception as error:
+            is_same = False
+            reason = f"{method} fails with {_first_line(error)}"
+        if not is_same:
+            raise UserError(
+                f"the model loses a part of what it learnt when it is stored and loaded: {reason}; correct what the "
+                f"class of the learner keeps, {WITHOUT_MODEL}."
+            )
+
+
+def _are_equal(first: Any, second: Any) -> bool:
+    """Return whether two arrays of predictions, (m,) or (m, c), are equal; cells that are missing in both are."""
+    pairs = zip(np.ravel(first).tolist(), np.ravel(second).tolist(), strict=True)
+    return all(one == other or (one != one and other != other) for one, other in pairs)
+
+
+def _choose_rows(trial: Experiment, rows: np.ndarray) -> np.ndarray:
+    """Return a few of some rows of the dataset, with rows of each class, in their order."""
+    bounded = learners.get_row_bounded_parameters(trial.learner)
+    bounds = [value for name in bounded if isinstance(value := trial.learner.get_params()[name], int)]
+    n_wanted = max([N_TRIAL_ROWS, *bounds])
+    if not trial.dataset.is_classification:
+        return rows[:n_wanted]
+    classes, codes = np.unique(trial.dataset.y[rows], return_inverse=True)
+    n_of_class = max(MIN_ROWS_OF_CLASS, -(-n_wanted // max(1, len(classes))))
+    positions = [np.flatnonzero(codes == code)[:n_of_class] for code in range(len(classes))]
+    chosen = np.sort(np.concatenate(positions)) if positions else np.empty(0, dtype=int)
+    return rows[chosen]
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0].rstrip('.')}"
