@@ -8,6 +8,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.training_record import TrainingRecord
+from bakeoff.pipeline.model.typed_codes import restore_codes
 from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like
 from bakeoff.pipeline.stages.dataset.columns import FurtherRows
 
@@ -30,7 +31,9 @@ def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules 
     """
     given = [str(column) for column in rows.columns]
     _require_features(record, given)
-    return convert_like(rows.set_axis(given, axis=1), record.feature_columns, rules or make_rules(record))
+    columns = record.feature_columns
+    named = restore_codes(rows.set_axis(given, axis=1), columns)
+    return convert_like(named, columns, rules or make_rules(record))
 
 
 def make_rules(record: TrainingRecord) -> ColumnRules:

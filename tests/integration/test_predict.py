@@ -11,9 +11,7 @@ from command import Bakeoff
 ROWS = [("true", "1", f"{number}.5", "red", "a") for number in range(20)]
 ROWS += [("false", "2", f"{number}.25", "blue", "b") for number in range(20)]
 NAMES = ("flag", "code", "size", "colour", "y")
-FEW_ROWS = (
-    "The distributions of the columns are not compared with training: that takes 50 rows, and there are {}."
-)
+FEW_ROWS = "The distributions of the columns are not compared with training: that takes 50 rows, and there are {}."
 
 
 def train(bakeoff: Bakeoff, *words: str, **layout: str) -> None:

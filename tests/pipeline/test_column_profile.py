@@ -1,0 +1,67 @@
+"""Profiles of training columns, against NumPy and pandas."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bakeoff.pipeline.model.column_profile import profile_column
+
+RANDOM = np.random.default_rng(0)
+COLUMNS = {
+    "continuous": RANDOM.normal(size=997),
+    "with missing cells": np.where(RANDOM.random(500) < 0.3, np.nan, RANDOM.exponential(size=500)),
+    "two values": RANDOM.integers(0, 2, 300).astype(float),
+    "mostly zero": np.where(RANDOM.random(400) < 0.95, 0.0, RANDOM.normal(size=400)),
+    "one value": np.full(50, 3.0),
+    "one cell": np.array([2.0]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_numbers_are_counted_between_distinct_deciles(name: str) -> None:
+    cells = COLUMNS[name]
+    present = cells[~np.isnan(cells)]
+    profile = profile_column(pd.Series(cells), "numeric")
+    assert (profile.n, profile.n_missing) == (len(cells), len(cells) - len(present))
+    assert (profile.minimum, profile.maximum) == (present.min(), present.max())
+    bounds = [-np.inf, *profile.edges, np.inf]
+    counts = [int(((present >= low) & (present < high)).sum()) for low, high in pairwise(bounds)]
+    assert list(profile.counts) == counts
+    # An empty bin would make every later cell in it infinitely unlikely.
+    assert min(counts) > 0
+    assert set(profile.edges) <= set(present)
+    if name == "continuous":
+        below = [(present < edge).mean() for edge in profile.edges]
+        np.testing.assert_allclose(below, np.arange(1, 10) / 10, atol=1 / len(present))
+
+
+def test_cells_of_other_rows_are_counted_in_the_same_bins() -> None:
+    profile = profile_column(pd.Series(np.arange(100.0)), "numeric")
+    assert profile.count_in_bins(pd.Series(np.arange(100.0))).tolist() == list(profile.counts)
+    assert profile.count_in_bins(pd.Series([-5.0, np.nan, 1e9])).tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+
+
+def test_values_are_counted_also_those_without_cells() -> None:
+    column: pd.Series[Any] = pd.Series(pd.Categorical(["a", None, "b", "a"], ["a", "b", "c"]))
+    profile = profile_column(column, "nominal")
+    assert dict(profile.values) == {"a": 2, "b": 1, "c": 0}
+    assert (profile.n, profile.n_missing, profile.n_present) == (4, 1, 3)
+
+
+def test_dates_are_days_since_1970() -> None:
+    profile = profile_column(
+        pd.Series(pd.to_datetime(["1970-01-02", None, "1970-01-04 12:00"], format="mixed")), "date"
+    )
+    assert (profile.minimum, profile.maximum, profile.n_missing) == (1.0, 3.5, 1)
+
+
+@pytest.mark.parametrize("kind", ["numeric", "date", "text"])
+def test_a_column_without_cells_has_no_range(kind: str) -> None:
+    empty = {"numeric": [np.nan] * 3, "date": pd.to_datetime([None] * 3), "text": pd.array([None] * 3, "string")}
+    profile = profile_column(pd.Series(empty[kind]), kind)
+    assert (profile.n, profile.n_missing, profile.minimum, profile.counts) == (3, 3, None, ())
