@@ -51,7 +51,7 @@ def list_own_code(packages: Sequence[str]) -> dict[str, Path]:
     """Return the sources of packages, and of what they import, that are not installed: relative path -> file."""
     files: dict[str, Path] = {}
     visited: set[str] = set()
-    unvisited = set(packages)
+    unvisited = set(packages) - OUR_PACKAGES
     while unvisited:
         package = unvisited.pop()
         visited.add(package)

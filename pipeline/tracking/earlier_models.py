@@ -10,7 +10,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import TrainingRecord
-from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
+from bakeoff.pipeline.model.training_record import SCORE_PREFIXES, TRAINING_FILE
 from bakeoff.pipeline.stages.dataset import Column
 from bakeoff.pipeline.stages.dataset.column_record import (
     COLUMNS_FILE,
@@ -37,6 +37,11 @@ def rebuild_record(store: Store, run_id: str, folder: Path) -> TrainingRecord:
     from mlflow.models import Model as MLflowModel
 
     signature = MLflowModel.load(str(folder)).signature
+    if signature is None or signature.inputs is None:
+        raise UserError(
+            f"the model of run {run_id} has no {TRAINING_FILE} and no signature: the file was deleted, or another "
+            "program stored the model."
+        )
     types = {column.name: column.type.name for column in signature.inputs}
     run = store.client.get_run(run_id)
     columns = _read_columns(store, run_id)

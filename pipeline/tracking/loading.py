@@ -11,7 +11,7 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model, TrainingRecord
 from bakeoff.pipeline.model.allowed_types import UntrustedType
-from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_reviewed_estimator
+from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, UnreadableEstimator, read_reviewed_estimator
 from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
@@ -108,6 +108,11 @@ def open_model(store: Store, found: FoundModel, verb: str, trust: Sequence[str] 
             folder = fetch_folder(store, location, temporary)
         except (MlflowException, OSError) as error:
             raise UserError(f"{verb}: {title} cannot be read: {str(error).splitlines()[0]}") from None
+        if not (folder / MODEL_FILE_NAME).is_file():
+            raise UserError(
+                f"{verb}: {title} cannot be read: there is no {MODEL_FILE_NAME} in {folder}. Its files were deleted, "
+                "or another program stored it; mlflow.pyfunc.load_model reads those, with whatever code they hold."
+            )
         record = _read_record(store, found, folder, f"{verb}: {title}")
         estimator, notes = _read_estimator(folder, trust, record, f"{verb}: {title}")
     return Model(estimator, record, found.name, (*_compare_versions(record.versions), *notes))

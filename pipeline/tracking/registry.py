@@ -113,15 +113,6 @@ def parse_model_name(word: str, key: str) -> ModelName:
     return ModelName(name, alias)
 
 
-def read_model_word(word: str) -> ModelName:
-    """Return what a word such as ``titanic``, ``titanic@champion`` or ``titanic/3`` names, without looking it up."""
-    name, sign, alias = word.partition("@")
-    if sign:
-        return ModelName(name, alias=alias)
-    name, _, version = word.partition("/")
-    return ModelName(name, version=version)
-
-
 def find_version(store: Store, word: str, verb: str) -> RegisteredVersion | None:
     """Return the version of a registered model that a word names; None for a plain name that is not a model's.
 
@@ -138,7 +129,7 @@ def find_version(store: Store, word: str, verb: str) -> RegisteredVersion | None
     UserError
         The word has the form of an alias or a version, and there is none.
     """
-    wanted = read_model_word(word)
+    wanted = _read_model_word(word, verb)
     versions = list_versions(store, wanted.name)
     if not versions and not wanted.alias and not wanted.version:
         return None
@@ -237,6 +228,18 @@ def register_version(
 def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:
     """Return the version that has an alias now; None if there is none."""
     return next((each for each in list_versions(store, name.name) if name.alias in each.aliases), None)
+
+
+def _read_model_word(word: str, verb: str) -> ModelName:
+    """Return what a word such as ``titanic``, ``titanic@champion`` or ``titanic/3`` names, without looking it up."""
+    for sign, noun in (("@", "alias"), ("/", "version")):
+        if word.endswith(sign):
+            raise UserError(f"{verb}: {word!r} names no {noun}; write NAME, NAME@ALIAS or NAME/VERSION.")
+    name, sign, alias = word.partition("@")
+    if sign:
+        return ModelName(name, alias=alias)
+    name, _, version = word.partition("/")
+    return ModelName(name, version=version)
 
 
 def _find_alias(store: Store, versions: Sequence[RegisteredVersion], wanted: ModelName, verb: str) -> RegisteredVersion:

@@ -1,0 +1,234 @@
+"""Stored models, loaded from a real SQLite store: what a word names, whose code may run, and what cannot be read."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pandas as pd
+import pytest
+from doubles import experiment
+from sklearn.dummy import DummyClassifier
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import fit_model
+from bakeoff.pipeline.model import Model, make_training_record
+from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
+from bakeoff.pipeline.model.own_code import CODE_FOLDER, list_own_code
+from bakeoff.pipeline.model.training_record import TRAINING_FILE
+from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.tracking import load_model, provenance
+from bakeoff.pipeline.tracking.models import log_run_model
+from bakeoff.pipeline.tracking.registry import parse_model_name, register_version
+from bakeoff.pipeline.tracking.store import Store, open_store
+
+IRIS = load_bundled("iris")
+PACKAGE = """
+from sklearn.dummy import DummyClassifier
+from {name}_rules import choose
+
+
+class Own(DummyClassifier):
+    def predict(self, X):
+        return self.classes_[[choose(len(self.classes_))] * len(X)]
+"""
+RULES = "def choose(n_classes):\n    return {number}\n"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return an empty store, to which tests add runs of their own."""
+    return open_store(f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db", "bakeoff")
+
+
+def add_model(store: Store, learner: Any = None, trust: tuple[str, ...] = ()) -> tuple[str, Path]:
+    """Store a run with a model; return its id and the folder of the model."""
+    built = experiment(IRIS, learner or DummyClassifier())
+    fitted = fit_model(built, built.make_splits().folds[0])
+    run_id = str(store.client.create_run(store.experiment_id).info.run_id)
+    record = make_training_record(built, fitted, run_id=run_id, versions=provenance.read_versions())
+    model_id = log_run_model(store, fitted.predictor, record, trust)
+    store.client.set_terminated(run_id)
+    return run_id, Path(store.client.get_logged_model(model_id).artifact_location.removeprefix("file://"))
+
+
+def load(store: Store, word: str, *trust: str) -> Model:
+    return load_model(word, store.uri, "bakeoff", trust=trust)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Write a package of the user, with a module that it imports, into a folder on the path; return its name."""
+    name = f"own_{abs(hash(request.node.name)) % 10**8}"
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text(PACKAGE.format(name=name))
+    (tmp_path / name / "notes.txt").write_text("no code")
+    (tmp_path / f"{name}_rules.py").write_text(RULES.format(number=2))
+    yield name
+    forget(name)
+
+
+def forget(package: str) -> None:
+    """Remove a package from this process, as if it had just started."""
+    for name in (package, f"{package}_rules"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+
+
+def add_own_model(store: Store, package: str) -> tuple[str, Path]:
+    learner = importlib.import_module(package).Own()
+    return add_model(store, learner, (package,))
+
+
+def test_a_word_names_the_model_of_a_run_or_a_registered_version(store: Store) -> None:
+    run_id, _ = add_model(store)
+    model_id = store.client.get_run(run_id).outputs.model_outputs[0].model_id
+    register_version(store, parse_model_name("flowers@champion", "as"), model_id, run_id)
+    for word in (run_id, run_id[:8]):
+        assert (load(store, word).record.run_id, load(store, word).name) == (run_id, "")
+    for word in ("flowers", "flowers@champion", "flowers/1"):
+        assert (load(store, word).record.run_id, load(store, word).name) == (run_id, "flowers, version 1")
+
+
+def test_a_version_has_its_own_model_and_not_that_of_its_run(store: Store) -> None:
+    run_id, _ = add_model(store)
+    other_id, _ = add_model(store, DummyClassifier(strategy="uniform", random_state=0))
+    model_id = store.client.get_run(other_id).outputs.model_outputs[0].model_id
+    register_version(store, parse_model_name("shipped@champion", "as"), model_id, run_id)
+    assert load(store, "shipped@champion").estimator[-1].strategy == "uniform"
+    assert load(store, run_id).estimator[-1].strategy == "prior"
+
+
+def test_a_run_without_a_model_and_a_model_whose_files_are_gone_are_refused(store: Store) -> None:
+    run_id = store.client.create_run(store.experiment_id).info.run_id
+    with pytest.raises(UserError, match=r"has no model; run it again with tracking\.models=true"):
+        load(store, run_id)
+    gone_id, folder = add_model(store)
+    (folder / MODEL_FILE_NAME).unlink()
+    with pytest.raises(UserError, match=f"the model of run {gone_id} cannot be read: there is no model.skops"):
+        load(store, gone_id)
+    shutil.rmtree(folder)
+    with pytest.raises(UserError, match=f"the model of run {gone_id} cannot be read"):
+        load(store, gone_id)
+
+
+def test_other_versions_are_said_and_corrections_are_not(store: Store) -> None:
+    run_id, folder = add_model(store)
+    assert load(store, run_id).notes == ()
+    now = provenance.read_versions()["scikit-learn"]
+    first, second = now.split(".")[:2]
+    change_record(folder, versions={"scikit-learn": f"{first}.{second}.99", "numpy": "1.0"})
+    assert load(store, run_id).notes == ()
+    change_record(folder, versions={"scikit-learn": "0.24.1"})
+    assert load(store, run_id).notes == (
+        f"The model was fitted with scikit-learn 0.24.1, and this is {now}; predictions may differ.",
+    )
+
+
+def test_a_record_of_a_later_version_is_refused(store: Store) -> None:
+    run_id, folder = add_model(store)
+    change_record(folder, format=99, versions={"bakeoff": "7.1"})
+    with pytest.raises(UserError, match=r"has format 99, which a later version of bakeoff \(7\.1\)"):
+        load(store, run_id)
+    (folder / TRAINING_FILE).write_text("{")
+    with pytest.raises(UserError, match=r"training\.json of the model is damaged"):
+        load(store, run_id)
+
+
+def test_a_model_without_its_record_is_refused(store: Store) -> None:
+    run_id, folder = add_model(store)
+    (folder / TRAINING_FILE).unlink()
+    with pytest.raises(UserError, match=f"the model of run {run_id} has no training.json and no signature"):
+        load(store, run_id)
+
+
+def test_an_estimator_of_a_later_format_or_a_damaged_file_is_refused(store: Store) -> None:
+    run_id, folder = add_model(store)
+    file = folder / MODEL_FILE_NAME
+    file.write_bytes(change_schema(file.read_bytes(), protocol=99))
+    with pytest.raises(UserError, match=rf"run {run_id} cannot be read: .*stored with bakeoff .*scikit-learn"):
+        load(store, run_id)
+    file.write_bytes(file.read_bytes()[:50])
+    with pytest.raises(UserError, match="cannot be read: BadZipFile"):
+        load(store, run_id)
+
+
+def change_record(folder: Path, **values: Any) -> None:
+    file = folder / TRAINING_FILE
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+def change_schema(dumped: bytes, **values: Any) -> bytes:
+    """Return a skops file with other values at the top of its schema."""
+    changed = BytesIO()
+    with ZipFile(BytesIO(dumped)) as old, ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, json.dumps(json.loads(content) | values) if name == "schema.json" else content)
+    return changed.getvalue()
+
+
+def test_code_that_is_not_trusted_with_the_call_is_refused_whatever_the_store_says(store: Store, package: str) -> None:
+    run_id, _ = add_own_model(store, package)
+    with pytest.raises(UserError, match=rf"{package}\.Own.* add trust=\[{package}\]"):
+        load(store, run_id)
+    with pytest.raises(UserError, match=rf"add trust=\[other,{package}\]"):
+        load(store, run_id, "other")
+    assert load(store, run_id, package).record.trust == (package,)
+
+
+def test_the_code_of_a_package_travels_with_what_it_imports_and_nothing_else(store: Store, package: str) -> None:
+    _, folder = add_own_model(store, package)
+    code = folder / CODE_FOLDER
+    files = sorted(file.relative_to(code).as_posix() for file in code.rglob("*") if file.is_file())
+    assert files == [f"{package}/__init__.py", f"{package}_rules.py"]
+    _, other = add_model(store)
+    assert not (other / CODE_FOLDER).exists()
+
+
+def test_stored_code_is_used_only_where_the_package_is_not_here(store: Store, package: str, tmp_path: Path) -> None:
+    run_id, _ = add_own_model(store, package)
+    expected = load(store, run_id, package).predict(IRIS.X)
+    assert load(store, run_id, package).notes == ()
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for name in (package, f"{package}_rules.py"):
+        shutil.move(tmp_path / name, moved / name)
+    forget(package)
+    found = load(store, run_id, package)
+    pd.testing.assert_frame_equal(found.predict(IRIS.X), expected)
+    file = Path(str(sys.modules[package].__file__))
+    assert not file.is_relative_to(tmp_path)
+    assert found.notes == ()
+
+
+def test_code_here_that_differs_from_the_stored_one_is_said(store: Store, package: str, tmp_path: Path) -> None:
+    run_id, _ = add_own_model(store, package)
+    source = tmp_path / package / "__init__.py"
+    source.write_text(source.read_text() + "\n\nMORE = 1\n")
+    (note,) = load(store, run_id, package).notes
+    assert note == (
+        f"{package}: the code here, {source}, is used; it differs from the code that was stored with the model."
+    )
+
+
+def test_a_package_that_is_nowhere_is_refused(store: Store, package: str, tmp_path: Path) -> None:
+    run_id, folder = add_own_model(store, package)
+    shutil.rmtree(tmp_path / package)
+    shutil.rmtree(folder / CODE_FOLDER)
+    forget(package)
+    with pytest.raises(UserError, match=f"needs the package '{package}', which is not here and was not stored with it"):
+        load(store, run_id, package)
+
+
+def test_installed_packages_and_names_without_a_source_do_not_travel() -> None:
+    assert list_own_code(["sklearn", "json", "bakeoff", "__main__", "no_such_package"]) == {}
