@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import format_mean, get_tuned_params
 from bakeoff.pipeline.run_lines import describe_run_lines
 
@@ -161,7 +162,7 @@ def _count_rows(folds: Sequence[FoldResult]) -> str:
 
 
 def _list_choices(content: CardContent) -> list[str]:
-    """Return what pruning, tuning and a threshold did, if the run has them, and which values were never seen."""
+    """Return what pruning, tuning and a threshold did, which values were never seen, and what the model was fitted on."""
     lines = []
     means = content.means
     if "pruning/leaves_before" in means:
@@ -175,6 +176,8 @@ def _list_choices(content: CardContent) -> list[str]:
         lines.append(f"tuned on {rows}: {escape_markup(chosen)}")
     described = describe_run_lines(content.experiment, content.folds, content.model)
     lines += [escape_markup(sentence) for sentence in described]
+    if content.model is not None:
+        lines.append(f"model {count_rows(content.experiment, content.model).describe()}")
     return lines
 
 

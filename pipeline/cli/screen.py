@@ -13,6 +13,7 @@ from rich.table import Table
 from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figure_choice import FigureChoice
+from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.tracking import RunDescription
@@ -84,6 +85,7 @@ class Screen:
         self._show_tuning(experiment, folds, model)
         for sentence in describe_run_lines(experiment, folds, model):
             self._out.print(escape(sentence), soft_wrap=True)
+        self._out.print(f"model: {count_rows(experiment, model).describe()}", soft_wrap=True)
         # Most folds give the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):

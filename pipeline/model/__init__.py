@@ -4,7 +4,8 @@ Nothing here imports MLflow: `pyfunc` is what MLflow calls, and `tracking` finds
 """
 
 from bakeoff.pipeline.model.column_profile import ColumnProfile
+from bakeoff.pipeline.model.row_counts import RowCounts, count_rows
 from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import TrainingRecord, make_training_record
 
-__all__ = ["ColumnProfile", "Model", "TrainingRecord", "make_training_record"]
+__all__ = ["ColumnProfile", "Model", "RowCounts", "TrainingRecord", "count_rows", "make_training_record"]

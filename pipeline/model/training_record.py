@@ -13,6 +13,7 @@ import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel
 from bakeoff.pipeline.model.column_profile import ColumnProfile, profile_column
+from bakeoff.pipeline.model.row_counts import RowCounts, count_rows
 from bakeoff.pipeline.stages.dataset import Column, Dataset
 from bakeoff.pipeline.stages.dataset.column_record import (
     describe_features,
@@ -121,14 +122,7 @@ class TrainingRecord:
         >>> replace(record, n_rows=1309, n_train=1309).describe_rows()
         'fitted on all 1,309 rows'
         """
-        if not self.n_rows:
-            return "fitted on rows that its run did not count"
-        if self.is_fitted_on_all_rows:
-            return f"fitted on all {self.n_rows:,} rows"
-        parts = {"for validation": self.n_validation, "for the test": self.n_test}
-        others = ", ".join(f"{count:,} {use}" for use, count in parts.items() if count)
-        fitted = f"fitted on {self.n_train:,} of {self.n_rows:,} rows"
-        return f"{fitted} ({others})" if others else fitted
+        return RowCounts(self.n_rows, self.n_train, self.n_validation, self.n_test).describe()
 
 
 def make_training_record(
@@ -160,6 +154,7 @@ def make_training_record(
     """
     dataset = experiment.dataset
     train = np.unique(model.split.train)
+    counts = count_rows(experiment, model)
     kept = {name: value for name, value in (scores or {}).items() if name.startswith(SCORE_PREFIXES)}
     return TrainingRecord(
         run_id=run_id,
@@ -174,10 +169,10 @@ def make_training_record(
         columns=tuple(dataset.columns or describe_features(dataset)),
         features=tuple(str(name) for name in dataset.X.columns),
         profiles=profile_columns(dataset, train),
-        n_rows=len(dataset.y),
-        n_train=len(train),
-        n_validation=len(np.unique(model.split.validation)),
-        n_test=len(np.unique(model.split.test)),
+        n_rows=counts.n_rows,
+        n_train=counts.n_train,
+        n_validation=counts.n_validation,
+        n_test=counts.n_test,
         n_folds=n_folds,
         scores=kept,
         trust=tuple(trust),

@@ -306,3 +306,21 @@ def test_the_list_of_models_names_each_version_with_its_rows_score_and_run(bakeo
         ["points", "1", "old", *rest],
     ]
     assert bakeoff("list", "models", "learner").status == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ((), "fitted on 36 of 60 rows (12 for validation, 12 for the test)"),
+        (("evaluation=kfold",), "fitted on all 60 rows"),
+        (("evaluation=kfold", "evaluation.validation=0.2"), "fitted on 48 of 60 rows (12 for validation)"),
+        (("evaluation=bootstrap", "evaluation.repeats=2"), "fitted on all 60 rows"),
+    ],
+)
+def test_a_run_and_its_card_say_on_how_many_rows_its_model_was_fitted(
+    bakeoff: Bakeoff, words: tuple[str, ...], rows: str
+) -> None:
+    write_points(bakeoff.folder / FILE)
+    answer = bakeoff(*WORDS, "learner=majority", "tracking.models=false", *words)
+    assert f"model: {rows}" in answer.out.splitlines()
+    assert f"- model {rows}" in bakeoff.runs()[0].data.tags["mlflow.note.content"].splitlines()
