@@ -162,7 +162,7 @@ def _count_rows(folds: Sequence[FoldResult]) -> str:
 
 
 def _list_choices(content: CardContent) -> list[str]:
-    """Return what pruning, tuning and a threshold did, which values were never seen, and what the model was fitted on."""
+    """Return what pruning, tuning and a threshold did, values never seen, and the rows that the model was fitted on."""
     lines = []
     means = content.means
     if "pruning/leaves_before" in means:
