@@ -83,14 +83,20 @@ def predict_rows(model: Model, frame: pd.DataFrame, values: dict[str, str]) -> t
     """
     from bakeoff.pipeline.model.predictions import predict_table
     from bakeoff.pipeline.model.row_conversion import convert_rows
-    from bakeoff.pipeline.model.row_report import describe_findings, describe_test, find_differences
+    from bakeoff.pipeline.model.row_report import (
+        describe_findings,
+        describe_test,
+        describe_unknown_columns,
+        find_differences,
+    )
 
     record = model.record
     rows = convert_rows(record, frame, make_rules(values, record.dataset_config))
     predictions = predict_table(model.estimator, rows.frame)
     findings = find_differences(record, rows)
-    test = describe_test(findings)
-    return predictions, [*describe_findings(findings), *([test] if test else [])]
+    unknown = describe_unknown_columns(record, [str(name) for name in frame.columns])
+    sentences = [unknown, *describe_findings(findings), describe_test(findings)]
+    return predictions, [sentence for sentence in sentences if sentence]
 
 
 def find_training_files(record: TrainingRecord) -> list[Path]:

@@ -52,5 +52,9 @@ def _require_features(record: TrainingRecord, given: list[str]) -> None:
 
 def _suggest(name: str, given: list[str]) -> str:
     """Return the column that may be meant, or the columns that there are."""
-    hint = did_you_mean(name, given)
-    return hint.replace("Allowed:", "The columns are") if given else "There are no columns."
+    if not given:
+        return "There are no columns."
+    in_other_letters = [column for column in given if column.casefold() == name.casefold()]
+    if in_other_letters:
+        return f"Did you mean {in_other_letters[0]!r}?"
+    return did_you_mean(name, given).replace("Allowed:", "The columns are")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -72,6 +72,25 @@ def describe_test(findings: RowFindings) -> str:
         return ""
     columns = "1 column" if findings.n_tested == 1 else f"{findings.n_tested} columns"
     return f"The distributions of {columns} were compared with training; none has shifted."
+
+
+def describe_unknown_columns(record: TrainingRecord, names: Sequence[str]) -> str:
+    """Return a sentence about columns that the source of the training rows did not have; empty if there are none.
+
+    Parameters
+    ----------
+    record : TrainingRecord
+    names : sequence of str
+        Of the columns of further rows.
+    """
+    known = {record.target, *(column.name for column in record.columns)}
+    unknown = [name for name in names if name not in known]
+    if not unknown or record.is_partial:
+        return ""
+    shown = ", ".join(unknown[:MAX_SHOWN_VALUES])
+    n_more = len(unknown) - MAX_SHOWN_VALUES
+    more = f" and {n_more} more" if n_more > 0 else ""
+    return f"Columns that training did not have are not used: {shown}{more}."
 
 
 def describe_column(column: ColumnFindings) -> list[str]:

@@ -14,7 +14,12 @@ from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.model.json_records import format_json, make_records
 from bakeoff.pipeline.model.predictions import predict_table
 from bakeoff.pipeline.model.row_conversion import convert_rows
-from bakeoff.pipeline.model.row_report import describe_findings, find_differences, list_differences
+from bakeoff.pipeline.model.row_report import (
+    describe_findings,
+    describe_unknown_columns,
+    find_differences,
+    list_differences,
+)
 from bakeoff.pipeline.serving.request_error import UNPROCESSABLE, RequestError
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, RequestRows
 
@@ -60,7 +65,8 @@ def answer_rows(model: Model, rows: RequestRows) -> Answer:
     except UserError as error:
         raise RequestError(UNPROCESSABLE, describe_refusal(error)) from None
     findings = find_differences(model.record, converted)
-    notes = (*rows.notes, *describe_findings(findings))
+    unknown = describe_unknown_columns(model.record, [str(name) for name in rows.frame.columns])
+    notes = (*rows.notes, *([unknown] if unknown else []), *describe_findings(findings))
     return Answer(predictions, notes, list_differences(findings))
 
 

@@ -20,7 +20,7 @@ import pytest
 from command import Bakeoff, command_in
 from serving import Reply, ask, serving, started
 
-from bakeoff.pipeline.model import Model
+from bakeoff.pipeline.model import Model, predictions
 from bakeoff.pipeline.model.json_records import format_json, make_records
 from bakeoff.pipeline.serving import answer as answers
 from bakeoff.pipeline.serving import app
@@ -134,7 +134,7 @@ def test_keys_that_some_objects_lack_are_missing_cells_and_said(address: str) ->
     assert both["notes"] == ["1 of 2 objects do not have all 7 keys; those cells are missing."]
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[str, str | bytes, int, str]] = {
     "no JSON": (JSON, "{", 400, "the body is not JSON: Expecting property name"),
     "no object": (JSON, "[1]", 400, "the body must be an object with one of dataframe_split"),
     "two layouts": (JSON, '{"inputs": {}, "instances": []}', 400, "is an object with the keys inputs, instances"),
@@ -217,7 +217,7 @@ def test_other_requests_are_answered_while_a_prediction_takes_long(
 ) -> None:
     may_end = threading.Event()
     has_begun = threading.Event()
-    predict = answers.predict_table
+    predict = predictions.predict_table
 
     def wait(*arguments: Any) -> Any:
         has_begun.set()
