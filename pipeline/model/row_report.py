@@ -17,7 +17,8 @@ MAX_SHOWN_VALUES = 5
 MAX_CHANCE = 0.1
 """Missing cells are said if, with the rate of training, so many of them occur in at most this fraction of files."""
 MIN_EXCESS = 0.05
-"""And if their fraction exceeds that of training by this much: in a large file chance explains no difference."""
+MIN_RATIO = 2.0
+"""And if their fraction exceeds that of training by so much, or so many times: in a large file, chance is small."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MIN_SHOWN_P = 0.001
 
@@ -169,9 +170,10 @@ def _is_excessive(column: ColumnFindings, rate: float) -> bool:
     """Return whether more cells are missing than the rate of training and chance explain."""
     from scipy.stats import binom
 
-    excess = column.n_missing / column.n_rows - rate
+    fraction = column.n_missing / column.n_rows
+    is_large = fraction - rate >= MIN_EXCESS or fraction >= MIN_RATIO * rate
     chance = float(binom.sf(column.n_missing - 1, column.n_rows, rate))
-    return excess >= MIN_EXCESS and chance <= MAX_CHANCE
+    return is_large and chance <= MAX_CHANCE
 
 
 def _describe_range(column: ColumnFindings) -> list[str]:

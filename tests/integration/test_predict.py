@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 from command import Bakeoff
 
+from bakeoff.pipeline.cli.output_file import WRITERS
+from bakeoff.pipeline.stages.dataset import FileLayout, read_file
+
 ROWS = [("true", "1", f"{number}.5", "red", "a") for number in range(20)]
 ROWS += [("false", "2", f"{number}.25", "blue", "b") for number in range(20)]
 NAMES = ("flag", "code", "size", "colour", "y")
@@ -127,3 +130,53 @@ def test_dates_and_text_that_were_taken_in_are_predicted_from(bakeoff: Bakeoff) 
     answer = bakeoff("predict", "latest", "new.parquet")
     assert answer.status == 0, answer.err
     assert predictions(bakeoff.folder) == ["b"]
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    return read_file(path, FileLayout()).frame
+
+
+def test_identifiers_are_copied_and_rows_keep_their_order_in_every_format(bakeoff: Bakeoff) -> None:
+    rows = [(f"00{number}-{'xyz'[number % 3]}", *ROWS[number]) for number in range(40)]
+    pd.DataFrame(rows, columns=["id", *NAMES]).to_csv(bakeoff.folder / "table.csv", index=False)
+    words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=decision_tree")
+    trained = bakeoff(*words, "dataset.nominal=[code]")
+    assert "Left out as identifiers: id" in trained.err
+    new = pd.DataFrame(rows[::-1][:30], columns=["id", *NAMES]).drop(columns="y")
+    new[["size", "id", "flag", "code", "colour"]].to_csv(bakeoff.folder / "new.csv", index=False)
+    expected = [row[-1] for row in rows[::-1][:30]]
+    for extension in WRITERS:
+        answer = bakeoff("predict", "latest", "new.csv", f"output=out{extension}")
+        assert answer.status == 0, answer.err
+        assert f"30 predictions in out{extension}, beside id of the file" in answer.err
+        written = read_table(bakeoff.folder / f"out{extension}")
+        assert list(written) == ["id", "prediction", "probability_a", "probability_b"]
+        assert written["id"].tolist() == new["id"].tolist()
+        assert written["prediction"].tolist() == expected
+    chosen = bakeoff("predict", "latest", "new.csv", "ids=[colour,id]", "output=chosen.csv")
+    assert chosen.status == 0, chosen.err
+    assert list(pd.read_csv(bakeoff.folder / "chosen.csv"))[:3] == ["colour", "id", "prediction"]
+    assert bakeoff("predict", "latest", "new.csv", "ids=[]", "output=none.csv").status == 0
+    assert list(pd.read_csv(bakeoff.folder / "none.csv")) == ["prediction", "probability_a", "probability_b"]
+
+
+def test_the_model_is_named_and_shifted_columns_are_said(bakeoff: Bakeoff) -> None:
+    train(bakeoff)
+    run_id = bakeoff.runs()[0].info.run_id
+    shifted = pd.DataFrame(ROWS, columns=list(NAMES))
+    shifted.assign(colour="red").sample(400, replace=True, random_state=0).to_csv(
+        bakeoff.folder / "new.csv", index=False
+    )
+    few = bakeoff("predict", run_id[:8], "new.csv").err.splitlines()
+    assert few[0].startswith(
+        f"predict: run {run_id[:8]}, decision_tree table: fitted on 24 of 40 rows (8 for validation, 8 for the test); "
+    )
+    # 24 training rows are too few for a verdict.
+    assert "distributed otherwise" not in " ".join(few)
+    pd.concat([shifted] * 5).to_csv(bakeoff.folder / "table.csv", index=False)
+    words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=decision_tree")
+    assert bakeoff(*words, "dataset.nominal=[code]").status == 0
+    said = bakeoff("predict", "latest", "new.csv").err.splitlines()
+    (sentence,) = [line for line in said if "distributed otherwise" in line]
+    assert sentence.startswith("predict: colour: distributed otherwise than in training (a large shift: ")
+    assert sentence.endswith("most changed: blue, 0 % of the cells in place of 50 %.")
