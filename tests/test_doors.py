@@ -38,7 +38,7 @@ LAYERS = (
     {"job"},
     {"refit"},
     {"comparison", "explanation", "shipping"},
-    {"part_check", "replay", "sweep"},
+    {"part_check", "project", "replay", "sweep"},
     {"launcher", "study"},
     {"cli"},
     {"python"},

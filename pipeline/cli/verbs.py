@@ -10,6 +10,7 @@ VERBS: Mapping[str, str] = {
     "compare": "compare_stored_runs",
     "explain": "explain_model",
     "figures": "draw_figures",
+    "init": "start_project",
     "inspect": "inspect_data",
     "list": "list_options",
     "plan": "plan_sweep",

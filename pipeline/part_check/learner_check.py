@@ -102,7 +102,7 @@ def check_saving(part: Part) -> list[Finding]:
     """Require that the model can be stored without pickle, and predicts the same when it is read."""
     import skops.io
 
-    from bakeoff.pipeline.tracking.model_file import trusted_types
+    from bakeoff.pipeline.model.allowed_types import trusted_types
 
     learner = part.build()
     made = make_numbers(find_task(learner))

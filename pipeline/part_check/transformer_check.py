@@ -103,7 +103,7 @@ def check_saving(part: Part) -> list[Finding]:
     """Require that it can be stored without pickle, and transforms the same when it is read."""
     import skops.io
 
-    from bakeoff.pipeline.tracking.model_file import trusted_types
+    from bakeoff.pipeline.model.allowed_types import trusted_types
 
     tried = _try_any(part)
     dumped = skops.io.dumps(tried.fitted)

@@ -58,7 +58,7 @@ def run(installed: Path, own: Path, *words: str) -> str:
 @pytest.mark.slow
 def test_the_wheel_carries_every_file_under_one_import_name(wheel: Path) -> None:
     carried = set(ZipFile(wheel).namelist())
-    pipeline = [("pipeline", f"*.{suffix}") for suffix in ("py", "csv", "html", "css", "js")]
+    pipeline = [("pipeline", f"*.{suffix}") for suffix in ("py", "csv", "html", "css", "js", "template")]
     for folder, pattern in (("conf", "*.yaml"), ("learners", "*.py"), *pipeline):
         files = {f"bakeoff/{file.relative_to(ROOT)}" for file in (ROOT / folder).rglob(pattern)}
         assert files

@@ -1,0 +1,43 @@
+"""``bakeoff init``: make a project folder for parts of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bakeoff.pipeline.cli.arguments import parse_arguments
+
+NEXT_STEPS = (
+    ("make test", "the tests of its code"),
+    ("make check", "what bakeoff finds wrong with its parts"),
+    ("make run", "one experiment"),
+    ("make compare", "its learner and three others"),
+)
+
+
+def start_project(words: Sequence[str]) -> int:
+    """Make a project folder and say what can be done in it; return the exit code.
+
+    Parameters
+    ----------
+    words : sequence of str
+        ``FOLDER``, whose name is that of the project.
+
+    Raises
+    ------
+    UserError
+        The folder holds files, cannot be written, or has a name that no package can have.
+    """
+    (folder,), _ = parse_arguments("init", words, ["FOLDER"], [])
+
+    from bakeoff.pipeline.project import make_project
+
+    files = make_project(Path(folder).expanduser())
+    print(f"{folder} holds a dataset, a learner, a metric and their tests:")
+    for file in files:
+        print(f"  {file}")
+    print(f"cd {folder}")
+    width = max(len(command) for command, _ in NEXT_STEPS)
+    for command, meaning in NEXT_STEPS:
+        print(f"{command:<{width}}  # {meaning}")
+    return 0

@@ -1,0 +1,145 @@
+"""The files of a project of the user, written as a whole or not at all."""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+import shutil
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from tempfile import mkdtemp
+
+import bakeoff
+from bakeoff.pipeline.errors import UserError
+
+TEMPLATE = Path(__file__).parent / "template"
+SUFFIX = ".template"
+FILES = {
+    "README.md": "README.md",
+    "Makefile": "Makefile",
+    "gitignore": ".gitignore",
+    "dataset.yaml": "conf/dataset/flowers.yaml",
+    "learner.yaml": "conf/learner/nearest_mean.yaml",
+    "space.yaml": "conf/space/nearest_mean.yaml",
+    "metric.yaml": "conf/metric/worst_recall.yaml",
+    "package.py": "@package@/__init__.py",
+    "learners.py": "@package@/learners.py",
+    "metrics.py": "@package@/metrics.py",
+    "test.py": "tests/test_@package@.py",
+}
+"""Each file of the template, without its suffix -> its path in the project."""
+PACKAGE_MARK = "@package@"
+VERSION_MARK = "@version@"
+LOCAL_FILE = "local.mk"
+DATA_FILE = "data/flowers.csv"
+TAKEN_NAMES = ("conf", "data", "tests", "outputs", "learners", "pipeline", "bakeoff", "hydra_plugins")
+"""Names of other folders of a project, and of bakeoff's."""
+
+
+def name_package(folder: Path) -> str:
+    """Return the name of the package in a project, which is that of its folder.
+
+    Raises
+    ------
+    UserError
+        The name of the folder cannot be that of a package, or is that of another one.
+
+    Examples
+    --------
+    >>> name_package(Path("work/my-project"))
+    'my_project'
+    """
+    package = re.sub(r"[-. ]", "_", folder.name).lower()
+    if not package.isidentifier() or keyword.iskeyword(package):
+        raise UserError(
+            f"init: {folder.name!r} cannot be the name of a package, which is made of letters, digits and "
+            "underscores, and begins with a letter; choose another name."
+        )
+    if package in TAKEN_NAMES or _is_installed(package):
+        raise UserError(f"init: a package {package!r} exists already, and would hide yours; choose another name.")
+    return package
+
+
+def make_project(folder: Path) -> list[Path]:
+    """Write a project into a folder that does not exist, or is empty.
+
+    Parameters
+    ----------
+    folder : Path
+        Its name is that of the project.
+
+    Returns
+    -------
+    list of Path
+        The files, relative to the folder.
+
+    Raises
+    ------
+    UserError
+        The folder holds files, cannot be written, or has a name that no package can have.
+    """
+    folder = folder.absolute()
+    package = name_package(folder)
+    _require_free(folder)
+    try:
+        # The files appear together: a project that is half written would look like a whole one.
+        draft = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            _write_files(draft, package)
+            os.replace(draft, folder)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise UserError(f"init: {str(folder)!r} cannot be written: {error.strerror or error}.") from error
+    return sorted(file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
+
+
+def _require_free(folder: Path) -> None:
+    if not folder.parent.is_dir():
+        raise UserError(f"init: there is no folder {str(folder.parent)!r}; make it first, or choose another place.")
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists() or folder.is_symlink():
+        noun = "a folder that holds files" if folder.is_dir() else "a file"
+        raise UserError(f"init: {str(folder)!r} is {noun}, which stays as it is; choose another name.")
+
+
+def _write_files(folder: Path, package: str) -> None:
+    umask = os.umask(0)
+    os.umask(umask)
+    folder.chmod(0o777 & ~umask)  # folders of mkdtemp are closed to others
+    for name, path in FILES.items():
+        text = (TEMPLATE / f"{name}{SUFFIX}").read_text()
+        text = text.replace(PACKAGE_MARK, package).replace(VERSION_MARK, bakeoff.__version__)
+        file = folder / path.replace(PACKAGE_MARK, package)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    # The Python that has bakeoff is a fact of this machine and not of the project.
+    (folder / LOCAL_FILE).write_text(f"PYTHON ?= {sys.executable}\n")
+    _write_flowers(folder / DATA_FILE)
+
+
+def _write_flowers(file: Path) -> None:
+    """Write Fisher's irises as scikit-learn has them."""
+    from sklearn.datasets import load_iris
+
+    bunch = load_iris(as_frame=True)
+    names = [name.removesuffix(" (cm)").replace(" ", "_") for name in bunch.feature_names]
+    frame = bunch.data.set_axis(names, axis=1)
+    species = bunch.target_names[bunch.target]  # (n,)
+    file.parent.mkdir()
+    frame.assign(species=species).to_csv(file, index=False)
+
+
+def _is_installed(package: str) -> bool:
+    """Return whether a module of that name is found anywhere but in the current folder."""
+    if package in sys.stdlib_module_names or package in sys.builtin_module_names:
+        return True
+    here = os.getcwd()
+    elsewhere = [entry for entry in sys.path if entry and os.path.abspath(entry) != here]
+    found = PathFinder.find_spec(package, elsewhere)
+    # A folder without __init__.py is found too, and has no origin.
+    return found is not None and found.origin is not None

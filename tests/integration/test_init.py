@@ -1,0 +1,49 @@
+"""``bakeoff init`` makes a project whose tests, checks and runs work with the Python that has bakeoff."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from command import Bakeoff
+
+ROOT = Path(__file__).parents[2]
+
+
+def make(folder: Path, *targets: str) -> str:
+    """Run make in a folder without a network; return its output."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "http_proxy": "http://127.0.0.1:9", "PIP_NO_INDEX": "1"}
+    command = ["make", "--no-print-directory", *targets]
+    ended = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout + ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_test_check_and_run_pass_in_a_new_project(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("init", "demo")
+    assert (answer.status, answer.err) == (0, "")
+    assert "  demo/learners.py\n" in answer.out
+    said = make(bakeoff.folder / "demo", "test", "check", "run")
+    assert "Ran 5 tests" in said
+    assert said.count(".yaml: 0 wrong") == 3
+    assert "worst_recall" in said.partition("nearest_mean kfold flowers")[2]
+    # Its parts are listed as its own.
+    bakeoff.patch.chdir(bakeoff.folder / "demo")
+    own = [line.split()[0] for line in bakeoff("list").out.splitlines() if "(own)" in line]
+    assert own == ["flowers", "nearest_mean", "nearest_mean", "worst_recall"]
+
+
+def test_a_second_project_of_the_same_name_is_refused(bakeoff: Bakeoff) -> None:
+    assert bakeoff("init", "demo").status == 0
+    before = {file: file.read_bytes() for file in bakeoff.folder.rglob("*") if file.is_file()}
+    answer = bakeoff("init", "demo")
+    assert answer.status == 2
+    assert "is a folder that holds files, which stays as it is; choose another name." in answer.err
+    assert {file: file.read_bytes() for file in bakeoff.folder.rglob("*") if file.is_file()} == before
