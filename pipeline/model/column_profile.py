@@ -108,7 +108,7 @@ def _profile_numbers(numbers: np.ndarray, kind: str) -> ColumnProfile:
     edges = deciles[deciles > present[0]]
     # The cells are sorted, so that the cells below an edge are those before its place.
     places = np.searchsorted(present, edges)
-    counts = np.diff(places, prepend=0, append=n_present)
+    counts = np.diff(np.concatenate(([0], places, [n_present])))
     return ColumnProfile(
         kind,
         n,

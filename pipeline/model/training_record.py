@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from bakeoff.pipeline.model.column_profile import ColumnProfile, profile_column
 from bakeoff.pipeline.model.row_counts import RowCounts, count_rows
 from bakeoff.pipeline.stages.dataset import Column, Dataset
 from bakeoff.pipeline.stages.dataset.column_record import (
-    describe_features,
     make_column,
     record_column,
     select_features,
@@ -166,7 +165,7 @@ def make_training_record(
         target=dataset.target,
         classes=tuple(str(label) for label in dataset.classes) if dataset.is_classification else (),
         positive=None if dataset.positive is None else str(dataset.positive),
-        columns=tuple(dataset.columns or describe_features(dataset)),
+        columns=dataset.described_columns,
         features=tuple(str(name) for name in dataset.X.columns),
         profiles=profile_columns(dataset, train),
         n_rows=counts.n_rows,
@@ -246,7 +245,7 @@ def _make_record(values: Mapping[str, Any]) -> TrainingRecord:
 
 def _format_profile(profile: ColumnProfile) -> dict[str, Any]:
     """Return the fields of a profile that its kind has."""
-    return {name: value for name, value in asdict(profile).items() if value not in (None, (), {})}
+    return {name: value for name, value in vars(profile).items() if value not in (None, (), {})}
 
 
 def _parse_profile(values: Mapping[str, Any]) -> ColumnProfile:

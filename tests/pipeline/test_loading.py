@@ -59,6 +59,12 @@ def add_model(store: Store, learner: Any = None, trust: tuple[str, ...] = ()) ->
     return run_id, Path(store.client.get_logged_model(model_id).artifact_location.removeprefix("file://"))
 
 
+def model_of_run(store: Store, run_id: str) -> str:
+    outputs = store.client.get_run(run_id).outputs
+    assert outputs is not None
+    return str(outputs.model_outputs[0].model_id)
+
+
 def load(store: Store, word: str, *trust: str) -> Model:
     return load_model(word, store.uri, "bakeoff", trust=trust)
 
@@ -91,7 +97,7 @@ def add_own_model(store: Store, package: str) -> tuple[str, Path]:
 
 def test_a_word_names_the_model_of_a_run_or_a_registered_version(store: Store) -> None:
     run_id, _ = add_model(store)
-    model_id = store.client.get_run(run_id).outputs.model_outputs[0].model_id
+    model_id = model_of_run(store, run_id)
     register_version(store, parse_model_name("flowers@champion", "as"), model_id, run_id)
     for word in (run_id, run_id[:8]):
         assert (load(store, word).record.run_id, load(store, word).name) == (run_id, "")
@@ -102,7 +108,7 @@ def test_a_word_names_the_model_of_a_run_or_a_registered_version(store: Store) -
 def test_a_version_has_its_own_model_and_not_that_of_its_run(store: Store) -> None:
     run_id, _ = add_model(store)
     other_id, _ = add_model(store, DummyClassifier(strategy="uniform", random_state=0))
-    model_id = store.client.get_run(other_id).outputs.model_outputs[0].model_id
+    model_id = model_of_run(store, other_id)
     register_version(store, parse_model_name("shipped@champion", "as"), model_id, run_id)
     assert load(store, "shipped@champion").estimator[-1].strategy == "uniform"
     assert load(store, run_id).estimator[-1].strategy == "prior"

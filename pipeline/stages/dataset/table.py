@@ -130,6 +130,11 @@ class Dataset:
                 fingerprint.update(cells)
         return fingerprint.hexdigest()
 
+    @cached_property
+    def described_columns(self) -> tuple[Column, ...]:
+        """All columns of the source; if their kinds were not inferred, the features, described by their types."""
+        return self.columns or tuple(_describe_feature(column) for _, column in self.X.items())
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a run says about the data: how it was read, what is left out, and what may be wrong with columns."""
@@ -206,6 +211,15 @@ def _find_kind(dtype: Any) -> str:
     if is_datetime64_any_dtype(dtype):
         return DATE
     return TEXT if isinstance(dtype, pd.StringDtype) else NUMERIC
+
+
+def _describe_feature(column: pd.Series[Any]) -> Column:
+    kind = _find_kind(column.dtype)
+    has_values = kind in (NOMINAL, ORDERED)
+    values = tuple(map(str, column.cat.categories)) if has_values else ()
+    n_missing = int(column.isna().sum())
+    n_distinct = len(values) if has_values else column.nunique()
+    return Column(str(column.name), kind, "", n_missing=n_missing, n_distinct=n_distinct, values=values)
 
 
 def _encode_cells(column: pd.Series | np.ndarray) -> list[bytes]:
