@@ -1,0 +1,90 @@
+"""Every command of the documentation runs, or its block says why no test runs it as it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import pytest
+from command import Answer, Bakeoff
+from page_commands import REASONS, ROOT, Command, list_commands, list_pages, read_page, write_shown_files
+from page_files import WRITERS, write_customers
+
+RUN_ELSEWHERE: Mapping[str, str] = {
+    "README.md": "test_readme.py",
+    "docs/optuna.md": "test_optuna.py",
+    "docs/tutorial.md": "test_tutorial.py",
+}
+"""Pages whose commands another file of tests runs."""
+BEFORE: Mapping[str, Sequence[Sequence[str]]] = {
+    "docs/comparison.md": [["dataset=wine", "learner=knn"]],
+    "docs/replay.md": [
+        ["-m", "dataset=iris", "learner=majority,naive_bayes"],
+        ["dataset=wine", "learner=knn", "evaluation=kfold"],
+    ],
+}
+"""Pages whose commands read runs that readers have already."""
+SHORTER: Mapping[str, str] = {
+    "evaluation=repeated_kfold": "evaluation.repeats=1",
+    "figures=all": "figures=[confusion_matrix,roc,learning_curve]",
+}
+"""Words that take long -> words that are added. Other tests repeat folds and draw all figures."""
+SMALL_RUNS = "tracking.models=false"
+KEEP_MODELS = ("docs/models.md", "docs/replay.md", "docs/own-parts.md")
+"""Pages whose commands read the models of runs."""
+PAGES = [page for page in list_pages() if list_commands(page)]
+COMMANDS = [command for page in PAGES for command in list_commands(page)]
+MARKED = [command for command in COMMANDS if command.reason]
+RUN_HERE = [page for page in PAGES if page not in RUN_ELSEWHERE and not all(c.reason for c in list_commands(page))]
+
+
+@pytest.mark.parametrize("command", MARKED, ids=str)
+def test_a_command_that_is_not_run_says_why(command: Command) -> None:
+    assert command.reason in REASONS
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_other_command_of_a_page_is_one_of_bakeoff(page: str) -> None:
+    commands = [command for command in list_commands(page) if not command.reason]
+    others = [command for command in commands if command.words[0] != "bakeoff"]
+    if page in RUN_ELSEWHERE:
+        assert RUN_ELSEWHERE[page] in {file.name for file in (ROOT / "tests" / "integration").iterdir()}
+    else:
+        assert [str(command) for command in others] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", RUN_HERE)
+def test_every_command_of_the_page_runs(bakeoff: Bakeoff, page: str) -> None:
+    WRITERS.get(page, write_customers)(bakeoff.folder)
+    write_shown_files(page, bakeoff.folder)
+    for words in BEFORE.get(page, ()):
+        assert bakeoff(*words).status == 0
+    for command in list_commands(page):
+        if not command.reason and not is_run_by_the_sweep_of_experiments(command):
+            answer = bakeoff(*command.words[1:], *shorten(command))
+            check_answer(answer, command)
+
+
+def is_run_by_the_sweep_of_experiments(command: Command) -> bool:
+    """Return whether test_experiments.py runs this job, in one sweep with all other experiments."""
+    (*others, last) = command.words[1:]
+    return last.startswith("experiment=") and others in ([], ["-m"])
+
+
+def shorten(command: Command) -> list[str]:
+    """Return words that make a command of a page shorter, and keep what it shows."""
+    is_run = "=" in command.words[1] or command.words[1].startswith("-")
+    words = [SHORTER[word] for word in command.words if word in SHORTER]
+    return [*words, SMALL_RUNS] if is_run and command.page not in KEEP_MODELS else words
+
+
+def check_answer(answer: Answer, command: Command) -> None:
+    """Assert that the command did what the page shows: its work, or the message with which it is refused."""
+    shown = rf"^\$ {re.escape(command.text)}\n(refused: .*?)^(?:```|\$ )"
+    refused = re.search(shown, read_page(command.page), re.DOTALL | re.MULTILINE)
+    if refused is None:
+        assert answer.status == 0, f"{command}\n{answer.err}"
+    else:
+        assert answer.status == 2, f"{command}\n{answer.out}"
+        assert answer.err.split() == refused.group(1).split()
