@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-_SIGNS = re.compile(r"([\\*_<>\[\]|])")
+_SIGNS = re.compile(r"[\\*_<>\[\]{}|]")
 
 
 def escape_text(text: str) -> str:
@@ -17,8 +17,8 @@ def escape_text(text: str) -> str:
     """
     parts = text.split("`")
     if len(parts) % 2 == 0:
-        return _SIGNS.sub(r"\\\1", text.replace("`", "'"))
-    shown = [part if row % 2 else _SIGNS.sub(r"\\\1", part) for row, part in enumerate(parts)]
+        return _escape_signs(text)
+    shown = [part if row % 2 else _escape_signs(part) for row, part in enumerate(parts)]
     return "`".join(shown)
 
 
@@ -53,3 +53,8 @@ def format_block(code: str, language: str) -> str:
 def join_parts(parts: Iterable[str]) -> str:
     """Return the parts of a page with an empty line between them; empty parts are left out."""
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _escape_signs(text: str) -> str:
+    # Backslashes would not do: Markdown and its extensions know them before some signs only.
+    return _SIGNS.sub(lambda sign: f"&#{ord(sign.group())};", text)

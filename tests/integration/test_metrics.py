@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -200,22 +199,6 @@ def read_section(name: str) -> str:
     """Return a section of docs/evaluation.md."""
     page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
     return page.split(f"\n## {name}\n")[1].split("\n## ")[0]
-
-
-def test_every_command_of_the_documentation_runs(bakeoff: Bakeoff) -> None:
-    section = read_section("Metrics")
-    for text in re.findall(r"```(?:python|yaml)\n(.*?)```", section, flags=re.DOTALL):
-        file = bakeoff.folder / text.splitlines()[0].lstrip("# ")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    (bakeoff.folder / "mine" / "__init__.py").touch()
-    rows = [f"{18 + 7 * i % 60},{'yes' if i % 4 else 'no'}" for i in range(60)]
-    (bakeoff.folder / "my.csv").write_text("\n".join(["age,bought", *rows]) + "\n")
-    commands = re.findall(r"^\$ bakeoff (.*)$", section, flags=re.MULTILINE)
-    assert len(commands) >= 7
-    for command in commands:
-        answer = bakeoff(*shlex.split(command))
-        assert answer.status == 0, f"{command}\n{answer.err}"
 
 
 def test_the_documentation_names_every_metric_with_its_direction() -> None:

@@ -1,28 +1,17 @@
-"""Splits by what a file says of its rows: the commands of docs/evaluation.md, and the rows that they test."""
+"""Splits by what a file says of its rows, as docs/evaluation.md shows them: the rows that they test."""
 
 from __future__ import annotations
 
-import re
-import shlex
 from io import StringIO
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
 
-PAGE = Path(__file__).parents[2] / "docs" / "evaluation.md"
 N = 120
 FILE = ("dataset=file", "dataset.path=my.csv", "dataset.target=y", "tracking.models=false")
 QUICK = ("learner=naive_bayes", "preprocessing=none")
-
-
-def commands() -> list[str]:
-    """Return the commands of the section on splits."""
-    section = PAGE.read_text().partition("\n## Splits\n")[2].partition("\n## ")[0]
-    blocks = re.findall(r"```console\n(.*?)```", section, flags=re.DOTALL)
-    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
 
 
 def make_rows() -> pd.DataFrame:
@@ -56,13 +45,6 @@ def run(bakeoff: Bakeoff, *words: str) -> dict[int, list[int]]:
     assert answer.status == 0, answer.err
     table = pd.read_csv(StringIO(bakeoff.artifact(bakeoff.runs()[0], "predictions.csv")))
     return {int(str(fold)): own["row"].tolist() for fold, own in table.groupby("fold")}
-
-
-@pytest.mark.slow
-def test_every_command_of_the_section_on_splits_runs(bakeoff: Bakeoff, rows: pd.DataFrame) -> None:
-    for line in commands():
-        answer = bakeoff(*shlex.split(line)[1:], "tracking=none", "audit=none")
-        assert answer.status == 0, f"{line}\n{answer.err}"
 
 
 def test_the_column_of_parts_says_which_rows_are_tested(bakeoff: Bakeoff, rows: pd.DataFrame) -> None:

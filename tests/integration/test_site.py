@@ -1,0 +1,197 @@
+"""The documentation as a site: it builds without a warning, is whole without a network, and lists what there is."""
+
+from __future__ import annotations
+
+import html
+import os
+import posixpath
+import re
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import browser
+import pytest
+import yaml
+from page_commands import ROOT, list_pages, read_page
+
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
+
+pytest.importorskip("mkdocs", reason='the site needs the extra docs: pip install ".[docs]"')
+
+LOADING_TAGS = {"script", "link", "img", "iframe", "source", "video", "audio", "embed", "object"}
+BUILD_SECONDS = 300
+PHONE_PIXELS = 420
+LOOKED_AT = (
+    "index.html",
+    "tutorial.html",
+    "data.html",
+    "lectures.html",
+    "reference/options/dataset.html",
+    "reference/learners/decision_tree.html",
+)
+
+
+class LoadedFiles(HTMLParser):
+    """Collects the addresses that a page loads when it is opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        # A link to the next page is followed by readers only.
+        is_loaded = tag in LOADING_TAGS and given.get("rel") not in ("next", "prev")
+        if is_loaded:
+            self.addresses += [value for name in ("src", "href", "data") if (value := given.get(name))]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the site, which is built once."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    built = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False
+    )
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    return folder
+
+
+def read_reference(site: Path, name: str) -> str:
+    """Return the text of a page of the reference, with one space between words."""
+    page = (site / "reference" / f"{name}.html").read_text(encoding="utf-8")
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))
+    return " ".join(text.split())
+
+
+def list_options() -> Iterator[tuple[str, str, str]]:
+    for group in GROUPS:
+        for name, sentence in read_options(group).items():
+            yield group, name, sentence
+
+
+@pytest.mark.slow
+def test_every_option_is_in_the_reference_with_its_sentence(site: Path) -> None:
+    pages = {group: read_reference(site, f"options/{group}") for group in GROUPS}
+    absent = [
+        (group, name)
+        for group, name, sentence in list_options()
+        if name not in pages[group] or " ".join(sentence.replace("`", "").split()) not in pages[group]
+    ]
+    assert absent == []
+
+
+@pytest.mark.slow
+def test_every_key_of_an_option_is_in_the_reference_with_its_comment(site: Path) -> None:
+    comments = 0
+    for group in ("dataset", "evaluation", "tuning", "threshold", "audit", "tracking"):
+        page = read_reference(site, f"options/{group}")
+        for file in (CONF / group).rglob("*.yaml"):
+            # Written apart from the code that makes the pages: a key at the start of a line, a comment at its end.
+            for line in file.read_text().splitlines():
+                match = re.match(r"(?!defaults|_target_)(\w+): .*?\s# (.*)$", line)
+                if match:
+                    comments += 1
+                    assert match.group(1) in page
+                    assert " ".join(match.group(2).replace("`", "").split()) in page, f"{file}: {line}"
+    assert comments > 80
+
+
+@pytest.mark.slow
+def test_each_learner_has_a_page_with_its_docstring_and_its_search_space(site: Path) -> None:
+    for name, learner in REGISTRY.items():
+        page = read_reference(site, f"learners/{name}")
+        first = (learner.__doc__ or "").strip().splitlines()[0]
+        assert first.replace("`", "") in page
+        space = CONF / "space" / f"{name}.yaml"
+        keys = yaml.safe_load(space.read_text()) if space.exists() else {}
+        assert all(key in page for key in keys)
+
+
+@pytest.mark.slow
+def test_pages_load_nothing_from_outside(site: Path) -> None:
+    addresses = []
+    for page in site.rglob("*.html"):
+        parser = LoadedFiles()
+        parser.feed(page.read_text(encoding="utf-8"))
+        addresses += parser.addresses
+    for style in site.rglob("*.css"):
+        addresses += re.findall(r"(?:@import\s+|url\()[\"']?([^\"')\s]+)", style.read_text(encoding="utf-8"))
+    assert len(addresses) > 500
+    assert [address for address in addresses if re.match(r"(?:https?:)?//", address)] == []
+
+
+@pytest.mark.slow
+def test_every_file_that_a_page_loads_or_links_to_is_there(site: Path) -> None:
+    missing = set()
+    for page in site.rglob("*.html"):
+        # Pages of errors have absolute addresses, and the report of the study is a page that bakeoff wrote.
+        if page.name in ("404.html", "study-report.html"):
+            continue
+        for address in re.findall(r"\s(?:src|href)=\"([^\"]+)\"", page.read_text(encoding="utf-8")):
+            path = urllib.parse.unquote(address.partition("#")[0])
+            if path and not re.match(r"[a-z]+:", path) and not (page.parent / path).exists():
+                missing.add(f"{page.relative_to(site)}: {address}")
+    assert missing == set()
+
+
+@pytest.mark.slow
+@pytest.mark.external
+@pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "there is a browser")
+def test_the_search_finds_pages_without_a_network_and_pages_fit_a_phone(site: Path) -> None:
+    requested: list[str] = []
+    with browser.open_page() as page:
+        page.context.set_offline(True)
+        page.on("request", lambda request: requested.append(request.url))
+        page.goto(f"{site.as_uri()}/index.html")
+        assert search(page, "pessimistic pruning") != []
+        page.locator(".md-search-result__link").first.click()
+        page.wait_for_url("**/*.html*")
+        assert "pessimistic" in page.inner_text("article").lower()
+        page.set_viewport_size({"width": PHONE_PIXELS, "height": 900})
+        widths = {}
+        for name in LOOKED_AT:
+            page.goto(f"{site.as_uri()}/{name}")
+            widths[name] = page.evaluate("document.documentElement.scrollWidth")
+    assert {name: width for name, width in widths.items() if width > PHONE_PIXELS} == {}
+    assert [url for url in requested if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def search(page: Any, words: str) -> list[str]:
+    """Type words into the search, and return the titles of what it finds."""
+    page.fill("input.md-search__input", words)
+    page.wait_for_selector(".md-search-result__link")
+    titles: list[str] = page.locator(".md-search-result__link h1, .md-search-result__link h2").all_inner_texts()
+    return titles
+
+
+def slug(heading: str) -> str:
+    """Return the anchor of a heading as GitHub makes it."""
+    text = re.sub(r"`|\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", list_pages())
+def test_links_between_files_hold_where_the_repository_is_read(page: str) -> None:
+    text = re.sub(r"^```.*?^```", "", read_page(page), flags=re.DOTALL | re.MULTILINE)
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        file = ROOT / posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else ROOT / page
+        if not file.exists():
+            broken.append(target)
+        elif anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            broken += [target] if anchor not in map(slug, headings) else []
+    assert broken == []
