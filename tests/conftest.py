@@ -24,8 +24,8 @@ quiet_mlflow()  # MLflow asks when it is imported, which a test may do before an
 register_profiles()
 
 
-SHARED_FILES = ("test_ui.py", "test_metrics.py")
-"""Files whose tests share a store that takes long to make: each goes to one process as a whole."""
+SHARED_FILES = ("test_ui.py", "test_metrics.py", "test_site.py", "test_tutorial.py")
+"""Files whose tests share a store or a site that takes long to make: each goes to one process as a whole."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
