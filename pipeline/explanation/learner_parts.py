@@ -171,7 +171,7 @@ def describe_learner(model: Any, X: pd.DataFrame, target: str) -> LearnerParts:
     notes = [*inner.notes, *_describe_fills(origins, X)]
     name = type(learner).__name__
     if is_tree(learner):
-        tree = read_tree(learner, origins, X, inner.restore_target)
+        tree = read_tree(inner.pipeline, origins, X, inner.restore_target)
         return LearnerParts(name, list_rules(tree, target), tree, notes=tuple(notes))
     if getattr(learner, "coef_", None) is not None:
         coefficients = list_coefficients(learner, origins, target)

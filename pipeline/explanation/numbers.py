@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 MAX_PLAIN = 1e7
 """Greater numbers are written with an exponent."""
 DIGITS = 5
@@ -28,30 +26,35 @@ def format_number(value: float) -> str:
     return f"{value:.{DIGITS}g}"
 
 
-def format_threshold(value: float, cells: np.ndarray) -> str:
-    """Return a threshold with as few digits as divide the cells of a column in the same way.
+def format_threshold(value: float, below: float, above: float, *, is_below: bool) -> str:
+    """Return a threshold with as few digits as leave it between the cells that it divides.
 
     Parameters
     ----------
     value : float
-    cells : ndarray of shape (m,)
-        In ascending order.
+    below, above : float
+        The nearest cells on both sides.
+    is_below : bool
+        Whether a cell that is equal to the threshold counts to those below.
 
     Examples
     --------
-    >>> cells = np.array([1.0, 1.00001, 1.00002, 5.0])
-    >>> format_threshold(1.000015, cells), format_threshold(3.00001, cells)
+    >>> format_threshold(1.000015, 1.00001, 1.00002, is_below=False), format_threshold(3.0, 1.0, 5.0, is_below=False)
     ('1.000015', '3')
     """
-    n_below = np.searchsorted(cells, value)
-    n_up_to = np.searchsorted(cells, value, side="right")
+    if not _divides(value, below, above, is_below):
+        value = (below + above) / 2
     for digits in range(DIGITS, MAX_DIGITS):
-        rounded = float(f"{value:.{digits}g}")
-        same_below = np.searchsorted(cells, rounded) == n_below
-        if same_below and np.searchsorted(cells, rounded, side="right") == n_up_to:
-            is_whole = rounded == int(rounded) and abs(rounded) < MAX_PLAIN
-            return str(int(rounded)) if is_whole else f"{value:.{digits}g}"
+        text = f"{value:.{digits}g}"
+        if _divides(float(text), below, above, is_below):
+            rounded = float(text)
+            is_whole = abs(rounded) < MAX_PLAIN and rounded == int(rounded)
+            return str(int(rounded)) if is_whole else text
     return repr(value)
+
+
+def _divides(value: float, below: float, above: float, is_below: bool) -> bool:
+    return below <= value < above if is_below else below < value <= above
 
 
 def format_output(value: float) -> str:

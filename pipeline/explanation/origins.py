@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -46,7 +47,9 @@ class Origin:
     filled_by: str = ""
 
     def restore(self, number: float) -> float:
-        """Return a number of the learner in the unit of the column."""
+        """Return a number of the learner in the unit of the column; infinity stays what it is."""
+        if math.isinf(number):
+            return number
         for invert in self.inverses:
             number = invert(number)
         return number

@@ -38,6 +38,8 @@ Origins = list[Origin]
 LINEAR_SCALERS = (StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler)
 SCALERS = (*LINEAR_SCALERS, PowerTransformer, QuantileTransformer)
 """Each transforms a column by itself, by an increasing function that has an inverse."""
+SCALABLE = (NUMBER, CODE, INDICATOR)
+"""What is still told by a threshold after its column was scaled."""
 
 
 def trace_features(pipeline: Pipeline, X: pd.DataFrame) -> Origins:
@@ -134,7 +136,7 @@ def _follow_scaler(step: Any, origins: Origins) -> Origins:
     is_linear = isinstance(step, LINEAR_SCALERS)
     return [
         origin.rescale(partial(_invert_column, step, position), is_linear=is_linear)
-        if origin.meaning == NUMBER
+        if origin.meaning in SCALABLE
         else origin.become_other(f"{origin.words} ({type(step).__name__})")
         for position, origin in enumerate(origins)
     ]
@@ -155,12 +157,19 @@ def _follow_imputer(step: SimpleImputer, origins: Origins) -> Origins:
     """Return the columns that are filled, and those that say where a cell was missing."""
     traced: Origins = []
     for origin, value in zip(origins, step.statistics_, strict=True):
-        is_number = isinstance(value, float | int)
         if not step.keep_empty_features and value != value:
             continue
-        words = format_number(origin.restore(float(value))) if is_number else str(value)
-        traced.append(replace(origin, filled_by=words))
+        traced.append(replace(origin, filled_by=_describe_fill(value, origin)))
     return traced + _follow_indicator(step, origins)
+
+
+def _describe_fill(value: Any, origin: Origin) -> str:
+    """Return what an imputer puts into missing cells, in the unit of the column."""
+    if not isinstance(value, float | int):
+        return str(value)
+    number = origin.restore(float(value))
+    is_code = origin.meaning == CODE and number == int(number) and 0 <= number < len(origin.values)
+    return origin.values[int(number)] if is_code else format_number(number)
 
 
 def _follow_neighbours(step: KNNImputer, origins: Origins) -> Origins:

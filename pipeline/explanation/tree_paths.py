@@ -52,6 +52,8 @@ class TreeNodes:
         Class fractions, or the mean.
     depth_first : tuple of int
         All nodes from left to right, each before its children.
+    number_type : type
+        Of the numbers that are compared with thresholds: scikit-learn rounds them to 32 bits.
     """
 
     parent: np.ndarray
@@ -60,6 +62,7 @@ class TreeNodes:
     n_rows: np.ndarray
     value: np.ndarray
     depth_first: tuple[int, ...]
+    number_type: Any = np.float64
 
     def list_answers(self, node: int) -> list[Answer]:
         """Return the answers on the path from the root to a node."""
@@ -149,7 +152,15 @@ def _read_sklearn_tree(tree: Any) -> TreeNodes:
         parent[children[node]] = node
         answers[left[node]] = Answer(feature, high=threshold, high_is_in=True, with_missing=goes_left)
         answers[right[node]] = Answer(feature, low=threshold, with_missing=not goes_left)
-    return TreeNodes(parent, tuple(answers), left < 0, tree.n_node_samples, tree.value[:, 0, :], _walk(children))
+    return TreeNodes(
+        parent=parent,
+        answers=tuple(answers),
+        is_leaf=left < 0,
+        n_rows=tree.n_node_samples,
+        value=tree.value[:, 0, :],
+        depth_first=_walk(children),
+        number_type=np.float32,
+    )
 
 
 def _walk(children: list[list[int]]) -> tuple[int, ...]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.explanation.numbers import format_number, format_output, format_threshold
-from bakeoff.pipeline.explanation.origins import CODE, INDICATOR, Origin, join_values
+from bakeoff.pipeline.explanation.origins import CODE, INDICATOR, NUMBER, Origin, join_values
 from bakeoff.pipeline.explanation.tree_paths import Answer, TreeNodes, read_nodes
-from bakeoff.pipeline.stages.preprocessing.column_kinds import NUMERIC, list_kinds
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,10 @@ class ReadTree:
         Of each feature.
     has_missing : mapping of str to bool
         Whether a column of the dataset has missing cells, of which a rule must say where they go.
-    numbers : mapping of str to ndarray
-        The cells of each column of numbers in ascending order, which decide how many digits a threshold needs.
+    X : DataFrame of shape (m, d)
+        Rows of the dataset.
+    features : DataFrame or ndarray of shape (m, k)
+        The same rows as the learner receives them.
     restore_target : callable
         Turns a mean of the learner into the unit of the target.
     """
@@ -88,7 +90,8 @@ class ReadTree:
     nodes: TreeNodes
     origins: Sequence[Origin]
     has_missing: Mapping[str, bool]
-    numbers: Mapping[str, np.ndarray]
+    X: pd.DataFrame
+    features: Any
     restore_target: Callable[[float], float]
 
     def make_rule(self, node: int) -> Rule:
@@ -121,7 +124,8 @@ class ReadTree:
         if origin.meaning == INDICATOR:
             return f"{origin.name} {origin.describe_indicator(answer.low > -np.inf)}"
         if origin.meaning == CODE:
-            values = [value for code, value in enumerate(origin.values) if _contains(answer, code)]
+            of_codes = replace(answer, low=origin.restore(answer.low), high=origin.restore(answer.high))
+            values = [value for code, value in enumerate(origin.values) if _contains(of_codes, code)]
             return f"{origin.name} = {join_values(values)}{missing}"
         return self._describe_interval(answer, origin, missing)
 
@@ -135,8 +139,9 @@ class ReadTree:
         has_high = answer.high < np.inf
         if not has_low and not has_high:
             return f"{name} is any number{missing}" if missing else f"{name} is not missing"
-        low = self._describe_end(answer.low, origin) if has_low else ""
-        high = self._describe_end(answer.high, origin) if has_high else ""
+        # What is equal to an end that does not belong to the interval is below its lower, and above its upper end.
+        low = self._describe_end(answer.low, answer, is_below=not answer.low_is_in) if has_low else ""
+        high = self._describe_end(answer.high, answer, is_below=answer.high_is_in) if has_high else ""
         if has_low and has_high:
             below = "≤" if answer.low_is_in else "<"
             above = "≤" if answer.high_is_in else "<"
@@ -145,31 +150,48 @@ class ReadTree:
             return f"{name} {'≥' if answer.low_is_in else '>'} {low}{missing}"
         return f"{name} {'≤' if answer.high_is_in else '<'} {high}{missing}"
 
-    def _describe_end(self, threshold: float, origin: Origin) -> str:
+    def _describe_end(self, threshold: float, answer: Answer, *, is_below: bool) -> str:
+        """Return a threshold in the unit of the column, which divides the rows as the threshold of the tree does.
+
+        Inverse functions are exact to rounding only, and a function with steps has no exact inverse.
+        """
+        origin = self.origins[answer.feature]
         number = origin.restore(threshold)
-        is_of_column = origin.name == origin.column and origin.column in self.numbers
-        return format_threshold(number, self.numbers[origin.column]) if is_of_column else format_number(number)
+        if origin.name != origin.column or origin.meaning != NUMBER:
+            return format_number(number)
+        numbers = self._read_feature(answer.feature)  # (m,)
+        cells = self.X[origin.column].to_numpy(dtype=np.float64)  # (m,)
+        is_there = ~np.isnan(cells)
+        goes_below = numbers <= threshold if is_below else numbers < threshold
+        below = np.max(cells[is_there & goes_below], initial=-np.inf)
+        above = np.min(cells[is_there & ~goes_below], initial=np.inf)
+        return format_threshold(number, float(below), float(above), is_below=is_below)
+
+    def _read_feature(self, feature: int) -> np.ndarray:
+        """Return the numbers of a feature as the learner compares them, shape (m,)."""
+        is_table = isinstance(self.features, pd.DataFrame)
+        column = self.features.iloc[:, feature] if is_table else self.features[:, feature]
+        return np.asarray(column, dtype=self.nodes.number_type)
 
 
 def read_tree(
-    learner: Any, origins: Sequence[Origin], X: pd.DataFrame, restore_target: Callable[[float], float]
+    pipeline: Pipeline, origins: Sequence[Origin], X: pd.DataFrame, restore_target: Callable[[float], float]
 ) -> ReadTree:
     """Return a fitted tree with the meaning of its features.
 
     Parameters
     ----------
-    learner : estimator
-        For which `is_tree` holds.
+    pipeline : Pipeline
+        Fitted; `is_tree` holds for its learner.
     origins : sequence of Origin
     X : DataFrame of shape (m, d)
-        Rows of the dataset, by which it is known which columns have missing cells.
+        Rows of the dataset, by which it is known which columns have missing cells, and which numbers.
     restore_target : callable
     """
     has_missing = {str(name): bool(X[name].isna().any()) for name in X.columns}
-    kinds = list_kinds(X)
-    numeric = [name for name, kind in kinds.items() if kind == NUMERIC]
-    numbers = {name: np.sort(X[name].dropna().to_numpy(dtype=float)) for name in numeric}
-    return ReadTree(learner, read_nodes(learner), origins, has_missing, numbers, restore_target)
+    learner = pipeline[-1]
+    features = X if len(pipeline) == 1 else pipeline[:-1].transform(X)
+    return ReadTree(learner, read_nodes(learner), origins, has_missing, X, features, restore_target)
 
 
 def list_rules(tree: ReadTree, target: str) -> TreeRules:

@@ -1,0 +1,238 @@
+"""The rules of a tree in words hold for the rows as they are, whatever preprocessing has done to them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier as SklearnTree
+from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
+
+from bakeoff import learners
+from bakeoff.pipeline.explanation.learner_parts import describe_learner
+from bakeoff.pipeline.explanation.tree_rules import Rule
+from bakeoff.pipeline.stages.preprocessing import (
+    AsIntervals,
+    AsNominal,
+    EntropyDiscretizer,
+    OrderCodes,
+    make_preprocessing,
+)
+from bakeoff.pipeline.stages.target import TransformedTarget, make_function
+
+GENERATOR = np.random.default_rng(3)
+N = 400
+
+
+DECKS = ["low", "mid", "top"]
+
+
+def make_table() -> pd.DataFrame:
+    age = GENERATOR.gamma(6.0, 5.0, N).round(1)
+    age[GENERATOR.random(N) < 0.15] = np.nan
+    port = GENERATOR.choice(["Cherbourg", "Queenstown", "South Hampton", "none"], N, p=[0.3, 0.2, 0.45, 0.05])
+    table = pd.DataFrame({
+        "age": age,
+        # Numbers that five digits do not tell apart.
+        "fare": 7.25 + GENERATOR.integers(0, 9, N) * 1e-7 + GENERATOR.choice([0.0, 50.0], N),
+        "sex": pd.Categorical(GENERATOR.choice(["female", "male"], N)),
+        "port": pd.Categorical([None if each == "none" else each for each in port]),
+        "deck": pd.Categorical(GENERATOR.choice(DECKS, N), categories=DECKS, ordered=True),
+    })  # fmt: skip
+    return table
+
+
+X = make_table()
+SCORE = (
+    np.nan_to_num(X["age"], nan=45) / 20
+    + (X["sex"] == "female") * 1.5
+    + (X["fare"] * 1e7 % 10 > 4)
+    + X["port"].map({"Cherbourg": 1.0, "Queenstown": -1.0}).astype(float).fillna(0)
+    + X["deck"].cat.codes
+    + GENERATOR.normal(0, 0.5, N)
+).to_numpy()
+Y = np.where(np.median(SCORE) < SCORE, "yes", "no")
+MEDIAN = SimpleImputer(strategy="median")
+FREQUENT = SimpleImputer(strategy="most_frequent")
+ONE_HOT = OneHotEncoder(sparse_output=False)
+
+
+def encode(*scalers: Any, fill: bool = True) -> Any:
+    """Return steps that scale numbers, and encode values in columns of 0 and 1."""
+    numeric = [MEDIAN, *scalers] if fill else list(scalers)
+    return make_preprocessing(numeric=numeric, nominal=[ONE_HOT])
+
+
+def is_true(condition: str, rows: pd.DataFrame) -> np.ndarray:
+    """Return whether a condition, as a rule writes it, holds for each row: (m,)."""
+    with_missing = condition.endswith(" (or missing)")
+    text = condition.removesuffix(" (or missing)")
+    (name,) = (each for each in rows.columns if re.search(rf"(^| ){each}( |$)", text))
+    cells = rows[name]
+    if text == f"{name} is missing":
+        return cells.isna().to_numpy()
+    if text == f"{name} is not missing":
+        return cells.notna().to_numpy()
+    answer = cells.isna().to_numpy() & with_missing
+    values = re.fullmatch(rf"{name} ([=≠]) (.*)", text)
+    if values:
+        listed = re.split(r", (?=\w)| or ", values[2])
+        is_in = cells.astype(object).where(cells.notna(), "missing").isin(listed).to_numpy()
+        return is_in if values[1] == "=" else ~is_in if not with_missing else answer | ~is_in
+    below = re.fullmatch(rf"(?:(\S+) ([<≤]) )?{name}(?: ([<≤>≥]) (\S+))?", text)
+    assert below, condition
+    numbers = cells.to_numpy(dtype=float)
+    holds = np.isfinite(numbers)
+    signs = {"<": np.less, "≤": np.less_equal, ">": np.greater, "≥": np.greater_equal}
+    if below[1]:
+        holds &= signs[below[2]](float(below[1]), numbers)
+    if below[4]:
+        holds &= signs[below[3]](numbers, float(below[4]))
+    return np.asarray(answer | holds)
+
+
+def find_rows(rule: Rule, rows: pd.DataFrame) -> np.ndarray:
+    """Return whether a rule holds for each row: (m,)."""
+    holds = np.ones(len(rows), dtype=bool)
+    for condition in rule.conditions:
+        holds &= is_true(condition, rows)
+    return holds
+
+
+def require_rules_of(pipeline: Any, rows: pd.DataFrame, rules: tuple[Rule, ...]) -> None:
+    """Require that each row satisfies one rule, which counts it and predicts for it what the model does."""
+    masks = np.array([find_rows(rule, rows) for rule in rules])
+    assert (masks.sum(axis=0) == 1).all()
+    assert masks.sum(axis=1).tolist() == [rule.n_rows for rule in rules]
+    predicted = pipeline.predict(X)
+    for rule, mask in zip(rules, masks, strict=True):
+        # Of classes that are equally frequent in a leaf, either may be named.
+        assert set(predicted[mask]) == {rule.prediction} or rule.share == 0.5
+
+
+def fill(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with the cells that imputers put in place of missing ones."""
+    return rows.assign(age=rows["age"].fillna(rows["age"].median()))
+
+
+TREES = {
+    "own": learners.DecisionTreeClassifier(max_depth=6),
+    "sklearn": SklearnTree(max_depth=6, random_state=0),
+}
+AS_THEY_ARE = make_preprocessing(ordered=[OrderCodes()])
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_rules_of_a_tree_on_the_columns_themselves_say_where_missing_cells_go(criterion: str) -> None:
+    tree = learners.DecisionTreeClassifier(criterion=criterion, max_depth=6)
+    pipeline = Pipeline([("preprocessing", AS_THEY_ARE), ("learner", tree)]).fit(X, Y)
+    rules = describe_learner(pipeline, X, "survived").rules
+    assert rules is not None
+    assert any("(or missing)" in rule.words for rule in rules.rules)
+    assert any("port = " in rule.words for rule in rules.rules)
+    require_rules_of(pipeline, X, rules.rules)
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize(
+    "preprocessing",
+    [
+        encode(),
+        encode(StandardScaler()),
+        encode(MinMaxScaler(), RobustScaler()),
+        encode(QuantileTransformer(n_quantiles=50)),
+        encode(PowerTransformer()),
+        make_preprocessing(numeric=[MEDIAN], nominal=[ONE_HOT], ordered=[OrderCodes(), StandardScaler()]),
+        make_preprocessing(numeric=[MEDIAN], nominal=[ONE_HOT], then=[VarianceThreshold(0.001)]),
+    ],
+    ids=["one_hot", "standard", "two scalers", "quantiles", "power", "ordered", "selection"],
+)
+def test_rules_undo_what_preprocessing_has_done(name: str, preprocessing: Any) -> None:
+    # The distances of fares vanish in a scaled column of 32 bits, which scikit-learn's trees compare.
+    pipeline = Pipeline([("preprocessing", preprocessing), ("learner", TREES[name])])
+    rows = X.drop(columns="fare")
+    pipeline.fit(rows, Y)
+    found = describe_learner(pipeline, rows, "survived")
+    assert found.rules is not None
+    assert "Missing cells count as: age" in " ".join(found.notes)
+    masks = np.array([find_rows(rule, fill(rows)) for rule in found.rules.rules])
+    assert (masks.sum(axis=0) == 1).all()
+    assert masks.sum(axis=1).tolist() == [rule.n_rows for rule in found.rules.rules]
+    predicted = pipeline.predict(rows)
+    for rule, mask in zip(found.rules.rules, masks, strict=True):
+        assert set(predicted[mask]) == {rule.prediction} or rule.share == 0.5
+
+
+def test_codes_are_turned_back_into_values() -> None:
+    codes = make_preprocessing(nominal=[FREQUENT, AsNominal(), OrdinalEncoder()], ordered=[OrderCodes()])
+    pipeline = Pipeline([("preprocessing", codes), ("learner", SklearnTree(max_depth=5, random_state=0))])
+    rows = X[["sex", "port", "deck"]]
+    pipeline.fit(rows, Y)
+    rules = describe_learner(pipeline, rows, "survived").rules
+    assert rules is not None
+    assert any("deck = low and" in rule.words for rule in rules.rules)
+    filled = rows.assign(port=rows["port"].fillna(rows["port"].mode()[0]))
+    masks = np.array([find_rows(rule, filled) for rule in rules.rules])
+    assert (masks.sum(axis=0) == 1).all()
+    assert masks.sum(axis=1).tolist() == [rule.n_rows for rule in rules.rules]
+
+
+def test_intervals_bear_the_bounds_of_the_column() -> None:
+    steps = make_preprocessing(numeric=[AsIntervals(EntropyDiscretizer())], ordered=[OrderCodes()])
+    pipeline = Pipeline([("preprocessing", steps), ("learner", learners.DecisionTreeClassifier(max_depth=3))])
+    pipeline.fit(X[["age", "deck"]], Y)
+    rules = describe_learner(pipeline, X[["age", "deck"]], "survived").rules
+    assert rules is not None
+    assert any(re.search(r"age = (< |≥ |\d)", rule.words) for rule in rules.rules)
+
+
+def test_a_feature_that_mixes_columns_keeps_the_name_of_its_step() -> None:
+    from sklearn.decomposition import PCA
+
+    steps = make_preprocessing(numeric=[MEDIAN, StandardScaler()], then=[PCA(2)])
+    rows = X[["age", "fare"]]
+    pipeline = Pipeline([("preprocessing", steps), ("learner", learners.DecisionTreeClassifier(max_depth=2))]).fit(
+        rows, Y
+    )
+    rules = describe_learner(pipeline, rows, "survived").rules
+    assert rules is not None
+    assert re.search(r"pca[01] \(PCA\) (<|≥)", rules.rules[0].words)
+
+
+def test_means_of_a_transformed_target_are_in_its_unit() -> None:
+    y = np.exp(SCORE)
+    target = TransformedTarget(make_function("log")).fit(y)
+    rows = X[["sex"]]
+    pipeline = Pipeline(
+        [("preprocessing", make_preprocessing(nominal=[ONE_HOT])), ("learner", SklearnRegressor(max_depth=1))]
+    )
+    pipeline.fit(rows, target.transform(y))
+    found = describe_learner(target.invert(pipeline), rows, "price")
+    assert found.rules is not None
+    means = {rule.conditions[0]: float(rule.prediction) for rule in found.rules.rules}
+    logarithms = pd.Series(SCORE).groupby(X["sex"], observed=True).mean()
+    expected = {f"sex {sign} male": np.exp(logarithms[sex]) for sign, sex in (("=", "male"), ("≠", "female"))}
+    assert means == pytest.approx(expected, rel=1e-3)
+    assert "transformed target" in found.notes[0]
+
+
+def test_a_tree_without_a_question_has_one_rule() -> None:
+    pipeline = Pipeline([("learner", learners.DecisionTreeClassifier())]).fit(X[["sex"]], np.full(N, "yes"))
+    rules = describe_learner(pipeline, X[["sex"]], "survived").rules
+    assert rules is not None
+    assert [rule.words for rule in rules.rules] == [f"yes (all of {N} rows)"]
