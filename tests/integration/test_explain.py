@@ -1,0 +1,145 @@
+"""``bakeoff explain``, for runs and registered models, on the rows of a run and of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from command import Answer, Bakeoff, command_in, enter
+from html_page import Page
+from wheel_data import wheel_frame
+
+TITANIC = ("dataset=file", "dataset.path=titanic.csv", "dataset.target=survived", "dataset.drop=[boat,body]")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with tables, and a store of three runs."""
+    made = tmp_path_factory.mktemp("explained")
+    wheel_frame("titanic").to_csv(made / "titanic.csv", index=False)
+    wheel_frame("titanic").iloc[:200].drop(columns="survived").to_csv(made / "unlabelled.csv", index=False)
+    with command_in(made) as command:
+        for words in (
+            [*TITANIC, "learner=decision_tree", "learner.max_depth=4"],
+            ["dataset=diabetes", "learner=ridge", "preprocessing=standardize", "evaluation=kfold"],
+            ["dataset=outlier", "learner=svm", "evaluation=leave_one_out"],
+        ):
+            answer = command(*words)
+            assert answer.status == 0, answer.err
+    return made
+
+
+@pytest.fixture
+def store(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Bakeoff:
+    """Give the command in the folder with the runs."""
+    enter(folder, monkeypatch)
+    return Bakeoff(folder, capsys, monkeypatch)
+
+
+def explain(store: Bakeoff, *words: str) -> Answer:
+    answer = store("explain", *words)
+    assert answer.status == 0, answer.err
+    return answer
+
+
+def find_run(store: Bakeoff, dataset: str) -> Any:
+    (run,) = (run for run in store.runs() if run.data.params["dataset"] == dataset)
+    return run
+
+
+def test_a_tree_is_explained_in_the_terminal_and_on_a_page(store: Bakeoff) -> None:
+    run = find_run(store, "titanic")
+    answer = explain(store, run.info.run_id, "row=0", "output=tree.html")
+    assert "fitted on 785 of 1,309 rows (262 for validation, 262 for the test)" in answer.out
+    assert f"accuracy {run.data.metrics['test_accuracy']:.3f} before. On the 262 test rows of the run" in answer.out
+    assert "if sex = male and age < " in answer.out
+    assert "One row: row 0 of titanic" in answer.out
+    html = (store.folder / "tree.html").read_text()
+    page = Page(html)
+    assert page.open == []
+    assert page.get("src") == []
+    assert all(link.startswith("#") for link in page.get("href"))
+    for text in ("One row", "Importance of the columns", "Partial dependence", "What DecisionTreeClassifier says"):
+        assert text in page.text
+    leaves = int(run.data.metrics["pruning/leaves_after"])
+    assert len([value for tag, name, value in page.attributes if (tag, name) == ("li", "value")]) == leaves
+    assert page.elements["figure"] == 7
+
+
+def test_a_regression_over_folds_has_coefficients_and_importances_of_its_folds(store: Bakeoff) -> None:
+    run = find_run(store, "diabetes")
+    answer = explain(store, run.info.run_id, "output=none", "columns=[bmi,s5]")
+    assert "fitted on all 442 rows" in answer.out
+    assert "the 442 test rows of 5 folds, each with the model that was fitted without them" in answer.out
+    assert f"{run.data.metrics['test_r2']:.3f} before" in answer.out
+    dependence = answer.out.partition("Partial dependence")[2].partition("Coefficients")[0]
+    assert [line.split()[0] for line in dependence.splitlines()[2:4]] == ["bmi", "s5"]
+    assert "less important" not in answer.out
+    assert not list(store.folder.glob("*explanation.html"))
+
+
+def test_a_learner_without_probabilities_says_what_is_explained_instead(store: Bakeoff) -> None:
+    answer = explain(store, "latest", "row=0")
+    assert "SVC gives no probabilities: explained are its decision values" in answer.out
+    assert "the test rows of all 30 folds together" in answer.out
+    assert "decision value of" in answer.out
+    run_id = find_run(store, "outlier").info.run_id
+    assert (store.folder / f"{run_id[:8]}.explanation.html").is_file()
+
+
+def test_rows_of_a_file_are_explained_by_the_stored_model(store: Bakeoff) -> None:
+    run_id = find_run(store, "titanic").info.run_id
+    answer = explain(store, run_id, "unlabelled.csv", "row=3", "output=file.html")
+    assert "not measured: unlabelled.csv has no column 'survived'" in answer.out
+    assert "200 rows of the file are equal to rows of titanic" in answer.out
+    assert store("predict", run_id, "unlabelled.csv", "output=predicted.csv").status == 0
+    predicted = pd.read_csv(store.folder / "predicted.csv").iloc[3]
+    assert f"row 3 of unlabelled.csv, a row of the file: predicted {predicted['prediction']:.0f}" in answer.out
+    assert f"this row  {predicted['probability_1']:.3f}".split() == find_line(answer.out, "this row").split()
+
+
+def test_the_targets_of_a_file_are_scored(store: Bakeoff) -> None:
+    table = pd.read_csv(store.folder / "titanic.csv").iloc[200:500]
+    table.loc[table.index[0], "survived"] = None
+    table.astype({"survived": "Int64"}).to_csv(store.folder / "labelled.csv", index=False)
+    run_id = find_run(store, "titanic").info.run_id
+    answer = explain(store, run_id, "labelled.csv", "output=none")
+    assert "On the 299 rows of labelled.csv whose survived the model knows, of 300" in answer.out
+    assert store("predict", run_id, "labelled.csv", "output=labels.csv").status == 0
+    predictions = pd.read_csv(store.folder / "labels.csv")["prediction"]
+    accuracy = (predictions == table["survived"].to_numpy()).iloc[1:].mean()
+    assert f"accuracy {accuracy:.3f} before" in answer.out
+
+
+def test_a_file_is_explained_without_the_training_rows(store: Bakeoff, tmp_path: Path) -> None:
+    run_id = find_run(store, "titanic").info.run_id
+    source = store.folder / "titanic.csv"
+    source.rename(tmp_path / "moved.csv")
+    try:
+        answer = explain(store, run_id, "unlabelled.csv", "row=3", "output=none")
+        refused = store("explain", run_id, "output=none")
+        cured = explain(store, run_id, f"dataset.path={tmp_path / 'moved.csv'}", "output=none")
+    finally:
+        (tmp_path / "moved.csv").rename(source)
+    assert "those of the file stand for them" in answer.out
+    assert "mean of 200 rows of unlabelled.csv" in answer.out
+    assert refused.status == 2
+    assert "On the 262 test rows of the run" in cured.out
+
+
+def test_what_is_refused_leaves_no_page(store: Bakeoff) -> None:
+    (store.folder / "page.html").write_text("mine")
+    before = {path: path.read_bytes() for path in store.folder.glob("*.*") if path.is_file()}
+    answer = store("explain", "latest", "row=1000", "output=page.html")
+    assert (answer.status, answer.err) == (
+        2, "refused: explain: row=1000 is not a row of outlier, which has the rows 0 to 29.\n"
+    )  # fmt: skip
+    assert {path: path.read_bytes() for path in store.folder.glob("*.*") if path.is_file()} == before
+
+
+def find_line(text: str, start: str) -> str:
+    """Return the only line that begins with a text."""
+    (line,) = (line for line in text.splitlines() if line.startswith(start))
+    return line
