@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust, read_list, require_writable_output
+from bakeoff.pipeline.cli.output_file import replace_file
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.errors import UserError
 
@@ -86,10 +87,8 @@ def explain_model(words: Sequence[str]) -> int:
     print_explanation(explanation)
     if values.get("output") != NO_PAGE:
         target = Path(values.get("output", f"{subject.file_stem}.explanation.html")).expanduser()
-        try:
-            write_page(explanation, target)
-        except OSError as error:
-            raise UserError(f"{VERB}: output={str(target)!r} cannot be written: {error}") from error
+        with replace_file(VERB, target) as temporary:
+            write_page(explanation, temporary)
         print(f"\npage: {target}")
     return 0
 

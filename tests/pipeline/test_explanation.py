@@ -186,7 +186,7 @@ def test_partial_dependence_on_values_and_missing_cells_is_the_mean_over_rows_wi
         assert found.points[-1].n_rows == table[name].isna().sum()
         changed = table.copy()
         changed[name] = pd.Series([None] * 600).astype(table[name].dtype)
-        assert found.points[-1].means == (pytest.approx(model.predict_proba(changed)[:, 1].mean()),)
+        assert found.points[-1].means == pytest.approx([model.predict_proba(changed)[:, 1].mean()])
 
 
 def test_a_grid_has_all_of_few_numbers_and_the_ends_of_many() -> None:
@@ -229,9 +229,9 @@ def test_coefficients_are_named_by_values_and_divided_by_the_units_of_columns() 
     assert parts.coefficients is not None
     rows = {row.feature: row for row in parts.coefficients.rows}
     assert set(rows) == {"age", "sex = m"}
-    assert rows["age"].per_unit == (pytest.approx(3.0),)
-    assert rows["age"].values == (pytest.approx(3.0 * X["age"].std(ddof=0)),)
-    assert rows["sex = m"].values == (pytest.approx(5.0),)
+    assert rows["age"].per_unit == pytest.approx([3.0])
+    assert rows["age"].values == pytest.approx([3.0 * X["age"].std(ddof=0)])
+    assert rows["sex = m"].values == pytest.approx([5.0])
     assert rows["sex = m"].per_unit == ()
     assert parts.coefficients.are_scaled
 
@@ -260,6 +260,7 @@ def test_a_forest_says_how_large_it_is_and_adds_up_the_shares_of_a_column(learne
     shares = dict(impurities.shares)
     assert set(shares) == set(X.columns)
     assert sum(shares.values()) == pytest.approx(1)
+    assert encode is not None
     names = [name.split("_")[0] for name in encode.fit(X).get_feature_names_out()]
     assert shares["band"] == pytest.approx(sum(
         share for name, share in zip(names, pipeline[-1].feature_importances_, strict=True) if name == "band"
@@ -307,8 +308,8 @@ def test_contributions_to_a_row_lead_from_the_mean_to_its_probability(changes: d
     assert row is not None
     model = explanation.outputs.model
     code = list(model.classes_).index(CANCER.positive)
-    assert row.outputs == (pytest.approx(model.predict_proba(CANCER.X.iloc[[7]])[0, code]),)
-    assert row.means == (pytest.approx(model.predict_proba(CANCER.X)[:, code].mean()),)
+    assert row.outputs == pytest.approx([model.predict_proba(CANCER.X.iloc[[7]])[0, code]])
+    assert row.means == pytest.approx([model.predict_proba(CANCER.X)[:, code].mean()])
     total = sum(each.values[0] for each in row.contributions)
     assert total == pytest.approx(row.outputs[0] - row.means[0], abs=1e-12)
     assert row.prediction == str(model.predict(CANCER.X.iloc[[7]])[0])

@@ -138,7 +138,7 @@ AS_THEY_ARE = make_preprocessing(ordered=[OrderCodes()])
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_rules_of_a_tree_on_the_columns_themselves_say_where_missing_cells_go(criterion: str) -> None:
+def test_rules_of_a_tree_on_the_columns_themselves_say_where_missing_cells_go(criterion: Any) -> None:
     tree = learners.DecisionTreeClassifier(criterion=criterion, max_depth=6)
     pipeline = Pipeline([("preprocessing", AS_THEY_ARE), ("learner", tree)]).fit(X, Y)
     rules = describe_learner(pipeline, X, "survived").rules
