@@ -82,8 +82,9 @@ class Model:
         origin = f"{self.name} ({run})" if self.name else run
         parts = [f"{origin}, {record.run_name or record.dataset}: {record.describe_rows()}"]
         if record.headline:
-            score = record.headline.removeprefix("test_").replace("_", " ")
-            parts.append(f"test {score} {record.scores[record.headline]:.4f}")
+            # A model that no rows were kept from has no score of its own.
+            where = "" if record.n_test else " in the run"
+            parts.append(f"{record.headline.replace('_', ' ')} {record.scores[record.headline]:.4f}{where}")
         return "; ".join(parts)
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,8 @@ def test_a_model_describes_itself_in_a_line(model: Model) -> None:
     line = f"a run that was not stored, tree table: {rows}; test accuracy 0.8750"
     assert model.describe() == line
     assert repr(model) == f"<Model of {line}>"
+    untested = replace(model, record=replace(model.record, n_train=80, n_validation=0, n_test=0))
+    assert untested.describe().endswith("fitted on all 80 rows; test accuracy 0.8750 in the run")
 
 
 def test_a_regression_predicts_numbers_without_probabilities() -> None:
