@@ -11,15 +11,19 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.python.notes import BakeoffWarning
     from bakeoff.pipeline.python.run import run
     from bakeoff.pipeline.python.run_result import RunResult
+    from bakeoff.pipeline.python.sweep import sweep
+    from bakeoff.pipeline.python.sweep_result import SweepResult
 
 __version__ = "0.2.0"
-__all__ = ["BakeoffWarning", "RunResult", "UserError", "run"]
+__all__ = ["BakeoffWarning", "RunResult", "SweepResult", "UserError", "run", "sweep"]
 
 MODULES: Mapping[str, str] = {
     "BakeoffWarning": "python.notes",
     "RunResult": "python.run_result",
+    "SweepResult": "python.sweep_result",
     "UserError": "errors",
     "run": "python.run",
+    "sweep": "python.sweep",
 }
 """Each public name -> the module that defines it. It is imported at its first use: the command starts at once."""
 

@@ -48,7 +48,9 @@ class PlanningSweeper(Sweeper):
         task = self._task
         assert isinstance(task, HydraTask)
         params = [f"{key}={value}" for key, value in self._params.items()]
-        task.outcomes += run_hydra_sweep(params, self._context, task.get_sweep_input(arguments), self._config)
+        report = run_hydra_sweep(params, self._context, task.get_sweep_input(arguments), self._config)
+        task.outcomes += report.outcomes
+        task.report = report
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="bakeoff", node=SweeperConf, provider="bakeoff")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -98,3 +100,9 @@ def read_list(text: str) -> list[str]:
     """
     items = [item.strip() for item in text.strip().removeprefix("[").removesuffix("]").split(",")]
     return [item.strip("'\"") for item in items if item]
+
+
+def name_sweep() -> tuple[str, str]:
+    """Return a new name of a sweep, and the word that gives it to a sweep whose jobs are looked for afterwards."""
+    name = f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}_{secrets.token_hex(2)}"
+    return name, f"hydra.sweep.dir=outputs/sweeps/{name}"

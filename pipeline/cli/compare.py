@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, require_writable_output
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, name_sweep, require_writable_output
 from bakeoff.pipeline.comparison.request_words import check_values
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -131,16 +131,14 @@ def run_missing_jobs(words: Sequence[str]) -> tuple[int, str]:
 
     What the sweep prints goes to standard error, because standard output is for the report.
     """
-    import secrets
     from contextlib import redirect_stdout
-    from datetime import datetime
 
     from bakeoff.pipeline.cli.run import run_experiments
 
     # The sweep gets its name here, so that its jobs are found afterwards.
-    name = f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}_{secrets.token_hex(2)}"
+    name, folder_word = name_sweep()
     with redirect_stdout(sys.stderr):
-        status = run_experiments([*words, f"hydra.sweep.dir=outputs/sweeps/{name}"])
+        status = run_experiments([*words, folder_word])
     return status, name
 
 

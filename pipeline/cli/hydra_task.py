@@ -20,6 +20,8 @@ from bakeoff.pipeline.sweep.sweep_input import SweepInput
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+    from bakeoff.pipeline.sweep.report import SweepReport
+
 FLAG_PREFIX = "-"
 
 
@@ -38,11 +40,14 @@ class HydraTask:
         The input of a sweep; None for a single run.
     outcomes : list of JobOutcome
         Of the jobs that ended.
+    report : SweepReport or None
+        Of a sweep whose jobs were known before; None for a single run and for a study.
     """
 
     tracebacks: bool
     sweep_input: SweepInput | None = None
     outcomes: list[JobOutcome] = field(default_factory=list)
+    report: SweepReport | None = None
 
     def __call__(self, composed: DictConfig) -> float:
         """Run a single job, keep its outcome and return its headline score."""

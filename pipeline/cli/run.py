@@ -38,8 +38,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
     is_sweep = any(flag in words for flag in MULTIRUN_FLAGS)
     if is_sweep:
         # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
-        for variable in THREAD_VARIABLES:
-            os.environ.setdefault(variable, "1")
+        set_single_threads()
 
     # Imported late, so that a misspelled verb is rejected before Hydra is loaded.
     from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
@@ -63,6 +62,12 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
     task = HydraTask(tracebacks, SweepInput(job_words, jobs, tracebacks))
     run_hydra(task, sweep_words)
     return exit_code(task.outcomes)
+
+
+def set_single_threads() -> None:
+    """Let matrix products use one thread, in processes that load NumPy from now on, unless the user decided it."""
+    for variable in THREAD_VARIABLES:
+        os.environ.setdefault(variable, "1")
 
 
 def _require_option(words: Sequence[str]) -> None:

@@ -15,7 +15,8 @@ from bakeoff.pipeline.python.frames import DEFAULT_NAME, FRAMES_FOLDER, FrameFil
 from bakeoff.pipeline.sweep.compose import override_text
 
 FILE_OPTION = "dataset=file"
-NO_TRACKING = "tracking=none"
+PASSING_WORDS = ("tracking=none", "dry_run=true")
+"""Words of calls after which no stored run refers to the file of a table."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,7 @@ def open_data(given: GivenData, words: Sequence[str]) -> Iterator[DataWords]:
     ----------
     given : GivenData
     words : sequence of str
-        The other words of the call. With ``tracking=none`` the files are gone after the block, because no stored run
-        refers to them.
+        The other words of the call. With one of `PASSING_WORDS` the files are gone after the block.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def open_data(given: GivenData, words: Sequence[str]) -> Iterator[DataWords]:
         return
     with ExitStack() as stack:
         folder = FRAMES_FOLDER
-        if NO_TRACKING in words:
+        if any(word.lower() in PASSING_WORDS for word in words):
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="bakeoff-")))
         written: list[FrameFile] = []
         try:

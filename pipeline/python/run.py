@@ -93,7 +93,10 @@ def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> Run
         spec, invocation = compose_job(words)
     except UserError as error:
         raise _translate(error) from None
-    prepared, result = run_shown_job(spec, invocation, Screen(quiet=not verbose))
+    try:
+        prepared, result = run_shown_job(spec, invocation, Screen(quiet=not verbose))
+    except SystemExit as error:  # it would end the program that called, without a word
+        raise RuntimeError(f"SystemExit: the learner called sys.exit({error.code!r})") from error
     return _make_result(prepared, result, words, notes)
 
 

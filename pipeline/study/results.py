@@ -23,25 +23,32 @@ from bakeoff.pipeline.sweep.planning import INVALID, Plan
 RESULTS_FILE = "optimization_results.yaml"
 
 
-def show_start(name: str, objectives: Sequence[Objective], n_finished: int, n_trials: int) -> None:
+def open_console(quiet: bool) -> Console:
+    """Return where the results are printed, as they are; nothing is printed if it is quiet."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, quiet=quiet)
+
+
+def show_start(name: str, objectives: Sequence[Objective], n_finished: int, n_trials: int, out: Console) -> None:
     """Print the objectives, and the number of finished trials."""
     aims = ", ".join(f"{objective.direction} {objective.name}" for objective in objectives)
-    print(f"study {name}: {aims}; {n_finished} of {n_trials} trials are finished")
+    out.print(f"study {name}: {aims}; {n_finished} of {n_trials} trials are finished")
 
 
-def show_space(space: SearchSpace, edge_plan: Plan) -> None:
+def show_space(space: SearchSpace, edge_plan: Plan, out: Console) -> None:
     """Print the search space, and the invalid jobs at its edges."""
     dimensions = space.all_dimensions()
     width = max(map(len, dimensions), default=0)
     for name, dimension in dimensions.items():
-        print(f"  {name:<{width}}  {_format_range(dimension)}")
+        out.print(f"  {name:<{width}}  {_format_range(dimension)}")
     invalid = edge_plan.with_state(INVALID)
-    print(f"{len(edge_plan.entries)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
+    out.print(f"{len(edge_plan.entries)} jobs at the edges of this space were checked, {len(invalid)} cannot work")
     for entry in invalid:
-        print(f"  {entry.name}: {entry.reason}")
+        out.print(f"  {entry.name}: {entry.reason}")
 
 
-def show_results(study: optuna.Study, trials: Trials, objectives: Sequence[Objective], folder: Path) -> None:
+def show_results(
+    study: optuna.Study, trials: Trials, objectives: Sequence[Objective], folder: Path, out: Console
+) -> None:
     """Print the best trial, or with several objectives the Pareto front, and write it to a file.
 
     Parameters
@@ -51,18 +58,19 @@ def show_results(study: optuna.Study, trials: Trials, objectives: Sequence[Objec
     objectives : sequence of Objective
     folder : Path
         The folder of the sweep.
+    out : Console
     """
     best = find_best_trials(study)
     if not best:
-        print(f"study {study.study_name}: no trial is finished, so there are no best parameters")
+        out.print(f"study {study.study_name}: no trial is finished, so there are no best parameters")
         return
     if len(objectives) == 1:
-        _show_best_trial(best[0], objectives[0])
+        _show_best_trial(best[0], objectives[0], out)
     else:
-        _show_pareto_front(best, objectives)
+        _show_pareto_front(best, objectives, out)
     file = folder / RESULTS_FILE
     OmegaConf.save(OmegaConf.create(make_results_mapping(study, best)), file)
-    print(f"study {study.study_name}: {trials.count_finished()} trials are finished; written to {file}")
+    out.print(f"study {study.study_name}: {trials.count_finished()} trials are finished; written to {file}")
 
 
 def find_best_trials(study: optuna.Study) -> list[FrozenTrial]:
@@ -99,18 +107,18 @@ def _make_solution(trial: FrozenTrial) -> dict[str, Any]:
     }
 
 
-def _show_best_trial(trial: FrozenTrial, objective: Objective) -> None:
+def _show_best_trial(trial: FrozenTrial, objective: Objective, out: Console) -> None:
     """Print the best parameters, their value with the test scores, and the command that runs them alone."""
     value = f"{objective.name} {trial.values[0]:.6g}"
     scores = [f"{name} {score:.6g}" for name, score in _get_test_scores(trial).items()]
     if scores:
         value += f"  ({', '.join(scores)})"
-    print(f"Best parameters: {_format_params(trial)}")
-    print(f"Best value: {value}")
-    print(f"bakeoff {shlex.join(trial.user_attrs['job']['overrides'])}")
+    out.print(f"Best parameters: {_format_params(trial)}")
+    out.print(f"Best value: {value}")
+    out.print(f"bakeoff {shlex.join(trial.user_attrs['job']['overrides'])}")
 
 
-def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Objective]) -> None:
+def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Objective], out: Console) -> None:
     """Print a table of the trials of the Pareto front, sorted by the first objective."""
     objective_names = [objective.name for objective in objectives]
     recorded = {name for trial in front for name in _get_test_scores(trial)}
@@ -126,7 +134,7 @@ def _show_pareto_front(front: Sequence[FrozenTrial], objectives: Sequence[Object
         numbers = [*trial.values, *(test_scores.get(name, float("nan")) for name in score_names)]
         cells = [f"{number:.4g}" for number in numbers]
         table.add_row(f"#{trial.number}", *cells, _format_params(trial))
-    Console(highlight=False, markup=False).print(table)
+    out.print(table, soft_wrap=False)
 
 
 def _format_params(trial: FrozenTrial) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import HydraContext
 from omegaconf import DictConfig
+from rich.console import Console
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study import results
@@ -66,13 +67,13 @@ def run_study(
     # An option or a value that cannot work is found now, and not after an hour of trials.
     edge_plan = _plan_edges(space, command, runner)
     refused = refused_outcomes(edge_plan)
-    SweepDisplay(0).show_datasets(runner.resources.datasets)
+    SweepDisplay(0, command.quiet).show_datasets(runner.resources.datasets)
     if refused and (options.on_invalid == "stop" or not edge_plan.jobs):
-        SweepDisplay(0).show_invalid(edge_plan)
+        SweepDisplay(0, command.quiet).show_invalid(edge_plan)
         return refused
     key = make_study_key(space, edge_plan.jobs, runner, settings)
     if options.dry_run:
-        _show_plan(settings, key, space, edge_plan)
+        _show_plan(settings, key, space, edge_plan, results.open_console(command.quiet))
         return []
     outcomes = _run_trials(settings, key, space, command, runner)
     command.write_record()
@@ -85,7 +86,7 @@ def _read_command(
     words = [*format_params(settings.params), *sweep_input.overrides]
     command = SweepCommand.read(words, context, master)
     workers = settings.n_jobs or command.options.workers
-    return replace(command, options=replace(command.options, workers=workers))
+    return replace(command, options=replace(command.options, workers=workers), quiet=sweep_input.quiet)
 
 
 def _expand_learner_pattern(command: SweepCommand, runner: JobRunner) -> SweepCommand:
@@ -100,7 +101,7 @@ def _expand_learner_pattern(command: SweepCommand, runner: JobRunner) -> SweepCo
         for number, name in enumerate(pattern.names)
     ]
     kept, left_out = pattern.select_jobs(composed, runner.resources)
-    SweepDisplay(0).show_left_out(left_out)
+    SweepDisplay(0, command.quiet).show_left_out(left_out)
     names = [job.overrides[-1].partition("=")[2] for job in kept]
     others = [override for override in command.overrides if override.key_or_group != LEARNER_KEY]
     chosen = OverridesParser.create().parse_override(f"learner={','.join(names)}")
@@ -116,11 +117,11 @@ def _plan_edges(space: SearchSpace, command: SweepCommand, runner: JobRunner) ->
     return Planner(runner, resume=False).make_plan(composed)
 
 
-def _show_plan(settings: StudySettings, key: StudyKey, space: SearchSpace, edge_plan: Plan) -> None:
+def _show_plan(settings: StudySettings, key: StudyKey, space: SearchSpace, edge_plan: Plan, out: Console) -> None:
     name = settings.study_name or key.name
     n_finished = count_finished_trials(settings.storage, name)
-    results.show_start(name, key.objectives, n_finished, settings.n_trials)
-    results.show_space(space, edge_plan)
+    results.show_start(name, key.objectives, n_finished, settings.n_trials, out)
+    results.show_space(space, edge_plan, out)
 
 
 def _run_trials(
@@ -145,9 +146,10 @@ def _run_trials(
         runner.should_continue = jobs.should_continue if strategy.stops_trials else None
         _open_store(runner, key)
         command.folder.mkdir(parents=True, exist_ok=True)
-        results.show_start(study.study_name, key.objectives, trials.count_finished(), n_trials)
+        out = results.open_console(command.quiet)
+        results.show_start(study.study_name, key.objectives, trials.count_finished(), n_trials, out)
         outcomes = _run_jobs(jobs, command)
-        results.show_results(study, trials, key.objectives, command.folder)
+        results.show_results(study, trials, key.objectives, command.folder, out)
     return outcomes
 
 
@@ -163,7 +165,7 @@ def _run_jobs(jobs: TrialJobs, command: SweepCommand) -> list[JobOutcome]:
     """Run jobs until the study has enough trials; no trial of this process is left running."""
     trials = jobs.trials
     options = command.options
-    display = SweepDisplay(trials.n_trials - trials.count_finished())
+    display = SweepDisplay(trials.n_trials - trials.count_finished(), command.quiet)
     loop = SweepLoop(options, display, [], jobs.on_outcome)
     jobs.record_outcome = loop.record_outcome
     heartbeat = Heartbeat(trials.write_heartbeat, first=HEARTBEAT_SECONDS)

@@ -34,11 +34,13 @@ class SweepDisplay:
     ----------
     total : int
         The number of jobs to run.
+    quiet : bool
+        Print nothing.
     """
 
-    def __init__(self, total: int) -> None:
-        self._out = Console(highlight=False)
-        self._err = Console(stderr=True, highlight=False)
+    def __init__(self, total: int, quiet: bool = False) -> None:
+        self._out = Console(highlight=False, quiet=quiet)
+        self._err = Console(stderr=True, highlight=False, quiet=quiet)
         # The end of the bar shows the number of failures and the best job so far.
         columns = (
             BarColumn(),
@@ -48,7 +50,7 @@ class SweepDisplay:
             TextColumn("[red]{task.fields[failed]}"),
             TextColumn("{task.fields[best]}"),
         )
-        self._bar = Progress(*columns, console=self._err, disable=not self._err.is_terminal)
+        self._bar = Progress(*columns, console=self._err, disable=quiet or not self._err.is_terminal)
         self._task = self._bar.add_task("", total=total, failed="", best="")
         # Scores of different datasets, or of different metrics, are never compared.
         self._best: dict[tuple[str, str], JobOutcome] = {}

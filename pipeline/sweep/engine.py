@@ -11,12 +11,12 @@ from pathlib import Path
 
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import BUSY, NOT_RUN, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
+from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import LearnerPattern
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
 from bakeoff.pipeline.sweep.record import record_sweep
-from bakeoff.pipeline.sweep.result_table import add_stored_scores, make_tables
+from bakeoff.pipeline.sweep.report import SweepReport, collect_results
 from bakeoff.pipeline.sweep.workers import Workers
 
 POLL_SECONDS = 0.5
@@ -34,8 +34,9 @@ def run_sweep(
     launch: LaunchJobs | None = None,
     tracebacks: bool = False,
     learner_pattern: LearnerPattern | None = None,
-) -> list[JobOutcome]:
-    """Plan and run a sweep, print what happens, and return the outcomes of its jobs.
+    quiet: bool = False,
+) -> SweepReport:
+    """Plan and run a sweep, print what happens, and return what it has done.
 
     Parameters
     ----------
@@ -49,6 +50,8 @@ def run_sweep(
         Whether to print the tracebacks of failures.
     learner_pattern : LearnerPattern, optional
         What names the learners of the jobs, if they are not named explicitly.
+    quiet : bool
+        Whether to print nothing.
 
     Raises
     ------
@@ -64,16 +67,18 @@ def run_sweep(
         planner = Planner(runner, options.resume)
         plan = planner.make_plan(composed_jobs)
         refused = refused_outcomes(plan)
-        display = SweepDisplay(len(plan.jobs))
+        display = SweepDisplay(len(plan.jobs), quiet)
         display.show_left_out(left_out)
         display.show_datasets(runner.resources.datasets)
+        notes = _list_notes(runner, left_out)
         if options.dry_run:
-            display.show_plan(planner.add_estimates(plan), options.workers)
-            return refused
+            plan = planner.add_estimates(plan)
+            display.show_plan(plan, options.workers)
+            return SweepReport(refused, plan, notes=notes, is_dry_run=True)
         # An invalid job is often a mistake in the command, which then concerns the other jobs too.
         if refused and options.on_invalid == "stop":
             display.show_invalid(plan)
-            return refused
+            return SweepReport(refused, plan, notes=notes)
         # A store that cannot be written must be refused before the first job runs.
         for job in plan.jobs:
             runner.resources.get_tracker(job.spec).open_store()
@@ -85,22 +90,16 @@ def run_sweep(
         loop = SweepLoop(options, display, [*refused, *skipped])
         loop.run_all(plan.jobs, run_jobs)
         display.show_end(loop.outcomes, len(plan.entries))
-        _show_results(display, loop.outcomes, plan, runner, folder.name)
-        return loop.outcomes
+        results, settings = collect_results(loop.outcomes, plan, runner)
+        report = SweepReport(loop.outcomes, plan, results, settings, (*notes, *problems))
+        display.show_tables(report.tables, folder.name, settings)
+        return report
 
 
-def _show_results(
-    display: SweepDisplay, outcomes: Sequence[JobOutcome], plan: Plan, runner: JobRunner, sweep: str
-) -> None:
-    """Print the tables of scores, and the commands that go on from them."""
-    known = {outcome.number for outcome in outcomes}
-    unstarted = [job.to_outcome(NOT_RUN, "the sweep ended before it") for job in plan.jobs if job.number not in known]
-    jobs = [entry.job for entry in plan.entries if entry.job is not None]
-    trackers = {job.number: runner.resources.get_tracker(job.spec) for job in jobs}
-    stores = {number: store for number, tracker in trackers.items() if (store := tracker.find_store()) is not None}
-    tables = make_tables(add_stored_scores([*outcomes, *unstarted], stores))
-    settings = [job.spec["tracking"] for job in jobs if job.number in stores]
-    display.show_tables(tables, sweep, settings)
+def _list_notes(runner: JobRunner, left_out: str) -> tuple[str, ...]:
+    """Return what is said of the datasets, and of the learners that a pattern leaves out."""
+    remarks = [f"{dataset.name}: {remark}" for dataset in runner.resources.datasets for remark in dataset.remarks]
+    return (*remarks, left_out) if left_out else tuple(remarks)
 
 
 def refused_outcomes(plan: Plan) -> list[JobOutcome]:

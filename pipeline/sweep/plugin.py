@@ -22,6 +22,7 @@ from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_k
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
 from bakeoff.pipeline.sweep.options import SweepOptions
+from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
 
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -45,6 +46,8 @@ class SweepCommand:
         The folder of the sweep.
     master : DictConfig
         The configuration of the sweep itself.
+    quiet : bool
+        Whether to print nothing.
     """
 
     words: tuple[str, ...]
@@ -54,6 +57,7 @@ class SweepCommand:
     launch: RemoteLauncher | None
     folder: Path
     master: DictConfig
+    quiet: bool = False
 
     @classmethod
     def read(cls, words: Sequence[str], context: HydraContext, master: DictConfig) -> SweepCommand:
@@ -101,8 +105,8 @@ class SweepCommand:
 
 def run_hydra_sweep(
     params: Sequence[str], context: HydraContext, sweep_input: SweepInput, master: DictConfig
-) -> list[JobOutcome]:
-    """Compose all jobs of a sweep, let the engine run them, and return their outcomes.
+) -> SweepReport:
+    """Compose all jobs of a sweep, let the engine run them, and return what it has done.
 
     Parameters
     ----------
@@ -133,11 +137,17 @@ def run_hydra_sweep(
     swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]
     varying = tuple(dict.fromkeys([*swept_keys, *varying_keys(jobs)]))
     composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
-    outcomes = run_sweep(
-        composed, command.options, command.folder, command.launch, sweep_input.tracebacks, learner_pattern=pattern
+    report = run_sweep(
+        composed,
+        command.options,
+        command.folder,
+        command.launch,
+        sweep_input.tracebacks,
+        learner_pattern=pattern,
+        quiet=sweep_input.quiet,
     )
     command.write_record()
-    return outcomes
+    return report
 
 
 def _require_one_value(override: Override) -> None:

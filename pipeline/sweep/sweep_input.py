@@ -18,8 +18,11 @@ class SweepInput:
         The overrides of each job, if they are already known; None if they are to be made from `overrides`.
     tracebacks : bool
         Whether to print the traceback of a job that fails.
+    quiet : bool
+        Whether to print nothing: the caller reads the report.
     """
 
     overrides: Sequence[str]
     jobs: Sequence[Sequence[str]] | None = None
     tracebacks: bool = False
+    quiet: bool = False

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import os
 import signal
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
+from types import ModuleType
 from typing import Any, Self
 
 from bakeoff.pipeline.sweep.job_runner import JobRunner
@@ -30,7 +34,12 @@ CONNECTION_ERRORS = (BrokenPipeError, ConnectionResetError)
 
 
 def serve_jobs(
-    connection: Connection, resume: bool, timeout: float | None, tracebacks: bool, reports_progress: bool
+    connection: Connection,
+    environment: Mapping[str, str],
+    resume: bool,
+    timeout: float | None,
+    tracebacks: bool,
+    reports_progress: bool,
 ) -> None:
     """Run jobs as they arrive, until there are no more: the main function of a worker.
 
@@ -39,6 +48,8 @@ def serve_jobs(
     connection : Connection
         Delivers jobs. Takes back None when the time of a job starts to count, its progress after each fold, and in the
         end its outcome.
+    environment : mapping of str to str
+        The variables of the process of the sweep.
     resume, timeout, tracebacks
         As for `JobRunner`.
     reports_progress : bool
@@ -46,6 +57,9 @@ def serve_jobs(
     """
     signal.signal(signal.SIGTERM, _interrupt_once)
     signal.signal(signal.SIGINT, _interrupt_once)
+    # The server process has the variables of the time of the first sweep: of a program that sweeps twice they change.
+    os.environ.clear()
+    os.environ.update(environment)
     # The modules that the server process had imported are shared memory as long as no collection writes to them.
     gc.freeze()
     runner = JobRunner(
@@ -171,8 +185,10 @@ class Workers:
         own_end, worker_end = self._context.Pipe()
         runner = self._runner
         settings = (runner.resume, runner.timeout, runner.tracebacks, runner.should_continue is not None)
-        process = self._context.Process(target=serve_jobs, args=(worker_end, *settings), daemon=True)
-        process.start()
+        arguments = (worker_end, dict(os.environ), *settings)
+        process = self._context.Process(target=serve_jobs, args=arguments, daemon=True)
+        with _hidden_main_module():
+            process.start()
         # With this end open here as well, the death of the worker would not close the connection.
         worker_end.close()
         return Worker(process, own_end)
@@ -234,6 +250,17 @@ class Workers:
         seconds_left = [self._seconds_left(worker) for worker in self._workers]
         limits = [seconds for seconds in seconds_left if seconds is not None]
         return min(limits) + POLL_MARGIN_SECONDS if limits else None
+
+
+@contextmanager
+def _hidden_main_module() -> Iterator[None]:
+    """Hide the main module from processes that start: they would run a script that calls bakeoff a second time."""
+    main_module = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main_module
 
 
 def _describe_exit(code: int | None) -> str:

@@ -1,0 +1,249 @@
+"""``bakeoff.run``: the run of the command, with its numbers as tables, and nothing left in the process that calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import Bakeoff, command_in
+from rich.console import Console
+
+import bakeoff
+from bakeoff.pipeline.errors import UserError
+
+WORDS = ("learner=decision_tree", "dataset=wine", "evaluation=kfold", "evaluation.folds=3")
+pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder, which is empty."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def make_frame(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    sort = rng.choice(["red", "green", "blue"], n)
+    size = rng.normal(size=n)
+    return pd.DataFrame({"size": size, "sort": sort, "y": np.where(size + (sort == "red") > 0, "yes", "no")})
+
+
+def read_state() -> dict[str, Any]:
+    """Return what a program may have set in its process, and bakeoff uses."""
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.version import VersionBase
+
+    root = logging.getLogger()
+    mlflow = sys.modules.get("mlflow")
+    return {
+        "environment": dict(os.environ),
+        "arguments": list(sys.argv),
+        "path": list(sys.path),
+        "folder": os.getcwd(),
+        "filters": list(warnings.filters),
+        "show": warnings.showwarning,
+        "logging": (root.level, list(root.handlers)),
+        "streams": (sys.stdout, sys.stderr),
+        "hydra": GlobalHydra.instance().hydra,
+        "hydra config": HydraConfig.instance().cfg,
+        "hydra version": VersionBase.instance().version_base,
+        "store": None if mlflow is None else mlflow.get_tracking_uri(),
+    }
+
+
+def test_a_run_has_the_numbers_and_the_hash_of_the_command(folder: Path) -> None:
+    with command_in(folder) as command:
+        assert command(*WORDS).status == 0
+        (stored,) = command.runs()
+        predictions = pd.read_csv(folder / command.client().download_artifacts(stored.info.run_id, "predictions.csv"))
+    result = bakeoff.run("learner=decision_tree", dataset="wine", evaluation="kfold", evaluation__folds=3)
+    metrics = stored.data.metrics
+    scores = {name: value for name, value in metrics.items() if name.startswith(("test_", "train_", "validation_"))}
+    own = {
+        re.sub(r"^(test|train)", rf"\1_{metric}", str(part)): value
+        for metric, row in result.scores.to_dict("index").items()
+        for part, value in row.items()
+    }
+    assert own == scores
+    assert result.config_hash == stored.data.tags["config_hash"]
+    assert result.score == metrics["test_accuracy"] == result.folds["test_accuracy"].mean()
+    assert result.command == "bakeoff dataset=wine learner=decision_tree evaluation=kfold evaluation.folds=3"
+    pd.testing.assert_frame_equal(result.predictions, predictions, check_exact=True)
+    with command_in(folder) as command:
+        newest = command.runs()[0]
+    assert (newest.info.run_id, newest.info.status) == (result.run_id, "FINISHED")
+    assert json.loads(newest.data.tags["overrides"]) == list(result.command.split()[1:])
+
+
+def test_a_table_is_a_dataset_like_the_same_file(folder: Path, bakeoff: Bakeoff) -> None:
+    frame = make_frame()
+    frame.to_csv("mine.csv", index=False)
+    words = ("learner=naive_bayes", "dataset=file", "dataset.path=mine.csv", "dataset.target=y")
+    assert bakeoff(*words).status == 0
+    (by_file,) = bakeoff.runs()
+    import bakeoff as package
+
+    result = package.run("learner=naive_bayes", dataset=frame, target="y", dataset_name="mine")
+    beside = package.run(learner="naive_bayes", dataset=frame.drop(columns="y"), target=frame["y"], dataset_name="mine")
+    assert result.config_hash == beside.config_hash == by_file.data.tags["config_hash"]
+    assert result.score == by_file.data.metrics["test_accuracy"]
+    assert result.predictions["truth"].tolist() == frame["y"][result.predictions["row"]].tolist()
+    assert len(list(folder.glob("outputs/frames/*/mine.parquet"))) == 1
+    assert bakeoff("replay", str(result.run_id)).status == 0
+
+
+def test_without_tracking_nothing_is_left_and_the_scores_are_the_same(folder: Path) -> None:
+    stored = bakeoff.run(*WORDS)
+    (folder / "outputs").rename(folder / "elsewhere")
+    result = bakeoff.run(*WORDS, tracking="none")
+    frame = bakeoff.run(learner="majority", dataset=make_frame(), target="y", tracking="none")
+    assert (result.run_id, frame.run_id, result.scores.equals(stored.scores)) == (None, None, True)
+    assert [path.name for path in folder.iterdir()] == ["elsewhere"]
+
+
+def test_the_process_that_calls_is_as_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "0")
+    bakeoff.run(*WORDS, tracking="none")  # imports what changes the filters of warnings
+    before = read_state()
+    bakeoff.run(*WORDS)
+    with pytest.raises(UserError):
+        bakeoff.run("learner=none_such")
+    with pytest.raises(RuntimeError):
+        bakeoff.run("learner=majority", learner___target_="failing.Failing", trust=["failing"], dataset="wine")
+    bakeoff.sweep("learner=majority,knn", dataset="wine")
+    assert read_state() == before
+
+
+def test_a_program_that_uses_hydra_itself_can_call(folder: Path) -> None:
+    import hydra
+    from hydra.core.global_hydra import GlobalHydra
+    from omegaconf import OmegaConf
+
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "app.yaml").write_text("answer: ${now:%Y}\n")
+    with hydra.initialize_config_dir(str(folder / "theirs"), version_base="1.2"):
+        engine = GlobalHydra.instance().hydra
+        result = bakeoff.run(*WORDS, tracking="none")
+        assert GlobalHydra.instance().hydra is engine
+        composed = hydra.compose("app")
+    OmegaConf.resolve(composed)
+    assert int(composed.answer) > 2000
+    assert result.metric == "accuracy"
+
+
+def test_threads_and_a_running_event_loop_get_the_scores_of_one_call() -> None:
+    learners = ("majority", "naive_bayes", "knn")
+
+    def score(learner: str) -> float:
+        return bakeoff.run(learner=learner, dataset="wine", evaluation="kfold", tracking="none").score
+
+    async def score_in_loop() -> float:
+        return score("naive_bayes")
+
+    alone = [score(learner) for learner in learners]
+    before = read_state()
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(score, learners)) == alone
+    assert asyncio.run(score_in_loop()) == alone[1]
+    assert read_state() == before
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"learner": "knnn"}, "Did you mean 'knn'"),
+        ({"learner": "knn,svm"}, "use bakeoff.sweep"),
+        ({"workers": 2}, "use bakeoff.sweep"),
+        ({"learner__depth": 2}, "learner.depth is not a key"),
+        ({"dataset": make_frame(), "target": "z"}, "dataset.target='z' is not a column"),
+        ({"dataset": make_frame(), "target": "y", "learner": "ridge"}, "is for regression|classification"),
+        ({"dataset": [make_frame()], "target": "y"}, "a list was given"),
+        ({"tracking__uri": "sqlite:////proc/none/x.db"}, "cannot be created"),
+        ({"config_dir": "none_such"}, "is not a folder"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(keys: dict[str, Any], said: str, folder: Path) -> None:
+    with pytest.raises(bakeoff.UserError, match=said):
+        bakeoff.run(**keys)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("learner", "error", "status"), [("Failing", RuntimeError, "FAILED"), ("Interrupting", KeyboardInterrupt, "KILLED")]
+)
+def test_a_learner_that_fails_raises_its_own_error(
+    learner: str, error: type[BaseException], status: str, folder: Path
+) -> None:
+    with pytest.raises(error):
+        bakeoff.run("learner=majority", f"learner._target_=failing.{learner}", "trust=[failing]", "dataset=wine")
+    with command_in(folder) as command:
+        assert command.runs()[0].info.status == status
+
+
+def test_a_learner_that_ends_the_program_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        bakeoff.run(
+            "learner=majority", "learner._target_=failing.Raising", "+learner.what=SystemExit", trust=["failing"],
+            dataset="wine", tracking="none",
+        )  # fmt: skip
+
+
+def test_own_options_and_packages_of_the_current_folder_are_found(folder: Path) -> None:
+    (folder / "mine" / "learner").mkdir(parents=True)
+    (folder / "mine" / "learner" / "nearest.yaml").write_text("_target_: own_package_of_python.Nearest\n")
+    (folder / "own_package_of_python.py").write_text(
+        "from sklearn.neighbors import KNeighborsClassifier\n\n\nclass Nearest(KNeighborsClassifier):\n    pass\n"
+    )
+    result = bakeoff.run(
+        "learner=nearest", dataset="wine", config_dir="mine", trust=["own_package_of_python"], tracking="none"
+    )
+    assert result.name == "nearest wine"
+
+
+def test_what_may_be_wrong_is_a_warning_at_the_line_that_called() -> None:
+    frame = make_frame().assign(id=[f"k{i}" for i in range(60)]).set_index(pd.Index([f"r{i}" for i in range(60)]))
+    with pytest.warns(bakeoff.BakeoffWarning) as caught:
+        result = bakeoff.run("learner=majority", dataset=frame, target="y", tracking="none")
+    said = [str(warning.message) for warning in caught]
+    assert tuple(said) == result.notes
+    assert any("Left out as identifiers: id" in sentence for sentence in said)
+    assert "The index is left out; frame.reset_index() makes it a column." in said
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_verbose_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    quiet = bakeoff.run(*WORDS, tracking="none")
+    assert capsys.readouterr() == ("", "")
+    bakeoff.run(*WORDS, tracking="none", verbose=True)
+    said = capsys.readouterr().out
+    assert f"{quiet.score:.4f}" in said
+    assert said.splitlines()[0] == quiet.name
+
+
+def test_a_result_is_shown_as_text_as_a_table_and_as_html() -> None:
+    frame = make_frame().rename(columns={"size": "<b>size</b>"}).assign(id=[f"k{i}" for i in range(60)])
+    result = bakeoff.run("learner=majority", dataset=frame, target="y", dataset_name="<i>&mine", tracking="none")
+    score = f"{result.score:.4f}"
+    assert repr(result) == f"<RunResult majority <i>&mine: test accuracy {score}, not stored>"
+    with open(os.devnull, "w") as nowhere:
+        console = Console(width=100, record=True, file=nowhere)
+        console.print(result)
+    assert score in console.export_text()
+    page = result._repr_html_()
+    assert score in page
+    assert result.html == page
+    assert "&lt;i&gt;&amp;mine" in page
+    assert "<i>" not in page

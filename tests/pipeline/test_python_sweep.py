@@ -1,0 +1,163 @@
+"""``bakeoff.sweep``: the jobs of a command with -m, and their scores as tables."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import command_in
+from rich.console import Console
+
+import bakeoff
+
+WORDS = ("learner=knn,naive_bayes", "dataset=iris,wine", "evaluation=kfold", "evaluation.folds=3")
+ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import os
+import bakeoff
+print("the script runs")
+os.environ["MLFLOW_TRACKING_URI"] = "sqlite:///first.db"
+bakeoff.sweep("learner=majority", dataset="wine", workers=2)
+os.environ["MLFLOW_TRACKING_URI"] = "sqlite:///second.db"
+result = bakeoff.sweep("learner=majority,naive_bayes", dataset="wine", workers=2)
+print(*result.runs["state"])
+"""
+pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder, which is empty."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def make_frame(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=n)
+    return pd.DataFrame({"size": size, "noise": rng.normal(size=n), "y": np.where(size > 0, "yes", "no")})
+
+
+def test_a_sweep_is_that_of_the_command_and_its_jobs_are_run_once(folder: Path) -> None:
+    result = bakeoff.sweep(*WORDS)
+    assert result.runs["state"].tolist() == ["finished"] * 4
+    with command_in(folder) as command:
+        answer = command("-m", *WORDS)
+        scores = {run.info.run_id: run.data.metrics["test_accuracy"] for run in command.runs()}
+    assert "4 already done" in answer.out
+    assert dict(zip(result.runs["run_id"], result.runs["score"], strict=True)) == scores
+    again = bakeoff.sweep(
+        "evaluation.folds=3", learner=["knn", "naive_bayes"], dataset=["iris", "wine"], evaluation="kfold"
+    )
+    assert again.runs["state"].tolist() == ["skipped"] * 4
+    assert again.runs["reason"].tolist() == [""] * 4
+    pd.testing.assert_frame_equal(again.table, result.table)
+    assert list(again.runs.columns) == list(result.runs.columns)
+    means = result.runs.pivot(index="configuration", columns="dataset", values="test_accuracy")
+    pd.testing.assert_frame_equal(means.loc[result.table.index, result.table.columns], result.table)
+
+
+def test_tables_of_python_are_datasets_of_a_sweep_also_in_workers(folder: Path) -> None:
+    tables = {"one": make_frame(), "two": make_frame().drop(columns="noise")}
+    here = bakeoff.sweep(learner=["majority", "knn"], dataset=tables, target="y", tracking="none")
+    there = bakeoff.sweep(learner=["majority", "knn"], dataset=tables, target="y", workers=2)
+    pd.testing.assert_frame_equal(here.table, there.table)
+    assert list(there.table.columns) == ["one", "two"]
+    assert here.runs["run_id"].isna().all()
+    assert sorted(file.name for file in folder.glob("outputs/frames/*/*")) == ["one.parquet", "two.parquet"]
+
+
+def test_a_failed_job_is_a_row_with_its_reason_and_a_warning(folder: Path) -> None:
+    with pytest.warns(bakeoff.BakeoffWarning, match="RuntimeError: the cure is unknown"):
+        result = bakeoff.sweep(
+            "learner=majority", "learner._target_=failing.Failing,bakeoff.learners.MajorityClassifier",
+            trust=["failing"], dataset="wine",
+        )  # fmt: skip
+    assert result.runs["state"].tolist() == ["failed", "finished"]
+    assert result.runs["reason"][0] == "RuntimeError: the cure is unknown"
+    assert result.best_run == result.runs["run_id"][1]
+    assert "the cure is unknown" in result.html
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"learner": ["knn", "svmm"]}, "1 job cannot work.*learner=svmm.*Did you mean 'svm'.*on_invalid='skip'"),
+        ({"learner": "knn", "learner__n_neighbors": [1, 500]}, "use at most"),
+        ({"learner": "knn", "workers": 0}, "workers=0 must be a positive integer"),
+        ({"learner": "knn", "workers": [1, 2]}, "workers is a key of the whole sweep"),
+        ({"learner": []}, "names nothing to run"),
+        ({"learner": "ridge", "dataset": make_frame(), "target": "y"}, "regression"),
+    ],
+)
+def test_a_sweep_that_cannot_work_is_refused_and_leaves_nothing(keys: dict[str, Any], said: str, folder: Path) -> None:
+    with pytest.raises(bakeoff.UserError, match=said):
+        bakeoff.sweep(**keys)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_dry_run_is_the_plan(folder: Path) -> None:
+    plan = bakeoff.sweep(
+        learner="knn", learner__n_neighbors=[1, 3, 1, 500], dataset=make_frame(), target="y", dry_run=True
+    )
+    assert plan.runs["state"].tolist() == ["to do", "to do", "duplicate", "invalid"]
+    assert plan.failures == ()
+    assert "to do" in plan.html
+    assert list(folder.iterdir()) == []
+    with pytest.raises(bakeoff.UserError, match="no table"):
+        _ = plan.table
+
+
+def test_the_best_run_is_that_of_one_dataset_and_one_score() -> None:
+    lowest = bakeoff.sweep(learner=["mean", "ridge"], dataset="diabetes", evaluation__metrics=[["rmse"]])
+    assert lowest.best_run == lowest.runs.sort_values("score")["run_id"].iloc[0]
+    assert list(lowest.tables) == ["test_rmse"]
+    several = bakeoff.sweep("learner=majority,knn", "dataset=iris,wine", tracking="none")
+    with pytest.raises(bakeoff.UserError, match="2 datasets"):
+        _ = several.best_run
+    with pytest.raises(bakeoff.UserError, match="not stored"):
+        _ = bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none").best_run
+
+
+def test_scores_of_two_tasks_have_a_table_each() -> None:
+    result = bakeoff.sweep("learner=majority,mean", dataset=["wine", "diabetes"], on_invalid="skip", tracking="none")
+    assert list(result.tables) == ["test_accuracy", "test_r2"]
+    assert result.runs["state"].tolist() == ["finished", "refused", "refused", "finished"]
+    with pytest.raises(bakeoff.UserError, match="2 headline scores"):
+        _ = result.table
+
+
+def test_a_result_is_shown_as_text_as_tables_and_as_html(capsys: pytest.CaptureFixture[str]) -> None:
+    result = bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none")
+    assert capsys.readouterr() == ("", "")
+    assert repr(result) == f"<SweepResult {result.name}: 2 jobs: 2 finished>"
+    best = f"{result.runs['score'].max():.4f}"
+    assert f"<b>{best}</b>" in result._repr_html_()
+    with open(os.devnull, "w") as nowhere:
+        console = Console(width=100, record=True, file=nowhere)
+        console.print(result)
+    assert best in console.export_text()
+    bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none", verbose=True)
+    assert "2 jobs: 2 to run" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_workers_do_not_run_a_script_again_and_have_the_variables_of_the_moment(folder: Path) -> None:
+    (folder / "script.py").write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "script.py"], env=environment, capture_output=True, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (0, "the script runs\nfinished finished\n"), ended.stderr
+    assert (folder / "second.db").exists()
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=f"sqlite:///{folder}/second.db")
+    assert len(client.search_runs([client.search_experiments(filter_string="name = 'bakeoff'")[0].experiment_id])) == 2
