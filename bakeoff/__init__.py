@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.errors import UserError
+    from bakeoff.pipeline.model import Model
+    from bakeoff.pipeline.python.compare import compare
+    from bakeoff.pipeline.python.comparison_result import ComparisonResult
+    from bakeoff.pipeline.python.load import load
     from bakeoff.pipeline.python.notes import BakeoffWarning
     from bakeoff.pipeline.python.run import run
     from bakeoff.pipeline.python.run_result import RunResult
@@ -15,13 +19,20 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.python.sweep_result import SweepResult
 
 __version__ = "0.2.0"
-__all__ = ["BakeoffWarning", "RunResult", "SweepResult", "UserError", "run", "sweep"]
+__all__ = [
+    "BakeoffWarning", "ComparisonResult", "Model", "RunResult", "SweepResult", "UserError", "compare", "load", "run",
+    "sweep",
+]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
     "BakeoffWarning": "python.notes",
+    "ComparisonResult": "python.comparison_result",
+    "Model": "model",
     "RunResult": "python.run_result",
     "SweepResult": "python.sweep_result",
     "UserError": "errors",
+    "compare": "python.compare",
+    "load": "python.load",
     "run": "python.run",
     "sweep": "python.sweep",
 }

@@ -7,7 +7,8 @@ import os
 import secrets
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -77,6 +78,65 @@ def run_comparison(
     UserError
         The runs cannot be compared, or the output cannot be written.
     """
+    # Statsmodels collects garbage at each call, which takes half a second where so many modules are loaded.
+    made = make_comparison(runs, values, sweep, command, sweep_words, when_ready=gc.freeze)
+    to = read_choice(values, "to", FORMATS)
+    keeps = read_choice(values, "keep", ("true", "false")) == "true"
+    gate = check_gate(made.comparison) if values.get("fail_if") == "worse" else None
+    if keeps or to == "html":
+        made = replace(made, comparison=add_predictions(made.comparison, made.store))
+    write_report(made.comparison, to, values.get("output"))
+    if keeps:
+        run_id = keep_reports(made)
+        print(f"kept as run {run_id} of experiment {made.experiment}{SUFFIX}", file=sys.stderr)
+    for sentence in gate.sentences if gate is not None else ():
+        print(sentence, file=sys.stderr)
+    return gate is not None and gate.is_worse
+
+
+@dataclass(frozen=True)
+class MadeComparison:
+    """A comparison, and where its runs are.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        Without the predictions of single rows.
+    store : Store
+    experiment : str
+        The name of the experiment of the runs.
+    run_names : mapping of str to str
+        Run id -> name, of the runs that were compared.
+    """
+
+    comparison: Comparison
+    store: Store
+    experiment: str
+    run_names: Mapping[str, str]
+
+
+def make_comparison(
+    runs: Sequence[str],
+    values: Mapping[str, str],
+    sweep: str,
+    command: str,
+    sweep_words: Sequence[str] | None,
+    when_ready: Callable[[], object] = lambda: None,
+) -> MadeComparison:
+    """Select runs and compare them.
+
+    Parameters
+    ----------
+    runs, values, sweep, command, sweep_words
+        As for `run_comparison`.
+    when_ready : callable
+        Called before the first test, when all modules are imported.
+
+    Raises
+    ------
+    UserError
+        The runs cannot be compared.
+    """
     experiment = values.get("tracking.experiment", "bakeoff")
     store = open_store(values.get("tracking.uri"), experiment, create=False)
     selection = _select_runs(store, runs, values, sweep)
@@ -85,20 +145,9 @@ def run_comparison(
         selection = select.add_base_run(store, selection, base_run)
     repeat = _list_repeats(selection, values, sweep_words)
     request = _make_request(selection, values, command, repeat, has_base_run=base_run is not None)
-    # Statsmodels collects garbage at each call, which takes half a second where so many modules are loaded.
-    gc.freeze()
+    when_ready()
     comparison = compare_runs(selection.facts, selection.missing, store, experiment, request)
-    to = read_choice(values, "to", FORMATS)
-    keeps = read_choice(values, "keep", ("true", "false")) == "true"
-    gate = check_gate(comparison) if values.get("fail_if") == "worse" else None
-    if keeps or to == "html":
-        comparison = add_predictions(comparison, store)
-    write_report(comparison, to, values.get("output"))
-    if keeps:
-        _keep(comparison, store, experiment, _name_runs(selection, comparison))
-    for sentence in gate.sentences if gate is not None else ():
-        print(sentence, file=sys.stderr)
-    return gate is not None and gate.is_worse
+    return MadeComparison(comparison, store, experiment, _name_runs(selection, comparison))
 
 
 def _make_request(
@@ -169,10 +218,17 @@ def render_report(comparison: Comparison, to: str) -> str:
     return renderers[to](comparison)
 
 
-def _keep(comparison: Comparison, store: Store, experiment: str, run_names: Mapping[str, str]) -> None:
-    """Keep the comparison as a run, with a report in each format and its pictures."""
+def keep_reports(made: MadeComparison) -> str:
+    """Keep a comparison as a run, with a report in each format and its pictures, and return the id of the run.
+
+    Parameters
+    ----------
+    made : MadeComparison
+        Its comparison has predictions.
+    """
     from bakeoff.pipeline.comparison.page.pictures import write_picture_files
 
+    comparison = made.comparison
     record = ComparisonRecord(
         name=comparison.question.partition(", and how sure")[0],
         params={
@@ -186,14 +242,13 @@ def _keep(comparison: Comparison, store: Store, experiment: str, run_names: Mapp
         },
         tags={"command": comparison.command, "selection": comparison.selection},
         summary="\n\n".join([f"**{comparison.question}**", *comparison.verdict]),
-        run_names=run_names,
+        run_names=made.run_names,
         files={
             **{name: render_report(comparison, to) for to, name in FILES.items()},
             **write_picture_files(comparison),
         },
     )
-    run_id = keep_comparison(store, experiment, record)
-    print(f"kept as run {run_id} of experiment {experiment}{SUFFIX}", file=sys.stderr)
+    return keep_comparison(made.store, made.experiment, record)
 
 
 def _list_repeats(

@@ -13,13 +13,15 @@ from bakeoff.pipeline.cli.single_run import run_shown_job
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import JobResult, PreparedJob
+from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabulate_scores
 from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
-from bakeoff.pipeline.report import tabulate_predictions
+from bakeoff.pipeline.report import summarize_folds, tabulate_predictions
 from bakeoff.pipeline.run_lines import describe_run_lines
+from bakeoff.pipeline.tracking.provenance import read_versions
 
 
 def run(
@@ -119,6 +121,7 @@ def _make_result(prepared: PreparedJob, result: JobResult, words: Sequence[str],
         folds=tabulate_folds(folds),
         scores=tabulate_scores(experiment, folds),
         predictions=tabulate_predictions(folds),
+        model=_make_model(prepared, result),
         notes=(
             *notes,
             *experiment.dataset.remarks,
@@ -130,3 +133,18 @@ def _make_result(prepared: PreparedJob, result: JobResult, words: Sequence[str],
         config_hash=prepared.description.tags["config_hash"],
         command=shlex.join(["bakeoff", *words]),
     )
+
+
+def _make_model(prepared: PreparedJob, result: JobResult) -> Model:
+    """Return the run's model, with the same record as the stored one."""
+    record = make_training_record(
+        result.experiment,
+        result.model,
+        run_id=result.run_id or "",
+        run_name=prepared.description.name,
+        dataset_config=prepared.description.dataset,
+        scores=summarize_folds(result.experiment, result.folds),
+        n_folds=len(result.folds),
+        versions=read_versions(),
+    )
+    return Model(result.model.predictor, record)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.html.render import render_template
+from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.report import SCORE_PREFIXES, format_mean, measure_fold, summarize_folds
 
 TEMPLATE = Path(__file__).parent / "templates" / "run.html"
@@ -38,6 +39,8 @@ class RunResult:
     predictions : DataFrame
         A row for each test row of each fold: its number in the dataset from 0, ``fold``, ``truth``, ``predicted`` and
         ``probability_<class>``.
+    model : Model
+        The run's model, which predicts for other rows, and knows the rows that it was fitted on.
     notes : tuple of str
         What the run says besides its scores: how the data were read, what the audit found, warnings of the learner.
     config : mapping
@@ -54,6 +57,7 @@ class RunResult:
     folds: pd.DataFrame
     scores: pd.DataFrame
     predictions: pd.DataFrame
+    model: Model
     notes: tuple[str, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
     config_hash: str = ""
@@ -77,7 +81,10 @@ class RunResult:
         """Return the scores as a table for a terminal."""
         from rich.table import Table
 
-        table = Table("metric", *self._parts, title=self.name, box=None, pad_edge=False, title_justify="left")
+        rows = f"model {self.model.record.describe_rows()}"
+        table = Table("metric", *self._parts, title=self.name, caption=rows, box=None, pad_edge=False)
+        table.title_justify = "left"
+        table.caption_justify = "left"
         for metric in self.scores.index:
             table.add_row(metric, *(self._write_cell(metric, part) for part in self._parts))
         return table

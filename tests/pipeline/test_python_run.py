@@ -247,3 +247,29 @@ def test_a_result_is_shown_as_text_as_a_table_and_as_html() -> None:
     assert result.html == page
     assert "&lt;i&gt;&amp;mine" in page
     assert "<i>" not in page
+
+
+def test_the_model_of_a_result_is_the_one_that_is_stored(folder: Path) -> None:
+    frame = make_frame()
+    result = bakeoff.run("learner=naive_bayes", dataset=frame, target="y")
+    assert result.run_id is not None
+    stored = bakeoff.load(result.run_id[:8])
+    rows = frame.drop(columns="y")
+    pd.testing.assert_frame_equal(stored.predict(rows), result.model.predict(rows))
+    assert stored.record == result.model.record
+    assert stored.record.describe_rows() == "fitted on 36 of 60 rows (12 for validation, 12 for the test)"
+    tested = result.predictions
+    again = result.model.predict(rows.iloc[tested["row"]]).reset_index(drop=True)
+    assert again["prediction"].tolist() == tested["predicted"].tolist()
+    assert again["probability_yes"].tolist() == tested["probability_yes"].tolist()
+    assert result.model.record.describe_rows() in result.html
+
+
+def test_a_model_that_cannot_be_loaded_is_refused_with_what_can() -> None:
+    with pytest.raises(UserError, match="there is no store"):
+        bakeoff.load("latest")
+    result = bakeoff.run(*WORDS)
+    with pytest.raises(UserError, match="load: a RunResult was given"):
+        bakeoff.load(result)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="load: there is no"):
+        bakeoff.load("titanic@champion")

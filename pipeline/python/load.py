@@ -1,0 +1,65 @@
+"""``bakeoff.load``: a stored model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.model import Model
+from bakeoff.pipeline.python.notes import warn_of
+from bakeoff.pipeline.python.process_state import own_process_state
+from bakeoff.pipeline.tracking import load_model
+
+
+def load(
+    word: str,
+    *,
+    dataset: str = "",
+    trust: Sequence[str] = (),
+    tracking__uri: str | None = None,
+    tracking__experiment: str = "bakeoff",
+) -> Model:
+    """Load a model that is stored.
+
+    Parameters
+    ----------
+    word : str
+        The name of a registered model, as ``titanic@champion``, ``titanic/3``, or ``titanic`` for its newest version;
+        or the run that stored it: its id or at least 8 characters of it, ``latest``, or ``best``.
+    dataset : str
+        Restricts ``latest`` and ``best`` to the runs on a dataset.
+    trust : sequence of str
+        Packages of your own whose code the model may run. Nothing that the store says is trusted.
+    tracking__uri : str, optional
+        The store; by default ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
+    tracking__experiment : str
+        Where runs are looked for.
+
+    Returns
+    -------
+    Model
+        Its ``predict`` takes a DataFrame and returns one. What differs from the environment in which the model was
+        fitted is a `BakeoffWarning`.
+
+    Raises
+    ------
+    UserError
+        There is no such model, or it needs code that is not trusted.
+
+    Examples
+    --------
+    >>> load("none_such", tracking__uri="sqlite:////none/such.db")
+    Traceback (most recent call last):
+    bakeoff.pipeline.errors.UserError: tracking.uri: there is no store at sqlite:////none/such.db; run an experiment \
+first, or give tracking.uri=URI.
+    """
+    if not isinstance(word, str):
+        raise UserError(
+            f"load: a {type(word).__name__} was given; give the name of a registered model or the id of a run. The "
+            "model of a result is its attribute model."
+        )
+    packages = [trust] if isinstance(trust, str) else list(trust)
+    with own_process_state():
+        model = load_model(word, tracking__uri, tracking__experiment, dataset, packages, verb="load")
+    warn_of(model.notes)
+    return model

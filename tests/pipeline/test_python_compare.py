@@ -1,0 +1,131 @@
+"""``bakeoff.compare``: the numbers of the command's comparison, as tables of pandas."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import command_in
+from rich.console import Console
+
+import bakeoff
+from bakeoff import SweepResult
+
+pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
+FOLDS = ("evaluation=repeated_kfold", "evaluation.folds=5", "evaluation.repeats=2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the current folder of all tests of this file."""
+    folder = tmp_path_factory.mktemp("compared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def swept(folder: Path) -> SweepResult:
+    """Return a sweep of three learners on two datasets."""
+    return bakeoff.sweep("learner=majority,naive_bayes,knn", *FOLDS, dataset=["iris", "wine"])
+
+
+@pytest.fixture(scope="module")
+def compared(swept: SweepResult) -> bakeoff.ComparisonResult:
+    """Return the comparison of the sweep."""
+    return bakeoff.compare(swept, metrics=["accuracy", "f1"])
+
+
+def test_the_numbers_are_those_of_the_command(compared: bakeoff.ComparisonResult, swept: SweepResult) -> None:
+    with command_in(Path.cwd()) as command:
+        words = (f"sweep={swept.name}", "metrics=accuracy,f1", "to=json", "keep=false")
+        answer = command("compare", *words)
+    document = json.loads(answer.out)
+    own = json.loads(compared.render("json"))
+    for key in ("verdict", "notes", "results", "configurations", "cells", "run_ids"):
+        assert own[key] == document[key]
+    assert compared.verdict.splitlines() == document["verdict"]
+    pairs = [pair for result in document["results"] for dataset in result["datasets"] for pair in dataset["pairs"]]
+    assert compared.pairs["p_holm"].tolist() == [np.nan if pair["p_holm"] is None else pair["p_holm"] for pair in pairs]
+    assert len(compared.scores) == 12
+
+
+def test_the_table_has_the_means_of_the_sweep(compared: bakeoff.ComparisonResult, swept: SweepResult) -> None:
+    pd.testing.assert_frame_equal(
+        compared.table.sort_index(), swept.table.sort_index(), check_names=False, check_exact=False, rtol=1e-12
+    )
+    assert compared.overall_pairs.empty or "p_nemenyi" in compared.overall_pairs
+
+
+def test_results_of_runs_and_their_ids_are_the_same_selection(swept: SweepResult) -> None:
+    first, second = (bakeoff.run(f"learner={name}", *FOLDS, dataset="wine") for name in ("knn", "naive_bayes"))
+    by_result = bakeoff.compare(first, second, base=first)
+    by_id = bakeoff.compare(first.run_id[:8], second.run_id, base=first.run_id)  # type: ignore[index,arg-type]
+    pd.testing.assert_frame_equal(by_result.scores, by_id.scores)
+    assert by_result.is_worse is False
+    assert bakeoff.compare(first, second, base=second).is_worse is True
+
+
+def test_a_comparison_is_kept_only_if_it_is_asked_for(compared: bakeoff.ComparisonResult, swept: SweepResult) -> None:
+    assert compared.run_id is None
+    kept = bakeoff.compare("sweep=latest", sweep="", keep=True)
+    with command_in(Path.cwd()) as command:
+        client = command.client()
+        run = client.get_run(kept.run_id)
+        stored = client.search_runs([client.get_experiment_by_name("bakeoff-comparisons").experiment_id])
+    assert [each.info.run_id for each in stored] == [kept.run_id]
+    assert run.data.tags["command"] == "bakeoff compare sweep=latest keep=true"
+
+
+@pytest.mark.parametrize(
+    ("runs", "keys", "said"),
+    [
+        (["-m", "learner=knn"], {}, "give the result of bakeoff.sweep"),
+        (["sweep=latest", "output=a.html"], {}, "result.render"),
+        (["sweep=latest", "fail_if=worse"], {}, "result.is_worse"),
+        ([3], {}, "a int was given"),
+        ([], {}, "say which runs"),
+        (["sweep=latest"], {"alpha": 2}, "alpha=2 must be a number between 0 and 1"),
+        (["sweep=latest"], {"pairs": "some"}, "pairs=some"),
+        (["sweep=latest", "bas=knn"], {}, "Did you mean 'base'"),
+        (["sweep=none_such"], {}, "there is no such sweep"),
+        (["latest"], {"sweep": "latest"}, "select runs in several ways"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    runs: list[Any], keys: dict[str, Any], said: str, swept: SweepResult
+) -> None:
+    with pytest.raises(bakeoff.UserError, match=said):
+        bakeoff.compare(*runs, **keys)
+
+
+def test_results_that_are_not_stored_are_refused(swept: SweepResult) -> None:
+    run = bakeoff.run("learner=majority", dataset="wine", tracking="none")
+    with pytest.raises(bakeoff.UserError, match="majority wine is not stored"):
+        bakeoff.compare(run, run)
+    sweep = bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none")
+    with pytest.raises(bakeoff.UserError, match="are not stored"):
+        bakeoff.compare(sweep)
+
+
+def test_a_result_is_shown_as_text_as_a_table_and_as_html(compared: bakeoff.ComparisonResult) -> None:
+    assert repr(compared) == f"<ComparisonResult: {compared.verdict.splitlines()[0]}>"
+    shown = compared._repr_html_()
+    assert compared.verdict.splitlines()[0] in shown
+    assert "<b>•" in shown
+    assert compared.html.startswith("<!DOCTYPE html>")
+    with open(os.devnull, "w") as nowhere:
+        console = Console(width=150, record=True, file=nowhere)
+        console.print(compared)
+    assert compared.verdict.splitlines()[0] in console.export_text().replace("\n  ", " ")
+    with pytest.raises(bakeoff.UserError, match="needs base="):
+        _ = compared.is_worse
+    with pytest.raises(bakeoff.UserError, match="Did you mean 'html'"):
+        compared.render("htm")
