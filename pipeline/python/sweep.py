@@ -71,11 +71,8 @@ def sweep(
     Examples
     --------
     >>> result = sweep(learner=["majority", "knn"], dataset="wine", evaluation="kfold", tracking="none")
-    >>> result.table.round(3)
-    dataset         wine
-    configuration
-    knn            0.697
-    majority       0.399
+    >>> result.table.round(3).to_dict()
+    {'wine': {'knn': 0.697, 'majority': 0.399}}
     """
     given = GivenData(dataset, target, dataset_name, is_sweep=True)
     own_words = [*check_words(words), *make_words(keys, is_sweep=True)]

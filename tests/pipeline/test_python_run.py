@@ -188,7 +188,10 @@ def test_a_learner_that_fails_raises_its_own_error(
     learner: str, error: type[BaseException], status: str, folder: Path
 ) -> None:
     with pytest.raises(error):
-        bakeoff.run("learner=majority", f"learner._target_=failing.{learner}", "trust=[failing]", "dataset=wine")
+        bakeoff.run(
+            "learner=majority", f"learner._target_=failing.{learner}", "trust=[failing]", "dataset=wine",
+            "tracking.models=false",
+        )  # fmt: skip
     with command_in(folder) as command:
         assert command.runs()[0].info.status == status
 
