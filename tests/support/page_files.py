@@ -89,7 +89,9 @@ def write_parts(folder: Path, decimal: str) -> None:
 def write_titanic(folder: Path) -> None:
     """Copy the file of the example, and some of its rows without their target."""
     shutil.copy(TITANIC, folder)
-    pd.read_csv(TITANIC)[:5].drop(columns="survived").to_csv(folder / "new.csv", index=False)
+    further = pd.read_csv(TITANIC)[:5].drop(columns="survived")
+    for name in ("new.csv", "passengers.csv"):
+        further.to_csv(folder / name, index=False)
 
 
 def write_steps_input(folder: Path) -> None:
