@@ -7,8 +7,10 @@ run (its rows, or any of its scores) is refused instead of being shown under its
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
@@ -76,6 +78,7 @@ def load_run(
     spec = {"trust": [], **read_stored_config(store, run_id)}
     if trust is not None:
         require_trust(spec, run_id, trust)
+    _require_packages(run_id, spec["trust"] or [])
     source = find_source(store.client.get_run(run_id))
     spec["dataset"] = find_data(spec["dataset"], run_id, source, dataset_path)
     experiment = build_experiment(spec, PartCache())
@@ -103,6 +106,17 @@ def refit_run(run: LoadedRun, show_progress: ShowProgress) -> tuple[list[FoldRes
     # Scores are compared before the model is fitted, because a run that differs has no use for one.
     _require_same_scores(run, folds)
     return folds, fit_final_model(run.experiment, run.splits, folds[-1])
+
+
+def _require_packages(run_id: str, packages: Sequence[str]) -> None:
+    """Reject a run whose code is not here; without this, the message would be that a class does not exist."""
+    roots = {package: package.split(".")[0] for package in packages}
+    missing = [package for package, root in roots.items() if root not in sys.modules and find_spec(root) is None]
+    if missing:
+        raise UserError(
+            f"run {run_id} calls code of {', '.join(missing)}, which cannot be imported here; run the command in the "
+            "folder that holds it, or install it."
+        )
 
 
 def _require_same_rows(stored: StoredRun, experiment: Experiment) -> None:

@@ -45,12 +45,11 @@ def ship_model(words: Sequence[str]) -> int:
     request = ShipRequest(name, trust, values.get("dataset.path"), is_best=word == BEST)
     store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
     run_id = find_run_id(store, word, "ship", values.get("dataset", ""))
-    print(f"fitting the procedure of run {run_id} on all rows", file=sys.stderr)
     try:
-        shipped = ship_run(store, run_id, request)
+        shipped = ship_run(store, run_id, request, _announce)
     except UserError as error:
         raise UserError(f"ship: {str(error).removeprefix('ship: ')}") from None
-    _print_shipped(shipped)
+    _print_shipped(shipped, trust)
     return 0
 
 
@@ -66,14 +65,19 @@ def _parse_name(values: Mapping[str, str]) -> ModelName:
         raise UserError(f"ship: {error}") from None
 
 
-def _print_shipped(shipped: ShippedModel) -> None:
+def _announce(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
+
+
+def _print_shipped(shipped: ShippedModel, trust: Sequence[str]) -> None:
     """Print what was registered, what it was fitted on, the score of its run, and what may be wrong with it."""
     record = shipped.record
     run = f"{record.run_name} (run {record.run_id[:RUN_ID_LETTERS]})"
     print(f"shipped {run} as {shipped.word}, {_describe_version(shipped)}")
     for fact in shipped.facts:
         print(f"  {fact}")
-    print(f"  predict with it: bakeoff predict {shipped.word} FILE")
+    trusted = [f"trust=[{','.join(trust)}]"] if trust else []
+    print(f"  predict with it: {' '.join(['bakeoff predict', shipped.word, 'FILE', *trusted])}")
     sys.stdout.flush()
     for remark in shipped.remarks:
         print(f"ship: {remark}", file=sys.stderr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bakeoff.pipeline.experiment import FittedModel
@@ -71,7 +73,9 @@ class ShippedModel:
         return str(self.name) if self.name.alias else f"{self.name}/{self.version}"
 
 
-def ship_run(store: Store, run_id: str, request: ShipRequest) -> ShippedModel:
+def ship_run(
+    store: Store, run_id: str, request: ShipRequest, announce: Callable[[str], None] = lambda sentence: None
+) -> ShippedModel:
     """Fit the procedure of a finished run on all rows, store the model in the experiment of the run, and register it.
 
     The run does not change, and there is no new one. If the fit or a write fails, nothing stays.
@@ -81,6 +85,8 @@ def ship_run(store: Store, run_id: str, request: ShipRequest) -> ShippedModel:
     store : Store
     run_id : str
     request : ShipRequest
+    announce : callable
+        Receives a sentence before the fit, which may take long.
 
     Raises
     ------
@@ -88,6 +94,7 @@ def ship_run(store: Store, run_id: str, request: ShipRequest) -> ShippedModel:
         The run did not finish, its rows have changed, it calls code that is not trusted, or the model cannot be stored.
     """
     run = load_run(store, run_id, request.trust, request.dataset_path)
+    announce(f"fitting the procedure of run {run_id} ({run.stored.name}) on all rows")
     model = fit_on_all_rows(run.experiment)
     record = _make_record(run, model)
     rows = f"{record.dataset}: {record.describe_rows()}"
@@ -109,7 +116,7 @@ def ship_run(store: Store, run_id: str, request: ShipRequest) -> ShippedModel:
         previous_version=None if previous is None else previous.version,
         record=record,
         facts=facts,
-        remarks=(*choice, *_describe_changes(run), *model.warnings),
+        remarks=(*choice, *_describe_audit(run), *_describe_changes(run), *model.warnings),
     )
 
 
@@ -130,6 +137,12 @@ def _make_record(run: LoadedRun, model: FittedModel) -> TrainingRecord:
         n_folds=len(run.splits.folds),
         versions=read_versions(),
     )
+
+
+def _describe_audit(run: LoadedRun) -> list[str]:
+    """Return what the audit of the run found, such as a column that gives the target away."""
+    warnings = json.loads(run.stored.tags.get("audit_warnings", "[]"))
+    return [f"the audit of the run found: {warning}" for warning in warnings]
 
 
 def _describe_changes(run: LoadedRun) -> list[str]:

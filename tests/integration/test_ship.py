@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -324,3 +325,53 @@ def test_a_run_and_its_card_say_on_how_many_rows_its_model_was_fitted(
     answer = bakeoff(*WORDS, "learner=majority", "tracking.models=false", *words)
     assert f"model: {rows}" in answer.out.splitlines()
     assert f"- model {rows}" in bakeoff.runs()[0].data.tags["mlflow.note.content"].splitlines()
+
+
+def test_what_the_audit_found_and_code_that_has_changed_since_are_said(there: Bakeoff, ids: dict[str, str]) -> None:
+    client = there.client()
+    tags = client.get_run(ids["folds"]).data.tags
+    assert "have changed since" not in ship(there, ids["folds"], "same@champion").err
+    client.set_tag(ids["folds"], "config_hash", "of other code")
+    client.set_tag(ids["folds"], "audit_warnings", '["column x gives the target away"]')
+    err = ship(there, ids["folds"], "same@champion").err
+    client.set_tag(ids["folds"], "config_hash", tags["config_hash"])
+    client.delete_tag(ids["folds"], "audit_warnings")
+    assert f"ship: the code or the versions of packages have changed since run {ids['folds']}" in err
+    assert "ship: the audit of the run found: column x gives the target away" in err
+
+
+OWN_LEARNER = """
+from sklearn.neighbors import KNeighborsClassifier
+
+
+class Nearest(KNeighborsClassifier):
+    pass
+"""
+
+
+def test_code_of_the_user_is_called_only_if_trusted_with_the_command_and_travels_with_the_model(
+    bakeoff: Bakeoff,
+) -> None:
+    write_points(bakeoff.folder / FILE)
+    package = bakeoff.folder / "shipped_nearest"
+    package.mkdir()
+    (package / "__init__.py").write_text(OWN_LEARNER)
+    bakeoff.patch.syspath_prepend(str(bakeoff.folder))
+    trust = "trust=[shipped_nearest]"
+    run_id = run(bakeoff, "learner=sklearn_knn", "learner._target_=shipped_nearest.Nearest", trust)
+    refused = bakeoff("ship", run_id, "as=own@champion")
+    assert refused.status == 2
+    assert f"ship: run {run_id} calls code of shipped_nearest" in refused.err
+    assert "add trust=[shipped_nearest]" in refused.err
+    answer = ship(bakeoff, run_id, "own@champion", trust)
+    assert f"bakeoff predict own@champion FILE {trust}" in answer.out
+    (version,) = versions(bakeoff, "own")
+    location = Path(version.source.removeprefix("file://"))
+    assert (location / "code" / "shipped_nearest" / "__init__.py").read_text() == OWN_LEARNER
+    # Where the package is not, this is said, and not that a class does not exist.
+    package.rename(bakeoff.folder / "renamed")
+    sys.modules.pop("shipped_nearest")
+    gone = bakeoff("ship", run_id, "as=own@champion", trust)
+    assert gone.status == 2
+    assert "calls code of shipped_nearest, which cannot be imported here" in gone.err
+    assert len(versions(bakeoff, "own")) == 1

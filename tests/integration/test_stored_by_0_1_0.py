@@ -146,3 +146,10 @@ def test_every_present_name_in_the_tables_exists(name: str) -> None:
 
 def test_attributes_are_renamed_of_classes_in_the_table_only() -> None:
     assert set(RENAMED_ATTRIBUTES) <= set(RENAMED_CLASSES)
+
+
+def test_a_run_of_0_1_0_is_shipped_with_the_remark_that_the_code_has_changed(bakeoff: Bakeoff) -> None:
+    unpack(bakeoff.folder)
+    answer = bakeoff("ship", "latest", "as=old@champion")
+    assert answer.status == 0, answer.err
+    assert "the code or the versions of packages have changed since run" in answer.err
