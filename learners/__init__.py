@@ -6,6 +6,7 @@ tests or trusts learners reads them from here.
 
 from sklearn.base import BaseEstimator
 
+from bakeoff.learners.base.fit_memory import estimate_pairwise_bytes
 from bakeoff.learners.base.row_bounds import get_row_bounded_parameters
 from bakeoff.learners.base.scale_sensitivity import is_scale_sensitive
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -56,6 +57,7 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "Ridge",
+    "estimate_pairwise_bytes",
     "get_row_bounded_parameters",
     "is_scale_sensitive",
 ]

@@ -16,6 +16,10 @@ class UserError(Exception):
     """
 
 
+class MissingPackage(UserError):
+    """An option needs a package that is not installed; the message names the extra that installs it."""
+
+
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     """Suggest the most similar allowed word, or list all of them.
 

@@ -36,6 +36,8 @@ CORE_MODULES = (
 OWN_PACKAGE = "bakeoff"
 HASHED_BY_VERSION = {"numpy": "numpy", "sklearn": "scikit-learn"}
 """Packages that are identified by their version instead of their code, and the names under which they are installed."""
+LIBRARIES = {"xgboost": ("xgboost", "xgboost-cpu"), "lightgbm": ("lightgbm",)}
+"""Packages of extras that learners use, and the names under which they may be installed."""
 HASH_BYTES = 8
 
 
@@ -87,6 +89,9 @@ def hash_code(targets: frozenset[str]) -> str:
     modules = _collect_imports(roots | set(CORE_MODULES), hashed_packages)
     lines = [f"{module} {_hash_module(module)}" for module in sorted(modules)]
     lines += [f"{name}=={_get_version(name)}" for name in HASHED_BY_VERSION.values()]
+    # The version of a library counts for the learners that use it, and the others keep their hashes.
+    imported = {_get_package(name) for module in modules for name in _list_imports(module)}
+    lines += [f"{name}=={_get_version(*LIBRARIES[name])}" for name in sorted(imported & LIBRARIES.keys())]
     return _hash_text("\n".join(lines))
 
 
@@ -186,11 +191,14 @@ def _hash_module(module: str) -> str:
     return _hash_text(ast.dump(_parse_module(module)))
 
 
-def _get_version(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "unknown"
+def _get_version(*distributions: str) -> str:
+    """Return the version of the first of some distributions that is installed."""
+    for name in distributions:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return "unknown"
 
 
 def _hash_text(text: str) -> str:

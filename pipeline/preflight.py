@@ -20,6 +20,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_tuning_splits
 from bakeoff.pipeline.fit_checks import check_decision_splits, check_fit, check_sampler
+from bakeoff.pipeline.memory_check import check_memory
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -51,6 +52,7 @@ def check_splits(experiment: Experiment, splits: Splits) -> None:
     """
     check_inner_folds(experiment, splits)
     check_row_bounds(experiment, splits)
+    check_memory(experiment, splits)
     check_decision_splits(experiment, splits)
     check_cells(experiment, splits.folds[0])
     check_sampler(experiment, splits.folds[0])

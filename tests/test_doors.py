@@ -30,7 +30,7 @@ LAYERS = (
     {"seeds", "stage_log"},
     {"experiment"},
     {"model"},
-    {"cell_checks", "fit_checks", "run_lines", "storage_check"},
+    {"cell_checks", "fit_checks", "memory_check", "run_lines", "storage_check"},
     {"audit", "preflight", "report"},
     {"card", "inspection", "serving"},
     {"figures", "tracking"},
@@ -120,7 +120,8 @@ def named(files: list[Path]) -> pytest.MarkDecorator:
 
 @named(LEARNERS)
 def test_learners_import_numpy_and_scikit_learns_base_and_validation_alone(file: Path) -> None:
-    assert packages(file) <= {"numpy", "sklearn", "scipy", "bakeoff", *sys.stdlib_module_names}
+    libraries = {"xgboost", "lightgbm"} if file.parent.name == "boosting" else set()
+    assert packages(file) <= {"numpy", "sklearn", "scipy", "bakeoff", *libraries, *sys.stdlib_module_names}
     theirs = {name for name in imports(file) if name.split(".")[0] == "sklearn" and name.count(".") >= 1}
     assert all(name.startswith(VALIDATION_HELPERS) for name in theirs)
 
@@ -230,6 +231,11 @@ def imports_between_children(folder: Path) -> dict[str, set[str]]:
 @named(LEARNERS)
 def test_learners_keep_no_state_in_the_module(file: Path) -> None:
     assert not [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Global | ast.Nonlocal)]
+
+
+@named(LEARNERS)
+def test_libraries_of_boosting_are_loaded_late(file: Path) -> None:
+    assert not packages(file, when_loaded=True) & {"xgboost", "lightgbm"}
 
 
 def test_the_command_is_there_before_anything_heavy() -> None:

@@ -13,6 +13,7 @@ from rich.table import Table
 from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figure_choice import FigureChoice
+from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.run_lines import describe_run_lines
@@ -63,6 +64,8 @@ class Screen:
             self._err.print(f"[yellow]dataset:[/] {escape(remark)}", soft_wrap=True)
         if experiment.preprocessing_summary:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}", soft_wrap=True)
+        if note := note_memory(experiment):
+            self._err.print(f"[yellow]learner:[/] {escape(note)}", soft_wrap=True)
 
     def show_audit(self, verdict: AuditVerdict) -> None:
         """Print what the audit of data and splits found; nothing if it passed."""

@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from inspect import Parameter, signature
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean
 
 TRUSTED_PACKAGES = ("bakeoff", "sklearn", "imblearn")
 """Packages whose classes and functions ``_target_`` may always name."""
-EXTRAS = {"imblearn": "imbalance"}
-"""Trusted packages that need not be installed, and the extras of bakeoff that install them."""
+EXTRAS = {"imblearn": "imbalance", "xgboost": "xgboost", "lightgbm": "lightgbm"}
+"""Packages that need not be installed, and the extras of bakeoff that install them."""
 
 
 def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
@@ -98,12 +98,13 @@ def _require_trusted(target: str, key_and_value: str, trust: Sequence[str]) -> N
     """Reject a target that does not exist or is defined outside the trusted packages."""
     trusted = (*TRUSTED_PACKAGES, *trust)
     package = target.split(".")[0]
-    if package in EXTRAS and find_spec(package) is None:
-        raise UserError(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
+    if package in EXTRAS and package in trusted:
+        _require_installed(package, key_and_value)
     if package in trusted:
         found = locate_target(target)
         if found is None:
             raise UserError(f"{key_and_value} does not exist. {_suggest_target(target)}")
+        _require_installed(getattr(found, "required_package", ""), key_and_value)
         # A name in a trusted package may be imported from another one: sklearn.os.system is defined in os.
         package = str(getattr(found, "__module__", target)).split(".")[0]
     if package not in trusted:
@@ -111,6 +112,12 @@ def _require_trusted(target: str, key_and_value: str, trust: Sequence[str]) -> N
             f"{key_and_value} is outside the trusted packages {', '.join(trusted)}; "
             f"if you trust it, add trust=[{package}]."
         )
+
+
+def _require_installed(package: str, key_and_value: str) -> None:
+    """Reject a target whose package is an extra that is not installed; a class names it in ``required_package``."""
+    if package in EXTRAS and find_spec(package) is None:
+        raise MissingPackage(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
 
 
 def _require_parameters(node: Mapping[str, Any], key: str) -> None:

@@ -23,6 +23,7 @@ from bakeoff.pipeline.job import (
     execute_job,
     prepare_job,
 )
+from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.report import format_mean, summarize_folds
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
@@ -199,7 +200,8 @@ def job_outcome(job: Job, result: JobResult) -> JobOutcome:
     """Return the outcome of a job that finished or was stopped."""
     headline = result.experiment.headline
     metrics = summarize_folds(result.experiment, result.folds)
-    warnings = [*result.audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
+    notes = [note for note in (note_memory(result.experiment),) if note]
+    warnings = [*notes, *result.audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
     return JobOutcome(
         job.number,
         job.name,

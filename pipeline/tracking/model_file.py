@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 import sklearn
 import yaml
 
+from bakeoff.pipeline.identity import LIBRARIES
 from bakeoff.pipeline.model.allowed_types import list_own_packages, trusted_types
 from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
+from bakeoff.pipeline.model.known_parts import list_required_packages
 from bakeoff.pipeline.model.own_code import CODE_FOLDER, write_own_code
 from bakeoff.pipeline.model.predictions import PREDICTION, list_outputs
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE
@@ -64,7 +66,7 @@ def save_model(
     training = replace(training, trust=tuple(packages))
     (folder / MODEL_FILE_NAME).write_bytes(dumped)
     (folder / TRAINING_FILE).write_text(format_record(training), encoding="utf-8")
-    for name, text in environment_files().items():
+    for name, text in environment_files(tuple(list_required_packages(estimator))).items():
         (folder / name).write_text(text)
     has_code = write_own_code(packages, folder)
     add_flavors(record, types, CODE_FOLDER if has_code else None)
@@ -122,11 +124,18 @@ def add_flavors(record: Model, types: Sequence[str], code: str | None = None) ->
 
 
 @cache
-def environment_files() -> Mapping[str, str]:
-    """Return the files that list the packages a model needs, for pip, conda and virtualenv: name -> text."""
+def environment_files(libraries: tuple[str, ...] = ()) -> Mapping[str, str]:
+    """Return the files that list the packages a model needs, for pip, conda and virtualenv: name -> text.
+
+    Parameters
+    ----------
+    libraries : tuple of str
+        Packages of extras that the learner uses.
+    """
     python = platform.python_version()
     tools = {name: requirement for name in TOOLS for requirement in pin_versions(name)}
-    packages = list(pin_versions(*PACKAGES))
+    distributions = [name for library in libraries for name in LIBRARIES[library]]
+    packages = list(pin_versions(*PACKAGES, *distributions))
     pip = tools.get("pip", "pip").replace("==", "<=")  # conda may offer an older one only
     conda = {
         "name": "mlflow-env",
