@@ -23,6 +23,7 @@ MAX_LINES = 20
 """Of more columns, coefficients or rules, the page has all."""
 MAX_OUTPUTS = 4
 """Of more classes, the page has all."""
+MAX_NAMES = 5
 BAR_LETTERS = 24
 SPARKS = "▁▂▃▄▅▆▇█"
 
@@ -86,12 +87,24 @@ def _print_importances(console: Console, importances: Importances, rows: str) ->
     console.print(table)
     _print_rest(console, len(importances.columns), "columns")
     for group in importances.groups:
-        names = ", ".join(group.columns)
+        names = _list_names(group.columns)
         _print_line(
             console,
             f"[yellow]note:[/] {escape(names)} are related: one explains half of another or more, and stands in for "
             f"it. Permuted together: {format_output(group.mean)} ± {format_output(group.deviation)}.",
         )
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """Return names with commas between them; of many, the number of further ones.
+
+    Examples
+    --------
+    >>> _list_names(["a", "b"]), _list_names(list("abcdefgh"))
+    ('a, b', 'a, b, c, d, e and 3 more')
+    """
+    n_more = len(names) - MAX_NAMES
+    return f"{', '.join(names[:MAX_NAMES])} and {n_more} more" if n_more > 1 else ", ".join(names)
 
 
 def _print_rest(console: Console, n: int, things: str) -> None:
@@ -107,21 +120,40 @@ def _print_dependences(console: Console, explanation: Explanation) -> None:
     )
     table = _make_table(("column", "", "least", "greatest", "values in their order"), 0)
     for dependence in explanation.dependences:
-        for position, name in enumerate(outputs.names[:MAX_OUTPUTS]):
-            column = escape(dependence.column) if position == 0 else ""
-            label = escape(name) if len(outputs.names) > 1 else ""
-            low, high = _find_ends(dependence, position)
-            marks = _mark_points(dependence, position)
-            if format_output(low.means[position]) == format_output(high.means[position]):
-                table.add_row(column, label, f"{format_output(low.means[position])} everywhere", "", marks)
-            else:
-                table.add_row(column, label, _describe_point(low, position), _describe_point(high, position), marks)
+        _add_dependence(table, dependence, outputs)
     console.print(table)
     for dependence in explanation.dependences:
         if dependence.note:
             _print_line(console, f"[dim]{escape(dependence.column)}: {escape(dependence.note)}[/]")
     if explanation.dependence_note:
         _print_line(console, f"[dim]{escape(explanation.dependence_note)}[/]")
+
+
+def _add_dependence(table: Table, dependence: Dependence, outputs: ModelOutputs) -> None:
+    """Add a row for each class that the column changes, or one if it changes none."""
+    changed = _list_changed_outputs(dependence, len(outputs.names))
+    if not changed:
+        value = f"{format_output(dependence.points[0].means[0])} everywhere"
+        table.add_row(
+            escape(dependence.column), "", value if len(outputs.names) == 1 else "the same everywhere", "", ""
+        )
+    for number, position in enumerate(changed):
+        column = escape(dependence.column) if number == 0 else ""
+        label = escape(outputs.names[position]) if len(outputs.names) > 1 else ""
+        low, high = _find_ends(dependence, position)
+        marks = _mark_points(dependence, position)
+        table.add_row(column, label, _describe_point(low, position), _describe_point(high, position), marks)
+
+
+def _list_changed_outputs(dependence: Dependence, n_outputs: int) -> list[int]:
+    """Return the positions of the outputs that change most, in their order."""
+    spans = {}
+    for position in range(n_outputs):
+        low, high = _find_ends(dependence, position)
+        if format_output(low.means[position]) != format_output(high.means[position]):
+            spans[position] = high.means[position] - low.means[position]
+    largest = sorted(spans, key=lambda position: -spans[position])[:MAX_OUTPUTS]
+    return sorted(largest)
 
 
 def _find_ends(dependence: Dependence, position: int) -> tuple[Point, Point]:
@@ -214,14 +246,22 @@ def _print_row(console: Console, row: RowExplanation, outputs: ModelOutputs, bac
     _print_heading(console, "One row", f"{row.name}, {row.standing}: predicted {row.prediction}{truth}")
     table = _make_table(("", outputs.describe(row.main), "±" if not row.is_exact else ""), 2)
     table.add_row(f"mean of {row.background} {escape(background)}", format_output(row.means[row.main]), "")
-    for each in row.contributions[:MAX_LINES]:
+    n_shown = _count_shown(row)
+    for each in row.contributions[:n_shown]:
         error = "" if row.is_exact else format_output(each.errors[row.main])
         table.add_row(escape(f"{each.column} = {each.cell}"), format_change(each.values[row.main]), error)
-    rest = row.contributions[MAX_LINES:]
+    rest = row.contributions[n_shown:]
     if rest:
         total = sum(each.values[row.main] for each in rest)
-        table.add_row(f"{len(rest)} further columns", format_change(total), "")
+        columns = "1 further column" if len(rest) == 1 else f"{len(rest)} further columns"
+        table.add_row(columns, format_change(total), "")
     table.add_row("[bold]this row[/]", f"[bold]{format_output(row.outputs[row.main])}[/]", "")
     console.print(table)
     for step in row.path:
         _print_line(console, f"  {escape(step.conditions[0])} → {escape(step.outcome)}")
+
+
+def _count_shown(row: RowExplanation) -> int:
+    """Return how many contributions are printed: those that are not rounded to zero."""
+    is_seen = [format_output(each.values[row.main]).strip("−0.") != "" for each in row.contributions]
+    return min(sum(is_seen), MAX_LINES)

@@ -14,8 +14,10 @@ from math import factorial
 import numpy as np
 import pandas as pd
 
-N_PREDICTIONS = 130_000
-"""About the largest number of predictions for one row: seven columns and 1000 rows are exact."""
+MAX_EXACT_PREDICTIONS = 130_000
+"""With as many predictions, all sets of columns are tried: seven columns and 1000 background rows."""
+N_SAMPLED_PREDICTIONS = 50_000
+"""About the number of predictions where orders are drawn, if there are enough background rows."""
 MAX_BACKGROUND_ROWS = 1000
 MIN_BACKGROUND_ROWS = 50
 ROWS_PER_CALL = 10_000
@@ -77,9 +79,9 @@ def compute_shapley_values(
     d = row.shape[1]
     n_drawn = count_background_rows(len(background), d)
     drawn = background.iloc[np.sort(generator.choice(len(background), n_drawn, replace=False))]
-    if 2**d * n_drawn <= N_PREDICTIONS:
+    if 2**d * n_drawn <= MAX_EXACT_PREDICTIONS:
         return compute_exact_values(predict, row, drawn)
-    n_repeats = max(1, N_PREDICTIONS // (2 * d * n_drawn))
+    n_repeats = max(1, N_SAMPLED_PREDICTIONS // (2 * d * n_drawn))
     return sample_values(predict, row, drawn, n_repeats, generator)
 
 
@@ -89,9 +91,9 @@ def count_background_rows(n: int, d: int) -> int:
     Examples
     --------
     >>> [count_background_rows(785, d) for d in (7, 30, 1000)]
-    [785, 785, 65]
+    [785, 785, 50]
     """
-    affordable = np.clip(N_PREDICTIONS // (2 * d), MIN_BACKGROUND_ROWS, MAX_BACKGROUND_ROWS)
+    affordable = np.clip(N_SAMPLED_PREDICTIONS // (2 * d), MIN_BACKGROUND_ROWS, MAX_BACKGROUND_ROWS)
     return int(min(affordable, n))
 
 

@@ -22,6 +22,7 @@ from bakeoff.pipeline.stages.splitting import Split
 SHOWN_LETTERS = 8
 """Of the id of a run; as many name it on the command line."""
 FITTED_ROWS = "rows that the model was fitted on"
+MADE_FROM = "a row that the model was fitted on, or chosen by"
 
 
 def make_run_subject(run: LoadedRun, folds: Sequence[FoldResult], model: FittedModel, number: int | None) -> Subject:
@@ -88,7 +89,7 @@ def make_version_subject(model: Model, run: LoadedRun, folds: Sequence[FoldResul
     dataset = experiment.dataset
     record = model.record
     words = FITTED_ROWS if record.is_fitted_on_all_rows else f"rows of {dataset.name}, from which the model was made"
-    standing = "one of the rows that the model was made from"
+    standing = "a row that the model was fitted on" if record.is_fitted_on_all_rows else MADE_FROM
     parts, parts_words = list_scored_parts(experiment, folds)
     run_word = f"run {run.stored.run_id[:SHOWN_LETTERS]}"
     return Subject(
@@ -162,11 +163,13 @@ def make_file_subject(model: Model, rows: FileRows, run: LoadedRun | None, reaso
         note = f"The rows that the model was fitted on are not there; those of the file stand for them. {reason}"
         return replace(subject, facts=(*subject.facts, note))
     dataset = run.experiment.dataset
+    # Which rows a registered model gave up for pruning or calibration is not stored.
+    is_partly_known = bool(model.name) and not record.is_fitted_on_all_rows
     return replace(
         subject,
         positive=record.positive or ("" if dataset.positive is None else str(dataset.positive)),
         background=_select_fitted_rows(model, run),
-        background_words=FITTED_ROWS if not model.name else f"rows of {dataset.name}",
+        background_words=f"rows of {dataset.name}" if is_partly_known else FITTED_ROWS,
         facts=(*subject.facts, *_describe_copies(rows, run.experiment)),
     )
 
