@@ -1,7 +1,7 @@
-"""Run two sweeps and an inspection, open their pages, and take the screenshots: ``python docs/screenshots.py``.
+"""Run two sweeps, an inspection and an explanation, and take pictures of them: ``python docs/screenshots.py``.
 
 It needs Debian's chromium and the package ``playwright``. The pictures are ``docs/leaderboard.png``,
-``docs/charts.png`` and ``docs/inspect-page.png``.
+``docs/charts.png``, ``docs/inspect-page.png`` and ``docs/explain-page.png``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ DRAW_MILLISECONDS = 2000
 """The time in which charts are drawn, which end with an animation."""
 INSPECTION_WIDTH_PIXELS = 1200
 INSPECTION_HEIGHT_PIXELS = 1500
+EXPLANATION_WIDTH_PIXELS = 1100
+EXPLANATION_HEIGHT_PIXELS = 1560
 TITANIC = Path(str(resources.files("sklearn.datasets.tests.data.openml"))) / "id_40945/data-v1-dl-16826755.arff.gz"
 """The passengers, as scikit-learn's wheel carries them."""
 PALETTE_COLOURS = 200
@@ -63,6 +65,7 @@ def main() -> None:
             page.locator(".js-plotly-plot .bars .point").first.wait_for()
             take_picture(page, "charts.png", CHARTS_HEIGHT_PIXELS)
     take_inspection()
+    take_explanation()
 
 
 def take_inspection() -> None:
@@ -76,6 +79,26 @@ def take_inspection() -> None:
         file.write_text(file.read_text().replace(f"{Path(folder).resolve()}/", ""))
         page.goto(file.as_uri())
         take_picture(page, "inspect-page.png", INSPECTION_HEIGHT_PIXELS, INSPECTION_WIDTH_PIXELS)
+
+
+def take_explanation() -> None:
+    """Explain a forest on Titanic, and take a picture of the upper part of the page."""
+    with TemporaryDirectory() as folder, open_page() as page:
+        shutil.copy(TITANIC, Path(folder) / "titanic.arff.gz")
+        dataset = [
+            "dataset=file",
+            "dataset.path=titanic.arff.gz",
+            "dataset.target=survived",
+            "dataset.drop=[boat,body]",
+        ]
+        for words in (
+            [*dataset, "learner=random_forest", "evaluation=kfold"],
+            ["ship", "latest", "as=titanic@champion"],
+            ["explain", "titanic@champion", "row=5", "output=page.html"],
+        ):
+            subprocess.run([sys.executable, "-m", "bakeoff", *words], cwd=folder, check=True)
+        page.goto((Path(folder) / "page.html").as_uri())
+        take_picture(page, "explain-page.png", EXPLANATION_HEIGHT_PIXELS, EXPLANATION_WIDTH_PIXELS)
 
 
 @contextmanager

@@ -130,15 +130,17 @@ def draw_waterfall(row: RowExplanation, output: int, background: str, max_steps:
     background : str
         The rows that the mean is of.
     max_steps : int
-        The smallest contributions beyond this number are one step.
+        The smallest contributions beyond this number are one step, and so are those that are rounded to zero.
     """
     ranked = sorted(row.contributions, key=lambda each: -abs(each.values[output]))
-    names = [f"{each.column} = {each.cell}" for each in ranked[:max_steps]]
-    amounts = [each.values[output] for each in ranked[:max_steps]]
-    errors = ["" if row.is_exact else format_output(each.errors[output]) for each in ranked[:max_steps]]
-    rest = ranked[max_steps:]
+    n_seen = sum(bool(format_output(each.values[output]).strip("−0.")) for each in ranked)
+    n_shown = min(n_seen, max_steps)
+    names = [f"{each.column} = {each.cell}" for each in ranked[:n_shown]]
+    amounts = [each.values[output] for each in ranked[:n_shown]]
+    errors = ["" if row.is_exact else format_output(each.errors[output]) for each in ranked[:n_shown]]
+    rest = ranked[n_shown:]
     if rest:
-        names.append(f"{len(rest)} further columns")
+        names.append("1 further column" if len(rest) == 1 else f"{len(rest)} further columns")
         amounts.append(sum(each.values[output] for each in rest))
         errors.append("")
     mean = row.means[output]
