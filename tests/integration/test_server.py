@@ -12,6 +12,7 @@ from typing import Any
 import mlflow_server
 import pytest
 import subprocess_sweep
+from command import Bakeoff
 from warm_process import OUTPUT, Start
 
 PROCESSES, EACH = 8, ("learner.n_neighbors=1,2,3,4,5", "learner=knn", "dataset=iris", "tracking.models=false")
@@ -65,3 +66,24 @@ def test_the_documented_command_is_the_one_that_runs_here() -> None:
         "--port",
     }
     assert "export MLFLOW_BACKEND_STORE_URI=postgresql://" in page
+
+
+def test_a_model_is_shipped_to_the_server_predicted_with_and_listed(
+    bakeoff: Bakeoff, server: mlflow_server.Server
+) -> None:
+    address = [f"tracking.uri={server.uri}", "tracking.experiment=shipped"]
+    for learner in ("majority", "naive_bayes"):
+        assert bakeoff("dataset=iris", f"learner={learner}", *address).status == 0
+    answer = bakeoff("ship", "best", "as=iris@champion", *address)
+    assert answer.status == 0, answer.err
+    assert "the best of 2 configurations" in answer.err
+    assert "naive_bayes iris" in answer.out
+    again = bakeoff("ship", "iris@champion", "as=iris@champion", *address)
+    assert "version 2; version 1 was champion before" in again.out
+    assert "fitted on all 150 rows" in bakeoff("list", "models", *address).out
+    (bakeoff.folder / "flower.csv").write_text(
+        "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm)\n5,3.4,1.5,0.2\n"
+    )
+    predicted = bakeoff("predict", "iris@champion", "flower.csv", *address)
+    assert predicted.status == 0, predicted.err
+    assert "iris, version 2" in predicted.err

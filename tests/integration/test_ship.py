@@ -265,6 +265,13 @@ def test_a_file_that_has_changed_or_is_gone_is_refused_and_found_again_where_it_
     (bakeoff.folder / "moved").mkdir()
     table.to_csv(bakeoff.folder / "moved" / FILE, index=False)
     assert bakeoff("ship", run_id, "as=points@champion", f"dataset.path=moved/{FILE}").status == 0
+    # The best of two versions of the rows is none.
+    write_points(file, shift=1.0)
+    run(bakeoff, "learner=naive_bayes", "tracking.models=false")
+    best = bakeoff("ship", "best", "as=points@champion")
+    assert best.status == 2
+    assert "the runs saw 2 versions of the rows of points, whose scores cannot be compared" in best.err
+    assert len(versions(bakeoff, "points")) == 1
 
 
 def test_a_run_that_did_not_finish_is_refused(there: Bakeoff, ids: dict[str, str]) -> None:
