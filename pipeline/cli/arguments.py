@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -63,31 +61,6 @@ def parse_trust(given: str) -> tuple[str, ...]:
     """
     names = given.strip().removeprefix("[").removesuffix("]").split(",")
     return tuple(name.strip() for name in names if name.strip())
-
-
-def require_writable_output(verb: str, values: Mapping[str, str]) -> None:
-    """Reject an ``output`` that cannot be written, before work is done for it.
-
-    Parameters
-    ----------
-    verb : str
-        Begins the error message.
-    values : mapping of str to str
-        By key; ``output`` is the path of a file.
-
-    Raises
-    ------
-    UserError
-        The path is that of a folder, or its folder does not exist or is read-only.
-    """
-    if "output" not in values:
-        return
-    target = Path(values["output"]).expanduser()
-    folder = target.parent
-    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(
-            f"{verb}: output={str(target)!r} cannot be written; name a file in a folder that you can write."
-        )
 
 
 def read_list(text: str) -> list[str]:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, name_sweep, require_writable_output
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, name_sweep
+from bakeoff.pipeline.cli.output_file import require_output
 from bakeoff.pipeline.comparison.request_words import check_values
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -77,7 +78,8 @@ def compare_stored_runs(words: Sequence[str]) -> int:
         return 0
     command = read_command(words)
     check_values(command.values)
-    require_writable_output("compare", command.values)
+    if "output" in command.values:
+        require_output("compare", command.values["output"])
     status = 0
     sweep = ""
     if command.sweep_words is not None:

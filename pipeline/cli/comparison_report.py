@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import secrets
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bakeoff.pipeline.cli.output_file import replace_file
 from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
@@ -36,7 +36,6 @@ from bakeoff.pipeline.comparison.request_words import (
     read_fraction,
     read_list,
 )
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -191,14 +190,8 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
         sys.stdout.write(text)
         return
     target = Path(output).expanduser()
-    # The file appears complete or not at all, so that a reader never finds half a report.
-    temporary = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
-    try:
-        temporary.write_text(text)
-        os.replace(temporary, target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UserError(f"compare: output={output!r} cannot be written: {error}") from error
+    with replace_file("compare", target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
     print(f"the report is in {target}", file=sys.stderr)
 
 

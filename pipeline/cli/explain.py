@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust, read_list, require_writable_output
-from bakeoff.pipeline.cli.output_file import replace_file
+from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust, read_list
+from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.errors import UserError
 
@@ -108,9 +108,7 @@ def _require_page(values: Mapping[str, str], files: Sequence[str]) -> None:
     target = Path(output).expanduser()
     if target.suffix.lower() not in PAGE_SUFFIXES:
         raise UserError(f"{VERB}: output={output!r} must end in .html, or be none, which writes no page.")
-    require_writable_output(VERB, values)
-    if any(target.exists() and Path(file).expanduser().exists() and target.samefile(file) for file in files):
-        raise UserError(f"{VERB}: output={output!r} is the file of the rows; name another file.")
+    require_output(VERB, target, [Path(file).expanduser() for file in files])
 
 
 def _read_row(given: str | None) -> int | None:

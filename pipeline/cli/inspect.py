@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import require_writable_output
+from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.errors import UserError
 
@@ -41,7 +41,7 @@ def inspect_data(words: Sequence[str]) -> int:
     output = values.pop("output", None)
     _require_words(files, values)
     if output not in (None, NO_PAGE):
-        require_writable_output("inspect", {"output": str(output)})
+        require_output("inspect", str(output), [Path(file).expanduser() for file in files])
     node, trust = _compose_dataset(files, values)
 
     from bakeoff.pipeline.cli.inspection_report import print_profile
@@ -122,8 +122,6 @@ def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile
 def _write_page(profile: TableProfile, path: Path) -> None:
     from bakeoff.pipeline.inspection.page import write_page
 
-    try:
-        write_page(profile, path)
-    except OSError as error:
-        raise UserError(f"inspect: output={str(path)!r} cannot be written: {error}") from error
+    with replace_file("inspect", path) as temporary:
+        write_page(profile, temporary)
     print(f"page  {path}")

@@ -25,6 +25,29 @@ TEXT = "s"
 """The types that openpyxl gives to cells with a formula, and to those with text."""
 
 
+def require_output(verb: str, given: str | Path, inputs: Iterable[Path] = ()) -> Path:
+    """Return the path of a file to write; reject one that cannot be written, before work is done for it.
+
+    Parameters
+    ----------
+    verb : str
+        Begins the error message.
+    given : str or Path
+        As on the command line.
+    inputs : iterable of Path
+        Files that the command reads.
+
+    Raises
+    ------
+    UserError
+        The path is that of a folder or of an input, or its folder does not exist or is read-only.
+    """
+    path = Path(given).expanduser()
+    _require_writable(verb, path)
+    _require_no_input(verb, path, inputs)
+    return path
+
+
 def require_table_output(verb: str, given: str | Path, inputs: Iterable[Path] = ()) -> Path:
     """Return the path of a table to write; reject one that cannot be written, before work is done for it.
 
@@ -52,9 +75,7 @@ def require_table_output(verb: str, given: str | Path, inputs: Iterable[Path] = 
             f"{verb}: output={str(path)!r} is an Excel workbook, which needs the package openpyxl: "
             'pip install "bakeoff[excel]".'
         )
-    _require_writable(verb, path)
-    _require_no_input(verb, path, inputs)
-    return path
+    return require_output(verb, path, inputs)
 
 
 def write_table(verb: str, table: pd.DataFrame, path: Path) -> None:
@@ -111,7 +132,9 @@ def replace_file(verb: str, path: Path) -> Iterator[Path]:
 
 def _require_writable(verb: str, path: Path) -> None:
     folder = path.resolve().parent
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+    # A device such as /dev/null would be replaced by a file.
+    is_other = path.exists() and not path.is_file()
+    if is_other or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UserError(f"{verb}: output={str(path)!r} cannot be written; name a file in a folder that you can write.")
 
 

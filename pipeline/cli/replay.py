@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust, require_writable_output
+from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     has_sweep = any(word.startswith("sweep=") for word in words)
     arguments, values = parse_arguments("replay", words, [] if has_sweep else ["RUN"], KEYS)
     workers = _read_workers(values)
-    require_writable_output("replay", values)
+    if "output" in values:
+        require_output("replay", values["output"])
     # Before pandas: skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
@@ -106,10 +108,8 @@ def _summarize(reports: Sequence[ReplayReport]) -> str:
 def _write_reports(file: Path, reports: Sequence[ReplayReport]) -> None:
     """Write all reports into a JSON file, with every difference."""
     text = json.dumps([report.to_json() for report in reports], indent=2)
-    try:
-        file.write_text(text + "\n")
-    except OSError as error:
-        raise UserError(f"replay: output={str(file)!r} cannot be written: {error}") from error
+    with replace_file("replay", file) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def _exit_code(reports: Sequence[ReplayReport]) -> int:

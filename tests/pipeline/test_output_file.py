@@ -15,6 +15,7 @@ from bakeoff.pipeline.cli.output_file import (
     MAX_CELL_CHARACTERS,
     WRITERS,
     replace_file,
+    require_output,
     require_table_output,
     write_table,
 )
@@ -80,6 +81,11 @@ def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path, name: str) -> 
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(UserError, match="cannot be written; name a file in a folder that you can write"):
         require_table_output("predict", tmp_path / name)
+
+
+def test_a_device_is_not_replaced_by_a_file() -> None:
+    with pytest.raises(UserError, match="cannot be written"):
+        require_output("compare", os.devnull)
 
 
 @pytest.mark.parametrize("way", ["same", "dots", "link", "hard link"])
