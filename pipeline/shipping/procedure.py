@@ -7,11 +7,12 @@ from bakeoff.pipeline.refit import LoadedRun
 from bakeoff.pipeline.report import TUNED_PREFIX, format_mean, get_tuned_params
 from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.shipping.full_fit import count_tuning_rows
+from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.tracking.find_run import find_headline
 
 
 def describe_procedure(experiment: Experiment, model: FittedModel) -> list[str]:
-    """Return what tuning, pruning and a threshold chose, a sentence each, and on which rows.
+    """Return what tuning, pruning, calibration and a threshold chose, a sentence each, and on which rows.
 
     Parameters
     ----------
@@ -26,6 +27,12 @@ def describe_procedure(experiment: Experiment, model: FittedModel) -> list[str]:
         sentences.append(f"tuned {_name_tuning_rows(experiment)}: {chosen}")
     if model.path is not None:
         sentences.append(f"pruned: leaves {model.path.leaves[0]} → {model.path.leaves[-1]}")
+    calibration = experiment.calibration
+    if isinstance(calibration, Calibration):
+        rows = (
+            f"{calibration.folds} inner folds" if calibration.folds else f"{len(model.split.validation):,} other rows"
+        )
+        sentences.append(f"calibrated by {calibration.method} on {rows}")
     return [*sentences, *describe_run_lines(experiment, [], model)]
 
 

@@ -23,6 +23,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.shipping.full_fit import count_tuning_rows, fit_on_all_rows
+from bakeoff.pipeline.shipping.procedure import describe_procedure
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
@@ -195,3 +196,21 @@ def test_inner_folds_that_all_rows_cannot_fill_are_refused() -> None:
     built = experiment(numbered(6), KNeighborsClassifier(1), tuning=GridTuning({"n_neighbors": [1]}, folds=7))
     with pytest.raises(UserError, match=r"tuning.folds=7, but the smallest training part has 6 rows"):
         fit_on_all_rows(built)
+
+
+def test_what_was_chosen_is_said_with_the_rows_that_it_was_chosen_on() -> None:
+    tuned = standardized(
+        GaussianNB(), tuning=GridTuning({"var_smoothing": [0.5]}), calibration=Calibration("isotonic", folds=3)
+    )
+    assert describe_procedure(tuned, fit_on_all_rows(tuned)) == [
+        f"tuned on {round(0.2 * len(WINE.y))} of the rows before the fit on all of them: var_smoothing=0.5",
+        "calibrated by isotonic on 3 inner folds",
+    ]
+    calibrated = standardized(GaussianNB(), calibration=Calibration("platt", folds=0))
+    assert describe_procedure(calibrated, fit_on_all_rows(calibrated)) == [
+        f"calibrated by platt on {round(0.2 * len(WINE.y))} other rows"
+    ]
+    pruned = experiment(WINE, DecisionTreeClassifier(random_state=0), pruning=Pruning("bottom_up"))
+    model = fit_on_all_rows(pruned)
+    assert model.path is not None
+    assert describe_procedure(pruned, model) == [f"pruned: leaves {model.path.leaves[0]} → {model.path.leaves[-1]}"]
