@@ -4,6 +4,7 @@ Hydra looks for its plugins in this folder only; what the folder may hold is dec
 `bakeoff.pipeline.config.own_options`.
 """
 
+import sys
 from pathlib import Path
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -19,13 +20,16 @@ class OwnOptionsPlugin(SearchPathPlugin):
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Append the folder of the user; other programs that use Hydra in the same environment are left alone."""
         from bakeoff.pipeline.config.options import CONF
-        from bakeoff.pipeline.config.own_options import find_own_folder, require_own_names
+        from bakeoff.pipeline.config.own_options import describe_ignored_folder, find_own_folder, require_own_names
 
         paths = [str(element.path).removeprefix(FILE_SCHEME) for element in search_path.get_path()]
         if CONF not in map(Path, paths):
             return
         folder = find_own_folder()
         if folder is None:
+            reason = describe_ignored_folder()
+            if reason:
+                print(f"note: {reason}", file=sys.stderr)
             return
         require_own_names(folder)
         search_path.append(PROVIDER, f"{FILE_SCHEME}{folder}")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.config.named_figures import list_figures
 from bakeoff.pipeline.config.options import GROUPS, read_options
-from bakeoff.pipeline.config.own_options import find_own_folder, read_own_listing, require_own_names
+from bakeoff.pipeline.config.own_options import (
+    describe_ignored_folder,
+    find_own_folder,
+    read_own_listing,
+    require_own_names,
+)
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FIGURES_KEY = "figures"
@@ -42,6 +48,8 @@ def list_options(words: Sequence[str]) -> int:
     own_folder = find_own_folder()
     if own_folder is not None:
         require_own_names(own_folder)
+    elif reason := describe_ignored_folder():
+        print(f"note: {reason}", file=sys.stderr)
     for group in words or LISTED:
         own = read_own_listing(OWN_GROUP_OF_KEY.get(group, group))
         if group == METRICS_KEY:

@@ -109,7 +109,8 @@ def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> 
             f"figures={given!r} must be all, none, or a list of names such as [roc,confusion_matrix]; "
             "`bakeoff list figures` shows them."
         )
-    _require_new_names()
+    if items:
+        _require_new_names()
     return [node for item in items for node in _make_nodes(item, space, trust)]
 
 

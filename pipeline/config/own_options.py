@@ -1,12 +1,15 @@
 """Options of the user: the YAML files in ``conf/`` of the current folder, which join those of bakeoff.
 
-The folder joins if it holds a folder that is named as a group of options, and is not bakeoff's own. Two groups are
-for options of the user alone: ``metric``, whose names stand in ``evaluation.metrics``, and ``figure``, whose names
-stand in ``figures``.
+The folder joins if it holds a folder that is named as a group of options, and is not bakeoff's own. With a file
+``config.yaml`` it is that of another program that uses Hydra, and is left alone, which is said.
+
+Two groups are for options of the user alone: ``metric``, whose names stand in ``evaluation.metrics``, and ``figure``,
+whose names stand in ``figures``.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,10 @@ from bakeoff.pipeline.errors import UserError
 OWN_FOLDER = "conf"
 OWN_GROUPS = ("metric", "figure")
 """Groups of which bakeoff has no files."""
-HYDRA_GROUP = "hydra"
+ALL_GROUPS = frozenset((*GROUPS, *OWN_GROUPS))
 ROOT_FILE = "config.yaml"
+CHECKOUT_MARK = "pipeline/errors.py"
+"""A file beside bakeoff's own folder."""
 ROOT_MARK = "schema/bakeoff@_here_"
 """A line of bakeoff's own root file, which a checkout of another version has too."""
 SUFFIX = ".yaml"
@@ -29,10 +34,20 @@ OTHER_SUFFIX = ".yml"
 def find_own_folder() -> Path | None:
     """Return the folder with the options of the user; None if the current folder has none."""
     folder = Path.cwd() / OWN_FOLDER
-    if not folder.is_dir() or _is_of_bakeoff(folder):
+    if not _has_groups(folder) or _is_of_bakeoff(folder) or (folder / ROOT_FILE).is_file():
         return None
-    groups = (*GROUPS, *OWN_GROUPS)
-    return folder if any((folder / group).is_dir() for group in groups) else None
+    return folder
+
+
+def describe_ignored_folder() -> str:
+    """Return why ``conf/`` of the current folder does not join although it has options; empty if there is no reason."""
+    folder = Path.cwd() / OWN_FOLDER
+    if not (folder / ROOT_FILE).is_file() or not _has_groups(folder) or _is_of_bakeoff(folder):
+        return ""
+    return (
+        f"{OWN_FOLDER}/ is not read, because {OWN_FOLDER}/{ROOT_FILE} makes it the folder of another program; if it is "
+        f"yours, put the keys of that file into {OWN_FOLDER}/experiment/NAME.yaml, and choose experiment=NAME."
+    )
 
 
 def require_own_names(folder: Path) -> None:
@@ -48,7 +63,7 @@ def require_own_names(folder: Path) -> None:
     UserError
         A name is that of an option of bakeoff, or a file or folder is named so that nothing would read it.
     """
-    for group in (*GROUPS, *OWN_GROUPS):
+    for group in ALL_GROUPS:
         plural = folder / f"{group}s"
         if plural.is_dir():
             raise UserError(f"{_show(plural)} is not the name of a group; call the folder {group}.")
@@ -179,12 +194,21 @@ def explain_yaml_error(error: yaml.YAMLError, name: str = "") -> str:
     return f"{file}, line {mark.line + 1}: this is not YAML: {problem}."
 
 
+def _has_groups(folder: Path) -> bool:
+    """Return whether a folder exists and holds one that is named as a group of options."""
+    try:
+        with os.scandir(folder) as entries:
+            return any(entry.name in ALL_GROUPS and entry.is_dir() for entry in entries)
+    except OSError:
+        return False
+
+
 def _is_of_bakeoff(folder: Path) -> bool:
     """Return whether a folder is bakeoff's own, or that of another checkout of it."""
-    if folder.resolve() == CONF.resolve():
+    if os.path.samefile(folder, CONF):
         return True
     root = folder / ROOT_FILE
-    return root.is_file() and ROOT_MARK in root.read_text(errors="replace")
+    return (folder.parent / CHECKOUT_MARK).is_file() and root.is_file() and ROOT_MARK in root.read_text()
 
 
 def _show(path: Path) -> str:

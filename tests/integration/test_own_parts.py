@@ -40,14 +40,14 @@ def command(bakeoff: Bakeoff) -> Bakeoff:
 
 def test_a_learner_of_the_user_runs_by_its_name(command: Bakeoff) -> None:
     answer = command("learner=nearest_mean", "dataset=wine", "trust=[own_parts]")
-    assert (answer.status, answer.err) == (0, "")
+    assert answer.status == 0, answer.err
     (run,) = command.runs()
     assert run.data.params["learner"] == "nearest_mean"
 
 
 def test_an_experiment_of_the_user_chooses_and_trusts(command: Bakeoff) -> None:
     answer = command("experiment=quick", "tracking=none")
-    assert (answer.status, answer.err) == (0, "")
+    assert answer.status == 0, answer.err
     assert answer.out.startswith("quick nearest_mean wine")
 
 
@@ -74,7 +74,7 @@ def test_the_help_and_the_composed_configuration_know_the_users_options(command:
 def test_patterns_spaces_and_workers_take_the_users_learners(command: Bakeoff) -> None:
     words = ["-m", "learner=glob([near*,majority])", "dataset=iris", "search=grid", "trust=[own_parts]"]
     answer = command(*words, "workers=2")
-    assert (answer.status, answer.err) == (0, "")
+    assert answer.status == 0, answer.err
     names = {run.info.run_name for run in command.runs()}
     assert any("nearest_mean" in name and "0.5" in name for name in names)
     assert len(names) == 3
@@ -96,6 +96,15 @@ def test_a_file_that_cannot_be_read_is_named(
     given = command(*words)
     assert given.status == 2
     assert given.err.startswith(f"refused: {answer}")
+
+
+def test_a_folder_that_is_not_read_is_said_once(command: Bakeoff) -> None:
+    (command.folder / "conf" / "config.yaml").write_text("seed: 1\n")
+    for words in (["list", "learner"], ["learner=majority", "tracking=none"]):
+        answer = command(*words)
+        assert answer.status == 0
+        assert answer.err.count("conf/ is not read, because conf/config.yaml") == 1
+    assert command("learner=nearest_mean").status == 2
 
 
 OWN_LISTS = {
@@ -133,7 +142,7 @@ def listing(command: Bakeoff) -> Bakeoff:
 def test_lists_take_metrics_and_figures_of_the_user_by_name(listing: Bakeoff) -> None:
     words = ["learner=majority", "dataset=iris", "trust=[own_parts,own_figures]", "figures=[by_fold]"]
     answer = listing(*words, "evaluation.metrics=[accuracy,profit]", "tracking.models=false")
-    assert (answer.status, answer.err) == (0, "")
+    assert answer.status == 0, answer.err
     (run,) = listing.runs()
     assert run.data.metrics["test_profit"] == pytest.approx(3 * run.data.metrics["test_accuracy"] - 1)
     assert [artifact.path for artifact in listing.client().list_artifacts(run.info.run_id, "figures")] or (
@@ -179,7 +188,7 @@ def test_own_options_are_listed_with_a_mark(listing: Bakeoff) -> None:
         (
             "figure/roc.yaml",
             "_target_: own_figures.A\n",
-            ["figures=[]"],
+            ["figures=[roc]"],
             "figure/roc.yaml has the name of a figure",
         ),
         ("metric/profit.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[profi]"], "you mean 'profit'?"),

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 from command import Bakeoff
-from own_parts import BLOCKS, COMMANDS, write_project
+from own_parts_page import BLOCKS, COMMANDS, write_project
 
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.config.own_options import OWN_GROUPS

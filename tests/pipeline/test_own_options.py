@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.own_options import find_own_folder, read_own_sentences, require_own_names
+from bakeoff.pipeline.config.own_options import (
+    describe_ignored_folder,
+    find_own_folder,
+    read_own_sentences,
+    require_own_names,
+)
 from bakeoff.pipeline.errors import UserError
 
 
@@ -39,9 +44,19 @@ def test_bakeoffs_own_folder_and_that_of_another_checkout_do_not_join(
 ) -> None:
     folder = write(project, "learner/knn.yaml")
     (folder / "config.yaml").write_text((CONF / "config.yaml").read_text())
-    assert find_own_folder() is None
+    (project / "pipeline").mkdir()
+    (project / "pipeline" / "errors.py").touch()
+    assert (find_own_folder(), describe_ignored_folder()) == (None, "")
     monkeypatch.chdir(CONF.resolve().parent)
     assert find_own_folder() is None
+
+
+def test_a_folder_with_a_root_file_is_that_of_another_program_which_is_said(project: Path) -> None:
+    folder = write(project, "learner/mine.yaml")
+    assert describe_ignored_folder() == ""
+    (folder / "config.yaml").write_text("defaults: [_self_]\n")
+    assert find_own_folder() is None
+    assert "put the keys of that file into conf/experiment/NAME.yaml" in describe_ignored_folder()
 
 
 def test_the_first_comment_describes_an_option(project: Path) -> None:
