@@ -49,6 +49,22 @@ def test_the_commands_of_the_page_run(project: Bakeoff, line: str) -> None:
         assert answer.out.count("0 wrong") == answer.out.count(".yaml\n")
 
 
+@pytest.mark.slow
+def test_a_run_of_own_parts_is_repeated_to_the_last_bit_and_predicts_where_they_are_trusted(project: Bakeoff) -> None:
+    words = ["dataset=spirals", "learner=logistic_regression", "preprocessing=clip", "evaluation=every_nth"]
+    answer = project(*words, "evaluation.metrics=[profit,accuracy]", "trust=[mine]")
+    assert answer.status == 0, answer.err
+    assert project("replay", "latest").status == 2
+    replayed = project("replay", "latest", "trust=[mine]")
+    assert replayed.status == 0, replayed.err
+    assert "identical" in replayed.out
+    (project.folder / "new.csv").write_text("x,y\n1.5,2.0\n-3.0,0.5\n")
+    refused = project("predict", "latest", "new.csv", "output=answers.csv")
+    assert (refused.status, "trust=[mine]" in refused.err) == (2, True)
+    assert project("predict", "latest", "new.csv", "output=answers.csv", "trust=[mine]").status == 0
+    assert len((project.folder / "answers.csv").read_text().splitlines()) == 3
+
+
 def test_the_parts_of_the_page_are_listed_as_own(project: Bakeoff) -> None:
     answer = project("list", "learner", "dataset", "metrics", "figures", "evaluation", "preprocessing", "experiment")
     own = {line.split()[0] for line in answer.out.splitlines() if "(own)" in line}
