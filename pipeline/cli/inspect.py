@@ -42,15 +42,32 @@ def inspect_data(words: Sequence[str]) -> int:
     _require_words(files, values)
     if output not in (None, NO_PAGE):
         require_output("inspect", str(output), [Path(file).expanduser() for file in files])
-    node, trust = _compose_dataset(files, values)
+    profile = inspect_words(files, values)
 
     from bakeoff.pipeline.cli.inspection_report import print_profile
 
-    profile = _inspect_node(node, trust)
     print_profile(profile)
     if output != NO_PAGE:
         _write_page(profile, Path(output or f"{profile.name}.inspection.html").expanduser())
     return 0
+
+
+def inspect_words(files: Sequence[str], values: Mapping[str, str]) -> TableProfile:
+    """Inspect files, or the dataset that ``dataset`` names.
+
+    Parameters
+    ----------
+    files : sequence of str
+    values : mapping of str to str
+        Of the keys of the dataset, with or without ``dataset.`` before them.
+
+    Raises
+    ------
+    UserError
+        There is no such file, option, key or column.
+    """
+    node, trust = _compose_dataset(files, values)
+    return _inspect_node(node, trust)
 
 
 def _require_words(files: Sequence[str], values: Mapping[str, str]) -> None:

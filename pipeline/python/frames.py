@@ -71,7 +71,7 @@ def write_frame(table: Any, name: str, folder: Path) -> FrameFile:
     """
     _require_name(name)
     if isinstance(table, pd.DataFrame):
-        _require_text_names(table)
+        require_text_names(table)
     raw = read_frame(table, name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,8 @@ def _require_name(name: str) -> None:
         )
 
 
-def _require_text_names(table: pd.DataFrame) -> None:
+def require_text_names(table: pd.DataFrame) -> None:
+    """Reject a table with names of columns that are not text."""
     strange = [name for name in table.columns if not isinstance(name, str)]
     if strange:
         shown = ", ".join(map(repr, strange[:MAX_SHOWN_NAMES]))

@@ -1,0 +1,125 @@
+"""``bakeoff.inspect``: what each column of a table is taken for, and what looks wrong."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bakeoff.pipeline.cli.inspect import inspect_words
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.inspection.inspect_table import inspect_source
+from bakeoff.pipeline.inspection.page import render_page
+from bakeoff.pipeline.inspection.profile import TableProfile
+from bakeoff.pipeline.python.frames import require_text_names
+from bakeoff.pipeline.python.process_state import own_process_state
+from bakeoff.pipeline.stages.dataset import ColumnRules, Roles
+from bakeoff.pipeline.stages.dataset.keys import build_from_keys
+from bakeoff.pipeline.stages.dataset.reading import read_frame
+from bakeoff.pipeline.sweep.compose import override_text
+
+NO_TARGET = "no target"
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection:
+    """An inspected table.
+
+    Attributes
+    ----------
+    profile : TableProfile
+        Everything that was found, as plain values.
+    """
+
+    profile: TableProfile
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each column: what it is taken for, its role in a run, the reason, and what looks wrong."""
+        rows = [
+            {
+                "column": each.column.name,
+                "kind": each.column.kind,
+                "role": each.column.role,
+                "reason": each.column.reason,
+                "missing": each.column.n_missing,
+                "distinct": each.column.n_distinct,
+                "association": each.association,
+                "suspicions": " ".join(each.column.suspicions),
+            }
+            for each in self.profile.columns
+        ]
+        return pd.DataFrame(rows).set_index("column")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the source was read, what is left out, and what looks wrong with rows and pairs of columns."""
+        return (*self.profile.notes, *self.profile.suspicions)
+
+    @property
+    def html(self) -> str:
+        """The page of the inspection, with histograms and without links to the network."""
+        return render_page(self.profile)
+
+    def __repr__(self) -> str:
+        target = f"target {self.profile.target}" if self.profile.target else NO_TARGET
+        n_columns = len(self.profile.columns)
+        return f"<Inspection of {self.profile.name}: {self.profile.n_rows} rows, {n_columns} columns, {target}>"
+
+    def _repr_html_(self) -> str:
+        lines = pd.Series(self.notes, dtype=object, name="notes").to_frame()
+        table = self.table.to_html()
+        return table if lines.empty else f"{table}\n{lines.to_html(index=False)}"
+
+
+def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
+    """Return what each column of a table is taken for and why, and what looks wrong.
+
+    Parameters
+    ----------
+    dataset : str, path or table
+        The name of an option, the path of a file, or a DataFrame of pandas, or a table of Arrow or polars.
+    target : str, optional
+        The column to predict. Without one there are no associations.
+    **keys
+        Keys of the dataset, such as ``nominal=["pclass"]``.
+
+    Returns
+    -------
+    Inspection
+
+    Raises
+    ------
+    UserError
+        There is no such file or column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.5, 2.5, 0.5], "code": ["a1", "b2", "c3"], "y": ["p", "q", "p"]})
+    >>> inspect(frame, target="y").table["kind"].to_dict()
+    {'size': 'numeric', 'code': 'nominal', 'y': 'nominal'}
+    """
+    if isinstance(dataset, str | os.PathLike):
+        return Inspection(_inspect_named(dataset, target, keys))
+    if isinstance(dataset, pd.DataFrame):
+        require_text_names(dataset)
+    roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
+    return Inspection(inspect_source(read_frame(dataset), roles, rules, target))
+
+
+def _inspect_named(dataset: str | os.PathLike[str], target: str | None, keys: dict[str, Any]) -> TableProfile:
+    """Inspect an option or a file, as the command does."""
+    values = {key: override_text(value) for key, value in keys.items()}
+    if target is not None:
+        values["target"] = override_text(target)
+    files = [os.fspath(dataset)] if isinstance(dataset, os.PathLike) else []
+    if not files:
+        values["dataset"] = str(dataset)
+    try:
+        with own_process_state():
+            return inspect_words(files, values)
+    except UserError as error:
+        raise UserError(f"inspect: {str(error).removeprefix('inspect: ')}") from None
