@@ -114,7 +114,7 @@ def _print_rest(console: Console, n: int, things: str) -> None:
 
 def _print_dependences(console: Console, explanation: Explanation) -> None:
     outputs = explanation.outputs
-    note = f"mean {outputs.describe()}" if len(outputs.names) == 1 else f"mean {outputs.quantity} of each class"
+    note = f"mean {outputs.describe_all()}"
     _print_heading(
         console, "Partial dependence", f"{note} if all rows had this value. On {explanation.dependence_rows}."
     )
@@ -232,7 +232,7 @@ def _print_coefficients(console: Console, coefficients: Coefficients) -> None:
 
 def _print_impurities(console: Console, impurities: Impurities) -> None:
     sizes = f"{impurities.trees}; " if impurities.trees else ""
-    note = f"{sizes}share of the impurity that the splits on a column remove, on training rows"
+    note = f"{sizes}{impurities.measure}, on training rows"
     _print_heading(console, "Splits", note)
     table = _make_table(("column", "share"), 1)
     for name, share in impurities.shares[:MAX_LINES]:

@@ -188,7 +188,7 @@ def _state_facts(subject: Subject, outputs: ModelOutputs, learner: str) -> list[
         return [
             *facts,
             f"{learner} gives neither probabilities nor a decision value for each class: explained is which class is "
-            "predicted, as 1 or 0. With calibration=platt, a run has probabilities.",
+            "predicted, as 1 or 0.",
         ]
     if outputs.method == DECISION:
         return [

@@ -16,6 +16,15 @@ from bakeoff.pipeline.explanation.trace_steps import sum_by_column, trace_featur
 from bakeoff.pipeline.explanation.tree_paths import is_tree
 from bakeoff.pipeline.explanation.tree_rules import ReadTree, TreeRules, list_rules, read_tree
 
+IMPURITY = "impurity"
+GAIN = "gain"
+MEASURES = {
+    IMPURITY: "share of the impurity that the splits on a column remove",
+    GAIN: "share of the gain that the splits on a column bring",
+    "split": "share of the splits that ask about a column",
+}
+"""In words, by the name that LightGBM and XGBoost give to what they count; other ensembles measure impurity."""
+
 
 @dataclass(frozen=True)
 class Coefficient:
@@ -59,16 +68,19 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class Impurities:
-    """The share of the impurity that the splits on each column remove, the largest first.
+    """The share of each column in the splits of trees, the largest first.
 
     Attributes
     ----------
     shares : tuple of (str, float)
+    measure : str
+        What they are shares of.
     trees : str
         How many trees there are, and how large; empty if it is not known.
     """
 
     shares: tuple[tuple[str, float], ...]
+    measure: str
     trees: str = ""
 
 
@@ -241,9 +253,12 @@ def _sum_impurities(learner: Any, origins: Sequence[Origin]) -> Impurities | Non
     importances = np.asarray(learner.feature_importances_, dtype=np.float64)
     if len(importances) != len(origins):
         return None
-    sums = sum_by_column(origins, importances)
+    # Some learners count splits, which do not add up to 1.
+    total = importances.sum()
+    sums = sum_by_column(origins, importances / total if total > 0 else importances)
     ranked = sorted(sums.items(), key=lambda item: -item[1])
-    return Impurities(tuple(ranked), _describe_trees(learner))
+    kind = getattr(learner, "importance_type", IMPURITY) or GAIN
+    return Impurities(tuple(ranked), MEASURES.get(kind, f"share of the {kind} of a column"), _describe_trees(learner))
 
 
 def _describe_trees(learner: Any) -> str:

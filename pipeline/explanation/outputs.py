@@ -42,17 +42,19 @@ class ModelOutputs:
         """Whether the model predicts classes."""
         return bool(self.codes)
 
-    @property
-    def quantity(self) -> str:
-        """The numbers in words, without the class."""
-        return WORDS[self.method] if self.is_of_classes else "prediction"
-
     def describe(self, position: int = 0) -> str:
-        """Return one of the numbers in words, such as ``probability of survived = 1``."""
+        """Return one of the numbers in words, such as ``probability of virginica``."""
+        return self._describe_of(self.names[position])
+
+    def describe_all(self) -> str:
+        """Return all of the numbers in words, such as ``probability of each class``."""
+        return self._describe_of("each class" if len(self.names) > 1 else self.names[0])
+
+    def _describe_of(self, what: str) -> str:
         if not self.is_of_classes:
-            return f"prediction of {self.names[0]}"
+            return f"prediction of {what}"
         joint = "as" if self.method == PREDICTION else "of"
-        return f"{self.quantity} {joint} {self.names[position]}"
+        return f"{WORDS[self.method]} {joint} {what}"
 
     def compute(self, X: pd.DataFrame) -> np.ndarray:
         """Return the numbers for rows X (m, d), shape (m, k)."""

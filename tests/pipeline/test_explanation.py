@@ -257,6 +257,7 @@ def test_a_forest_says_how_large_it_is_and_adds_up_the_shares_of_a_column(learne
     impurities = describe_learner(pipeline, X, "y").impurities
     assert impurities is not None
     assert impurities.trees.startswith("7 trees with ")
+    assert impurities.measure == "share of the impurity that the splits on a column remove"
     shares = dict(impurities.shares)
     assert set(shares) == set(X.columns)
     assert sum(shares.values()) == pytest.approx(1)
@@ -265,6 +266,19 @@ def test_a_forest_says_how_large_it_is_and_adds_up_the_shares_of_a_column(learne
     assert shares["band"] == pytest.approx(sum(
         share for name, share in zip(names, pipeline[-1].feature_importances_, strict=True) if name == "band"
     ))  # fmt: skip
+
+
+@pytest.mark.parametrize(("package", "name"), [("lightgbm", "LGBMClassifier"), ("xgboost", "XGBClassifier")])
+def test_boosting_says_what_its_shares_are_of(package: str, name: str) -> None:
+    module = pytest.importorskip(package)
+    silent = {"verbose": -1} if package == "lightgbm" else {}
+    X = CANCER.X.rename(columns=lambda column: str(column).replace(" ", "_"))
+    model = getattr(module, name)(n_estimators=5, n_jobs=1, **silent).fit(X, CANCER.y == CANCER.positive)
+    impurities = describe_learner(Pipeline([("learner", model)]), X, "y").impurities
+    assert impurities is not None
+    assert sum(share for _, share in impurities.shares) == pytest.approx(1, abs=1e-6)
+    expected = "share of the splits that ask about a column" if package == "lightgbm" else "share of the gain"
+    assert impurities.measure.startswith(expected)
 
 
 def explain(number: int, **changes: Any) -> Explanation:
