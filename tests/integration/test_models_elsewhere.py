@@ -56,9 +56,12 @@ import mlflow, pandas as pd
 import bakeoff
 from bakeoff.pipeline.tracking import load_model
 
-uri, rows, *runs = sys.argv[1:]
+uri, rows, table, *runs = sys.argv[1:]
 mlflow.set_tracking_uri(uri)
 typed = pd.read_parquet(rows)
+# The codes 007 and 12 are read as the integers 7 and 12, and the target is one column more.
+training = pd.read_csv(table)
+assert str(training["code"].dtype) == str(training["count"].dtype) == "int64", training.dtypes
 found = {}
 for run in runs:
     function = mlflow.pyfunc.load_model(f"runs:/{run}/model")
@@ -68,6 +71,7 @@ for run in runs:
     X = convert_rows(ours.record, typed).frame
     found[run] = {
         "pyfunc": function.predict(typed).to_dict("list"),
+        "pyfunc, training file": function.predict(training).to_dict("list"),
         "ours": ours.predict(typed).to_dict("list"),
         "sklearn": [estimator.predict(X).tolist(), estimator.predict_proba(X).tolist()],
         "rows": ours.record.describe_rows(),
@@ -160,11 +164,13 @@ def test_all_loaders_agree_in_a_fresh_process_elsewhere(stored: Stored, tmp_path
     make_table().astype({"colour": "category"}).drop(columns="y").to_parquet(tmp_path / "rows.parquet")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    found = run_elsewhere(elsewhere, stored.uri, str(tmp_path / "rows.parquet"), stored.ours, stored.own)
+    files = (str(tmp_path / "rows.parquet"), str(stored.folder / "table.csv"))
+    found = run_elsewhere(elsewhere, stored.uri, *files, stored.ours, stored.own)
     for run in (stored.ours, stored.own):
         written = read_predictions(stored.folder / f"{run}.csv")
         labels, probabilities = found[run]["sklearn"]
         assert found[run]["pyfunc"] == found[run]["ours"] == written
+        assert found[run]["pyfunc, training file"] == written
         assert labels == written["prediction"]
         assert np.array(probabilities).T.tolist() == [written["probability_no"], written["probability_yes"]]
         assert (
