@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import warnings
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from command import Bakeoff
 
+from bakeoff import BakeoffWarning
 from bakeoff.pipeline.config.options import read_options
 
 README = Path(__file__).parents[2] / "README.md"
@@ -24,13 +28,8 @@ def commands() -> list[str]:
     return [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
 
 
-def write_named_files(folder: Path) -> None:
-    """Write the files that the README shows, with the names in their first lines."""
-    for text in blocks("python") + blocks("yaml"):
-        file = folder / text.splitlines()[0].lstrip("# ")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    (folder / "mine" / "__init__.py").touch()
+def write_files(folder: Path) -> None:
+    """Write the files of the user that the README names."""
     rows = [f"{18 + 7 * i % 60},{['north', 'south', 'east'][i % 3]},{'yes' if i % 4 else 'no'}" for i in range(60)]
     (folder / "my.csv").write_text("\n".join(["age,region,bought", *rows]) + "\n")
     (folder / "new.csv").write_text("age,region\n33,north\n70,west\n")
@@ -38,14 +37,21 @@ def write_named_files(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_every_command_of_the_readme_runs(bakeoff: Bakeoff) -> None:
-    write_named_files(bakeoff.folder)
-    bakeoff.patch.syspath_prepend(str(bakeoff.folder))
+    write_files(bakeoff.folder)
     typed = [shlex.split(line) for line in commands()]
     for words in typed:
         if words[0] == "bakeoff":
             answer = bakeoff(*words[1:])
             assert answer.status == 0, f"{' '.join(words)}\n{answer.err}"
-    assert (bakeoff.folder / "answers.csv").read_text().startswith("prediction,probability_no")
+    assert list(pd.read_parquet(bakeoff.folder / "answers.parquet"))[:2] == ["prediction", "probability_no"]
+    (program,) = blocks("python")
+    names: dict[str, Any] = {
+        "frame": pd.read_csv(bakeoff.folder / "my.csv"),
+        "new_rows": pd.read_csv(bakeoff.folder / "new.csv"),
+    }
+    with warnings.catch_warnings(action="ignore", category=BakeoffWarning):
+        exec(program, names)
+    assert len(names["model"].predict(names["new_rows"])) == 2
 
 
 def test_one_command_runs_every_classifier_and_another_every_regressor(bakeoff: Bakeoff) -> None:
