@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from bakeoff.pipeline.serving.answer import answer_rows, format_answer
 from bakeoff.pipeline.serving.request_error import RequestError
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, read_request
 from bakeoff.pipeline.stages.dataset import Column
-from bakeoff.pipeline.stages.dataset.column import DATE
+from bakeoff.pipeline.stages.dataset.column import DATE, TEXT
 
 TEMPLATE = Path(__file__).parent / "model_page.html"
 MAX_SHOWN_VALUES = 8
@@ -134,12 +135,21 @@ def _choose_cell(column: Column, profile: ColumnProfile | None) -> Any:
         return None
     if profile.values:
         return max(profile.values, key=lambda value: profile.values[value])
+    if column.kind == TEXT:
+        return "text"
     if profile.minimum is None:
         return None
     middle = _find_median(profile)
     if profile.kind == DATE:
-        return spell_number(profile, middle)
+        return _spell_date(column, profile, middle)
     return int(middle) if middle.is_integer() else middle
+
+
+def _spell_date(column: Column, profile: ColumnProfile, days: float) -> str:
+    """Return a date as the cells of the column spell it."""
+    spelled = spell_number(profile, days)
+    has_own_format = "%" in column.date_format
+    return datetime.fromisoformat(spelled).strftime(column.date_format) if has_own_format else spelled
 
 
 def _find_median(profile: ColumnProfile) -> float:
@@ -157,15 +167,18 @@ def _make_row(column: Column, profile: ColumnProfile | None) -> ColumnRow:
     values = ", ".join(column.values[:MAX_SHOWN_VALUES])
     missing = ""
     if profile is not None:
-        values = _describe_cells(profile)
+        values = _describe_cells(column, profile)
         missing = format_percent(profile.n_missing / profile.n) if profile.n else ""
     return ColumnRow(column.name, column.kind, values, missing)
 
 
-def _describe_cells(profile: ColumnProfile) -> str:
-    if profile.is_number and profile.minimum is not None:
+def _describe_cells(column: Column, profile: ColumnProfile) -> str:
+    if not profile.is_number or profile.minimum is None or profile.maximum is None:
+        return _list_values({value: count for value, count in profile.values.items() if count})
+    if profile.kind != DATE:
         return f"{spell_number(profile, profile.minimum)} to {spell_number(profile, profile.maximum)}"
-    return _list_values({value: count for value, count in profile.values.items() if count})
+    first = _spell_date(column, profile, profile.minimum)
+    return f"{first} to {_spell_date(column, profile, profile.maximum)}"
 
 
 def _list_values(counts: Mapping[str, int]) -> str:
