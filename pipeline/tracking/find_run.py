@@ -69,6 +69,11 @@ def find_run_and_version(store: Store, word: str, verb: str, dataset: str = "") 
     return _find_run_of_version(store, version, verb), version
 
 
+def names_run(word: str) -> bool:
+    """Return whether a word has the form of one that names a run; the others name registered models."""
+    return word in (LATEST, BEST) or RUN_ID_LIKE.fullmatch(word) is not None
+
+
 def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> str | None:
     """Return the name of a run's headline score, such as ``test_accuracy``; None if the run has no score.
 
@@ -256,8 +261,7 @@ def find_standard_run(store: Store, word: str) -> str | None:
         The word has the form of an id, an alias or a version, and there is no such run or model; or the model does not
         say which run it comes from.
     """
-    names_run = word == LATEST or RUN_ID_LIKE.fullmatch(word) is not None
-    if not names_run and find_version(store, word, "compare") is None:
+    if not names_run(word) and find_version(store, word, "compare") is None:
         return None
     return find_run_id(store, word, "compare")
 

@@ -16,10 +16,13 @@ from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.earlier_models import rebuild_record
-from bakeoff.pipeline.tracking.find_run import find_run_and_version
+from bakeoff.pipeline.tracking.find_run import find_run_id, names_run
 from bakeoff.pipeline.tracking.models import fetch_folder, read_pinned_versions
+from bakeoff.pipeline.tracking.registry import find_version
 from bakeoff.pipeline.tracking.store import Store, open_store
 
+DEFAULT_EXPERIMENT = "Default"
+"""MLflow creates it with each store."""
 DECISIVE_PACKAGES = ("bakeoff", "scikit-learn")
 """Packages of which another version may predict otherwise; of the others, versions are recorded and not compared."""
 
@@ -57,9 +60,11 @@ def find_model(store: Store, word: str, verb: str, dataset: str = "") -> FoundMo
     UserError
         There is no such run or registered model, or the run has stored no model.
     """
-    run_id, version = find_run_and_version(store, word, verb, dataset)
+    # A registered model is there even if the run that it comes from was deleted.
+    version = None if names_run(word) else find_version(store, word, verb)
     if version is not None and version.model_id:
-        return FoundModel(run_id, version.model_id, f"{version.name}, version {version.version}")
+        return FoundModel(version.run_id, version.model_id, f"{version.name}, version {version.version}")
+    run_id = find_run_id(store, word, verb, dataset)
     outputs = store.client.get_run(run_id).outputs
     if outputs is None or not outputs.model_outputs:
         raise UserError(f"{verb}: run {run_id} has no model; run it again with tracking.models=true.")
@@ -93,8 +98,18 @@ def load_model(
     UserError
         There is no such run or model, it needs code that is not trusted, or another version stored it.
     """
-    store = open_store(uri, experiment, create=False)
+    store = _open_store(uri, experiment, word)
     return open_model(store, find_model(store, word, verb, dataset), verb, trust)
+
+
+def _open_store(uri: str | None, experiment: str, word: str) -> Store:
+    """Open the store of a word; a registered model is found without the experiment of its run."""
+    try:
+        return open_store(uri, experiment, create=False)
+    except UserError:
+        if names_run(word):
+            raise
+        return open_store(uri, DEFAULT_EXPERIMENT, create=False)
 
 
 def open_model(store: Store, found: FoundModel, verb: str, trust: Sequence[str] = ()) -> Model:

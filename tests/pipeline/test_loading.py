@@ -114,6 +114,19 @@ def test_a_version_has_its_own_model_and_not_that_of_its_run(store: Store) -> No
     assert load(store, run_id).estimator[-1].strategy == "prior"
 
 
+def test_a_registered_model_is_there_without_its_run_and_from_any_experiment(store: Store) -> None:
+    run_id, _ = add_model(store)
+    register_version(store, parse_model_name("lasting@champion", "as"), model_of_run(store, run_id), run_id)
+    expected = load(store, run_id).predict(IRIS.X)
+    store.client.delete_run(run_id)
+    pd.testing.assert_frame_equal(load(store, "lasting@champion").predict(IRIS.X), expected)
+    assert load_model("lasting", store.uri, "another experiment").record.run_id == run_id
+    with pytest.raises(UserError, match="was deleted"):
+        load(store, run_id)
+    with pytest.raises(UserError, match="'another experiment' is not in"):
+        load_model("latest", store.uri, "another experiment")
+
+
 def test_a_run_without_a_model_and_a_model_whose_files_are_gone_are_refused(store: Store) -> None:
     run_id = store.client.create_run(store.experiment_id).info.run_id
     with pytest.raises(UserError, match=r"has no model; run it again with tracking\.models=true"):
