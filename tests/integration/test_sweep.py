@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from command import Answer, Bakeoff
 
+from bakeoff.pipeline import memory_check
+from bakeoff.pipeline.config import build
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import open_store
@@ -404,6 +406,28 @@ def test_a_pattern_names_the_learners_of_the_task_and_the_others_are_counted_in_
     ]
     numbers = re.findall(r"^#(\d+)", answer.out, flags=re.MULTILINE)
     assert numbers == [str(number) for number in range(6)]
+
+
+def test_a_pattern_leaves_out_learners_without_their_package_or_memory(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "find_spec", lambda package: None)
+    monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: 1000)
+    answer = bakeoff("plan", "-m", "learner=glob([xgboost,sklearn_gaussian_process,majority])", "dataset=iris")
+    assert answer.status == 0, answer.err
+    assert "this machine has too little memory: sklearn_gaussian_process on iris" in answer.out
+    assert 'their package is not installed: xgboost (install it with pip install ".[xgboost]")' in answer.out
+    assert names(answer) == ["majority iris"]
+    named = bakeoff("learner=xgboost", "dataset=iris")
+    assert named.status == 2
+    assert 'needs xgboost; install it with pip install ".[xgboost]"' in named.err
+
+
+def test_a_parameter_of_a_part_is_searched_as_a_key(bakeoff: Bakeoff) -> None:
+    words = ("learner=sklearn_adaboost", "search=grid", "dataset=iris")
+    answer = bakeoff("plan", "-m", *words, "space.estimator__max_depth=[1,2]", "space.n_estimators=[5]")
+    assert answer.status == 0, answer.err
+    assert sorted(names(answer)) == ["max_depth=1 sklearn_adaboost iris", "max_depth=2 sklearn_adaboost iris"]
 
 
 def test_the_jobs_of_a_pattern_run_and_are_found_again(bakeoff: Bakeoff) -> None:

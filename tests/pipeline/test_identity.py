@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import warm_process
 
+from bakeoff.pipeline import identity
 from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_code, hash_config
 from bakeoff.pipeline.stages.dataset import load_bundled
 
@@ -156,3 +157,17 @@ def test_code_of_another_learner_does_not_count() -> None:
 
     reached = identity._collect_imports({"bakeoff.learners.knn.classifier"}, {identity.OWN_PACKAGE})
     assert not any(module.startswith("bakeoff.learners.svm") for module in reached)
+
+
+def test_the_version_of_a_library_counts_for_the_learners_that_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = frozenset({"bakeoff.learners.boosting.XGBoostClassifier"})
+    others = frozenset({"bakeoff.learners.MajorityClassifier"})
+    hashes = []
+    for version in ("3.0", "3.1"):
+        installed = {"xgboost": version, "numpy": "2", "scikit-learn": "1.9"}
+        monkeypatch.setattr(identity, "version", installed.__getitem__)
+        hash_code.cache_clear()
+        hashes.append((hash_code(targets), hash_code(others)))
+    hash_code.cache_clear()
+    assert hashes[0][0] != hashes[1][0]
+    assert hashes[0][1] == hashes[1][1]

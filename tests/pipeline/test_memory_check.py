@@ -1,0 +1,49 @@
+"""What a fit needs for pairs of rows is known before it: refused if the machine has less, said if it is much."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import check_and_split, experiment
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.linear_model import LogisticRegression
+
+from bakeoff.learners import REGISTRY, estimate_pairwise_bytes
+from bakeoff.pipeline import memory_check
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.memory_check import note_memory
+from bakeoff.pipeline.stages.dataset import Dataset
+
+GIGABYTE = 10**9
+
+
+def large(learner: object, n_rows: int) -> Experiment:
+    """Return an experiment with a learner on some number of rows of two classes."""
+    X = pd.DataFrame({"x": np.arange(float(n_rows))})
+    return experiment(Dataset("large", X, np.arange(n_rows) % 2, "classification", "y"), learner)
+
+
+def test_a_fit_that_needs_more_memory_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: 2 * GIGABYTE)
+    message = r"GaussianProcessClassifier needs about 3\.2 GB for the pairs of 6,000 rows.*this machine has 2\.0 GB"
+    with pytest.raises(UserError, match=message):
+        check_and_split(large(GaussianProcessClassifier(), 10_000))
+    assert check_and_split(large(LogisticRegression(), 10_000)).folds
+
+
+def test_a_fit_that_needs_much_memory_is_said_before_it() -> None:
+    assert note_memory(large(GaussianProcessClassifier(), 1_000)) == ""
+    assert note_memory(large(LogisticRegression(), 10_000)) == ""
+    assert "about 1.4 GB for the pairs of 4,000 rows" in note_memory(large(GaussianProcessClassifier(), 4_000))
+
+
+def test_a_kernel_that_is_not_fitted_needs_less() -> None:
+    fitted = estimate_pairwise_bytes(GaussianProcessRegressor(), 100)
+    assert estimate_pairwise_bytes(GaussianProcessRegressor(optimizer=None), 100) < fitted
+    assert not any(estimate_pairwise_bytes(learner(), 100) for learner in REGISTRY.values())
+
+
+def test_the_machine_has_memory() -> None:
+    assert memory_check.read_machine_bytes() > GIGABYTE // 10
