@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.preprocessing import list_kinds, reads_nominal_columns, require_named_columns
@@ -40,6 +41,7 @@ def check_cells(experiment: Experiment, split: Split) -> None:
         transformed_rows = dataset.X.iloc[train] if is_plain else dataset.X
         prepared = _try_preprocessing(experiment, train, transformed_rows)
     _require_known_kinds(experiment, prepared)
+    _require_few_values(experiment, prepared)
     _require_no_missing(experiment, prepared)
 
 
@@ -83,6 +85,21 @@ def _require_known_kinds(experiment: Experiment, prepared: pd.DataFrame) -> None
         if kind == "numeric" or (kind in NOMINAL_KINDS and takes_nominal):
             continue
         raise UserError(_explain_kind(name, kind, given_kinds.get(name), experiment.learner))
+
+
+def _require_few_values(experiment: Experiment, prepared: pd.DataFrame) -> None:
+    """Reject the first nominal column with more values than the learner accepts."""
+    limit = learners.get_max_nominal_values(experiment.learner)
+    if limit is None:
+        return
+    for name, kind in list_kinds(prepared).items():
+        n_values = prepared[name].nunique() if kind in NOMINAL_KINDS else 0
+        if n_values > limit:
+            raise UserError(
+                f"column {name!r} has {n_values} values, and {type(experiment.learner).__name__} accepts {limit} of a "
+                "nominal column; add preprocessing=auto or preprocessing=rare, which join the rarest, or leave the "
+                f"column out with dataset.drop=[{name}]."
+            )
 
 
 def _explain_kind(name: str, kind: str, given_kind: str | None, learner: Any) -> str:

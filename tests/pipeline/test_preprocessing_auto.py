@@ -19,6 +19,7 @@ from wheel_data import wheel_frame
 
 from bakeoff import learners
 from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
 from bakeoff.pipeline.model.allowed_types import trusted_types
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -121,6 +122,24 @@ def test_rare_values_share_a_column_beyond_a_number_of_columns() -> None:
     encoded = choose(learners.SVC(), many, AutoPreprocessing(max_values=8)).fit_transform(many)
     assert encoded.shape == (60, 8)
     assert (encoded.sum(axis=1) == 1).all()
+
+
+def test_values_beyond_the_limit_of_a_learner_share_one_and_are_refused_without_auto() -> None:
+    names = [f"z{row % 300 if row < 900 else 7}" for row in range(1200)]
+    X = pd.DataFrame({"zip": pd.Categorical(names)})
+    learner = HistGradientBoostingClassifier(max_iter=2)
+    chosen = AUTO.choose([learner], X)
+    assert chosen.summary == "nominal: the 254 most frequent values, the others joined"
+    grouped = choose(learner, X).fit_transform(X)["zip"]
+    assert grouped.nunique() == 255
+    assert grouped[7] == "z7"
+    y = np.where(np.arange(1200) % 2, "yes", "no")
+    data = Dataset("zips", X, y, "classification", "y")
+    assert check_and_split(experiment(data, learner, preprocessing=chosen.transformer)).folds
+    with pytest.raises(UserError, match=r"column 'zip' has 300 values, and HistGradientBoostingClassifier accepts 255"):
+        check_and_split(experiment(data, learner))
+    few = X[:100].assign(zip=X["zip"][:100].cat.remove_unused_categories())
+    assert AUTO.choose([learner], few).transformer is None
 
 
 def test_a_given_transformer_is_kept_and_returns_tables() -> None:

@@ -8,7 +8,7 @@ learners on one table does not depend on a setting that suits only some of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -24,6 +24,7 @@ from bakeoff.pipeline.stages.preprocessing.discretize import AsIntervals
 from bakeoff.pipeline.stages.preprocessing.join_steps import make_preprocessing
 from bakeoff.pipeline.stages.preprocessing.learner_input import LearnerInput
 from bakeoff.pipeline.stages.preprocessing.order_codes import OrderCodes
+from bakeoff.pipeline.stages.preprocessing.rare_values import GroupRareValues
 from bakeoff.pipeline.stages.preprocessing.text_columns import EncodeText
 
 N_BINS = 5
@@ -107,6 +108,9 @@ class AutoPreprocessing:
         kinds = set(list_kinds(X).values())
         # A row without any cell has no neighbours and no known value, so that its cells must be filled for everyone.
         fills = not needs.takes_missing or bool(X.isna().all(axis=1).any())
+        most_values = max((len(dtype.categories) for dtype in X.dtypes if hasattr(dtype, "categories")), default=0)
+        if needs.max_values is not None and most_values <= needs.max_values:
+            needs = replace(needs, max_values=None)
         steps = {} if needs.takes_kernel else self._list_steps(needs, fills)
         used = {kind: steps.get(kind, []) for kind in KINDS if kind in kinds}
         transformers = {kind: [step.transformer for step in used.get(kind, [])] for kind in KINDS}
@@ -144,7 +148,13 @@ class AutoPreprocessing:
                 handle_unknown="infrequent_if_exist", max_categories=self.max_values, sparse_output=False
             )
             return [Step("one-hot", encoder)]
-        return [_fill_most_frequent(), Step("values", AsNominal())] if fills else []
+        steps = []
+        if needs.max_values is not None:
+            grouped = GroupRareValues(min_frequency=1, max_values=needs.max_values)
+            steps.append(Step(f"the {needs.max_values - 1} most frequent values, the others joined", grouped))
+        if fills:
+            steps += [_fill_most_frequent(), Step("values", AsNominal())]
+        return steps
 
     def _make_text_step(self) -> Step:
         # In scikit-learn the names of English stop words would be a choice of language.

@@ -29,6 +29,8 @@ class LearnerInput:
         Every column must hold the codes 0, 1, 2, … of its values.
     takes_kernel : bool
         The table holds similarities of rows, which must not be changed.
+    max_values : int or None
+        The largest number of values of a nominal column; None without a limit.
     """
 
     takes_nominal: bool
@@ -37,6 +39,7 @@ class LearnerInput:
     needs_counts: bool = False
     needs_codes: bool = False
     takes_kernel: bool = False
+    max_values: int | None = None
 
     @classmethod
     def find(cls, learner: Any) -> Self:
@@ -56,11 +59,13 @@ class LearnerInput:
             needs_counts=tags.positive_only,
             needs_codes=tags.categorical and not takes_nominal,
             takes_kernel=tags.pairwise,
+            max_values=learners.get_max_nominal_values(learner) if takes_nominal else None,
         )
 
     @classmethod
     def join(cls, inputs: Sequence[LearnerInput]) -> Self:
         """Return what all of several learners take."""
+        limits = [each.max_values for each in inputs if each.max_values is not None]
         return cls(
             takes_nominal=all(each.takes_nominal for each in inputs),
             takes_missing=all(each.takes_missing for each in inputs),
@@ -68,6 +73,7 @@ class LearnerInput:
             needs_counts=any(each.needs_counts for each in inputs),
             needs_codes=any(each.needs_codes for each in inputs),
             takes_kernel=any(each.takes_kernel for each in inputs),
+            max_values=min(limits, default=None),
         )
 
 

@@ -22,6 +22,8 @@ class GroupRareValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Values in fewer training rows are rare; below 1, a fraction of the training rows.
     name : str
         The value that replaces them.
+    max_values : int or None
+        The largest number of values that are left, this one included: the others are rare, too; None for no limit.
 
     Attributes
     ----------
@@ -29,9 +31,10 @@ class GroupRareValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The values of each column that are not rare, sorted.
     """
 
-    def __init__(self, min_frequency: float = 10, name: str = "other") -> None:
+    def __init__(self, min_frequency: float = 10, name: str = "other", max_values: int | None = None) -> None:
         self.min_frequency = min_frequency
         self.name = name
+        self.max_values = max_values
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Count the values of each column of X, of shape (n, d)."""
@@ -40,7 +43,7 @@ class GroupRareValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.feature_names_in_ = X.columns.to_numpy(dtype=object)
         self.n_features_in_ = X.shape[1]
         min_rows = self.min_frequency * len(X) if self.min_frequency < 1 else self.min_frequency
-        self.values_ = [_list_frequent_values(X[name], min_rows) for name in X.columns]
+        self.values_ = [_list_frequent_values(X[name], min_rows, self.max_values) for name in X.columns]
         return self
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -55,7 +58,14 @@ class GroupRareValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return pd.DataFrame(columns, index=X.index)
 
 
-def _list_frequent_values(column: pd.Series, min_rows: float) -> list[str]:
-    """Return the values that occur in at least `min_rows` rows of a column (n,), sorted."""
-    counts = column.astype(object).value_counts()
-    return sorted(str(value) for value, count in counts.items() if count >= min_rows)
+def _list_frequent_values(column: pd.Series, min_rows: float, max_values: int | None) -> list[str]:
+    """Return the values of a column (n,) that are not rare, sorted: those in at least `min_rows` rows.
+
+    If that leaves more than `max_values`, the most frequent ones are kept, and of equally frequent ones the first in
+    sorted order.
+    """
+    counts = {str(value): count for value, count in column.astype(object).value_counts().items() if count >= min_rows}
+    if max_values is None or len(counts) <= max_values:
+        return sorted(counts)
+    by_frequency = sorted(counts, key=lambda value: (-counts[value], value))
+    return sorted(by_frequency[: max_values - 1])
