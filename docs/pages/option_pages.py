@@ -70,7 +70,7 @@ def format_keys(file: Path) -> str:
     keys = read_keys(file)
     if not all(key.is_plain for key in keys):
         return format_block(read_body(file), "yaml")
-    shown = [key for key in keys if key.name not in HIDDEN_KEYS]
+    shown = [key for key in keys if key.name not in HIDDEN_KEYS and not _is_own_name(key, file)]
     descriptions = {**_read_siblings(file), **read_descriptions(list_targets(file))}
     return join_parts(_iterate_tables(shown, descriptions)).strip()
 
@@ -147,6 +147,10 @@ def _format_table(keys: Sequence[Key], descriptions: Mapping[str, str]) -> str:
         return format_table(["key", "value"], rows)
     described = [[*row, escape_text(meaning)] for row, meaning in zip(rows, meanings, strict=True)]
     return format_table(["key", "default", "meaning"], described)
+
+
+def _is_own_name(key: Key, file: Path) -> bool:
+    return key.name == "name" and key.default == file.stem
 
 
 def _explain_key(key: Key, descriptions: Mapping[str, str]) -> str:

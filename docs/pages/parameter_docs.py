@@ -27,17 +27,27 @@ def read_descriptions(targets: Sequence[str]) -> dict[str, str]:
     documented = reversed(inspect.getmro(target)) if inspect.isclass(target) else [target]
     descriptions: dict[str, str] = {}
     for part in documented:
-        descriptions.update(_read_parameters(inspect.cleandoc(part.__doc__ or "")))
-    return descriptions
+        descriptions.update(read_parameters(inspect.cleandoc(part.__doc__ or "")))
+    return {name: _read_first_sentence(description) for name, description in descriptions.items()}
 
 
-def _read_parameters(text: str) -> dict[str, str]:
-    section = _SECTION.search(f"{text}\n")
+def read_parameters(docstring: str) -> dict[str, str]:
+    """Return what the docstring of a function or class says of each parameter: name -> description.
+
+    Parameters
+    ----------
+    docstring : str
+        Without indentation.
+    """
+    section = _SECTION.search(f"{docstring}\n")
     if section is None:
         return {}
     descriptions = {}
     for names, body in _PARAMETER.findall(section.group(1)):
-        first = _SENTENCE_END.split(inspect.cleandoc(body).strip())[0]
-        sentence = " ".join(first.replace("``", "`").split())
-        descriptions.update({name.strip(): sentence for name in names.split(",")})
+        description = inspect.cleandoc(body).strip().replace("``", "`")
+        descriptions.update({name.strip(): description for name in names.split(",")})
     return descriptions
+
+
+def _read_first_sentence(description: str) -> str:
+    return " ".join(_SENTENCE_END.split(description)[0].split())

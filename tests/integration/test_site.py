@@ -157,6 +157,8 @@ def test_the_search_finds_pages_without_a_network_and_pages_fit_a_phone(site: Pa
         page.locator(".md-search-result__link").first.click()
         page.wait_for_url("**/*.html*")
         assert "pessimistic" in page.inner_text("article").lower()
+        page.goto(f"{site.as_uri()}/audit.html")
+        assert copy_first_command(page).startswith("bakeoff dataset=iris")
         page.set_viewport_size({"width": PHONE_PIXELS, "height": 900})
         widths = {}
         for name in LOOKED_AT:
@@ -172,6 +174,14 @@ def search(page: Any, words: str) -> list[str]:
     page.wait_for_selector(".md-search-result__link")
     titles: list[str] = page.locator(".md-search-result__link h1, .md-search-result__link h2").all_inner_texts()
     return titles
+
+
+def copy_first_command(page: Any) -> str:
+    """Return what the button beside the first block of commands copies: what is seen while it copies."""
+    code = page.locator(".language-console code").first
+    code.evaluate("code => code.setAttribute('data-md-copying', '')")
+    text: str = code.inner_text()
+    return text
 
 
 def slug(heading: str) -> str:
