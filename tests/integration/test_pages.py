@@ -29,13 +29,24 @@ BEFORE: Mapping[str, Sequence[Sequence[str]]] = {
 """Pages whose commands read runs that readers have already."""
 SHORTER: Mapping[str, Sequence[str]] = {
     REPEATED[0]: REPEATED[1:],
-    "learner=glob(*)": ["evaluation.folds=2"],
+    "learner=glob(*)": ["evaluation.folds=2", "tracking=none"],
+    "learner=random_forest": ["learner.n_estimators=10"],
     "figures=all": ["figures=[confusion_matrix,roc]"],
 }
 """Words that take long -> words that are added. Other tests repeat folds, fit every learner and draw all figures."""
-SMALL_RUNS = "tracking.models=false"
-KEEP_MODELS = ("docs/models.md", "docs/replay.md")
-"""Pages whose commands read the models of runs."""
+NOT_STORED = "tracking=none"
+WITHOUT_MODEL = "tracking.models=false"
+STORED: Mapping[str, Sequence[str]] = {
+    "docs/comparison.md": [WITHOUT_MODEL],
+    "docs/figures.md": [WITHOUT_MODEL],
+    "docs/lectures.md": [WITHOUT_MODEL],
+    "docs/models.md": [],
+    "docs/replay.md": [],
+    "docs/sweeps.md": [WITHOUT_MODEL],
+}
+"""Pages whose commands read runs, and what is added to the commands that make them. Other pages store nothing."""
+PRINTED_AS_SHOWN = ("docs/sweeps.md",)
+"""Pages whose blocks of text are what their commands print."""
 PAGES = [page for page in list_pages() if list_commands(page)]
 COMMANDS = [command for page in PAGES for command in list_commands(page)]
 MARKED = [command for command in COMMANDS if command.reason]
@@ -68,10 +79,15 @@ def test_every_command_of_the_page_runs(bakeoff: Bakeoff, page: str) -> None:
     for words in BEFORE.get(page, ()):
         prepared = bakeoff(*words)
         assert prepared.status == 0, prepared.err
+    printed = ""
     for command in list_commands(page):
         if not command.reason and not is_run_by_the_sweep_of_experiments(command):
             answer = bakeoff(*command.words[1:], *shorten(command))
             check_answer(answer, command)
+            printed += f" {answer.out} {answer.err}"
+    if page in PRINTED_AS_SHOWN:
+        shown = re.findall(r"```text\n(.*?)```", read_page(page), flags=re.DOTALL)
+        assert [text for text in shown if " ".join(text.split()) not in " ".join(printed.split())] == []
 
 
 def is_run_by_the_sweep_of_experiments(command: Command) -> bool:
@@ -84,7 +100,11 @@ def shorten(command: Command) -> list[str]:
     """Return words that make a command of a page shorter, and keep what it shows."""
     is_run = "=" in command.words[1] or command.words[1].startswith("-")
     words = [added for word in command.words for added in SHORTER.get(word, ())]
-    return [*words, SMALL_RUNS] if is_run and command.page not in KEEP_MODELS else words
+    if not is_run or NOT_STORED in words:
+        return words
+    # Figures are artifacts of a run.
+    needs_run = any(word.startswith("figures=") for word in command.words)
+    return [*words, *STORED.get(command.page, [WITHOUT_MODEL] if needs_run else [NOT_STORED])]
 
 
 def check_answer(answer: Answer, command: Command) -> None:
