@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, final
 
+from bakeoff.pipeline.serving.request_error import UNAVAILABLE, RequestError
+
 N_THREADS = 4
 """Requests that are predicted at the same time."""
 
@@ -27,7 +29,18 @@ class WorkerThreads:
         self._free = asyncio.Semaphore(n_threads)
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the result of a function, computed in a thread."""
+        """Return the result of a function, computed in a thread.
+
+        Parameters
+        ----------
+        function : callable
+        *arguments : object
+
+        Raises
+        ------
+        RequestError
+            The server ends before the function does.
+        """
         async with self._free:
             loop = asyncio.get_running_loop()
             result: asyncio.Future[Any] = loop.create_future()
@@ -41,7 +54,10 @@ class WorkerThreads:
                     _report(loop, result, result.set_result, value)
 
             threading.Thread(target=compute, daemon=True, name="prediction").start()
-            return await result
+            try:
+                return await result
+            except asyncio.CancelledError:
+                raise RequestError(UNAVAILABLE, "the server has ended before the prediction was computed.") from None
 
 
 def _report(

@@ -236,6 +236,26 @@ def test_other_requests_are_answered_while_a_prediction_takes_long(
     assert replies[0].status == 200
 
 
+def test_a_prediction_that_takes_long_does_not_keep_the_server(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end = threading.Event()
+    has_begun = threading.Event()
+
+    def wait(*arguments: Any) -> None:
+        has_begun.set()
+        may_end.wait(60)
+
+    replies: list[Reply] = []
+    monkeypatch.setattr(answers, "predict_table", wait)
+    with serving(model) as address:
+        asking = threading.Thread(target=lambda: replies.append(post_records(address, **ROW)))
+        asking.start()
+        assert has_begun.wait(60)
+    asking.join(60)
+    may_end.set()
+    assert replies[0].status == 503
+    assert replies[0].json["message"] == "the server has ended before the prediction was computed."
+
+
 def test_the_page_names_the_model_and_its_example_is_answered_as_it_says(address: str) -> None:
     page = ask(address, "/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
