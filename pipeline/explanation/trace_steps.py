@@ -123,13 +123,26 @@ def _follow_pipeline(step: Pipeline, origins: Origins) -> Origins:
 
 def _follow_parts(step: ColumnTransformer, origins: Origins) -> Origins:
     """Join the origins of the parts, in the order of the fitted transformer."""
-    given = [str(name) for name in step.feature_names_in_]
-    position_of = {name: position for position, name in enumerate(given)}
+    names = [str(name) for name in getattr(step, "feature_names_in_", [origin.name for origin in origins])]
     traced: Origins = []
     for _, part, columns in step.transformers_:
-        positions = [position_of[each] if isinstance(each, str) else int(each) for each in columns]
-        traced += _trace(part, [origins[position] for position in positions])
+        positions = _find_positions(columns, names)
+        # A part without columns is not fitted.
+        if positions:
+            traced += _trace(part, [origins[position] for position in positions])
     return traced
+
+
+def _find_positions(columns: Any, names: Sequence[str]) -> list[int]:
+    """Return the positions of the columns that a part of a transformer selects: by name, number, slice or mask."""
+    if isinstance(columns, str | int):
+        columns = [columns]
+    if isinstance(columns, slice):
+        return list(range(len(names)))[columns]
+    selected = list(columns)
+    if selected and all(isinstance(each, bool | np.bool_) for each in selected):
+        return [position for position, is_in in enumerate(selected) if is_in]
+    return [names.index(each) if isinstance(each, str) else int(each) for each in selected]
 
 
 def _follow_scaler(step: Any, origins: Origins) -> Origins:

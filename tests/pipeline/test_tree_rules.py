@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from doubles import preset
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
+from sklearn.naive_bayes import CategoricalNB, MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
@@ -24,11 +27,14 @@ from sklearn.tree import DecisionTreeClassifier as SklearnTree
 from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 from bakeoff import learners
+from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.explanation.learner_parts import describe_learner
+from bakeoff.pipeline.explanation.trace_steps import trace_features
 from bakeoff.pipeline.explanation.tree_rules import Rule
 from bakeoff.pipeline.stages.preprocessing import (
     AsIntervals,
     AsNominal,
+    AutoPreprocessing,
     EntropyDiscretizer,
     OrderCodes,
     make_preprocessing,
@@ -212,6 +218,49 @@ def test_a_feature_that_mixes_columns_keeps_the_name_of_its_step() -> None:
     rules = describe_learner(pipeline, rows, "survived").rules
     assert rules is not None
     assert re.search(r"pca[01] \(PCA\) (<|≥)", rules.rules[0].words)
+
+
+TABLES = {
+    "all kinds": X.assign(
+        day=pd.date_range("2024-02-01", periods=N),
+        words=pd.Series(["a cat", "a dog", "no cat"] * N, dtype="string")[:N],
+    ),
+    "numbers": X[["age", "fare"]],
+    "values": X[["sex", "port", "deck"]],
+}
+PRESETS = sorted(
+    file.stem for file in (CONF / "preprocessing").glob("*.yaml") if file.stem not in ("auto", "default", "none")
+)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_feature_of_each_preprocessing_has_an_origin(name: str, table: str) -> None:
+    rows = TABLES[table]
+    steps = preset(name)
+    if name == "impute_knn":
+        rows = rows.drop(columns="words", errors="ignore")
+    try:
+        features = steps.fit_transform(rows, Y)
+    except (ValueError, TypeError):
+        pytest.skip("these steps do not take columns of these kinds")
+    origins = trace_features(Pipeline([("preprocessing", steps), ("learner", "passthrough")]), rows)
+    assert len(origins) == features.shape[1]
+    assert {origin.column for origin in origins} - {""} <= {str(column) for column in rows.columns}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("learner", [learners.LogisticRegression(), SklearnTree(), CategoricalNB(), MultinomialNB()])
+def test_each_feature_of_automatic_preprocessing_has_an_origin_with_a_name(learner: Any, table: str) -> None:
+    rows = TABLES[table]
+    chosen: Any = AutoPreprocessing().choose([learner], rows).transformer
+    steps = chosen or FunctionTransformer()
+    features = steps.fit_transform(rows, Y)
+    origins = trace_features(Pipeline([("preprocessing", steps), ("learner", learner)]), rows)
+    assert len(origins) == features.shape[1]
+    assert {origin.column for origin in origins} == {str(column) for column in rows.columns}
+    numbers = [origin for origin in origins if origin.column == "age" and origin.meaning == "number"]
+    assert len(numbers) == (0 if isinstance(learner, CategoricalNB) or table == "values" else 1)
 
 
 def test_means_of_a_transformed_target_are_in_its_unit() -> None:
