@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from page_commands import list_commands
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-parts.md").read_text()
 BLOCKS = dict(re.findall(r"^```(?:python|yaml)\n# (\S+\.(?:py|yaml))\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE))
 """Each file of the page, by its path, without the comment that names it."""
-COMMANDS = re.findall(r"^\$ bakeoff (.*)$", PAGE, flags=re.MULTILINE)
+COMMANDS = [command.words[1:] for command in list_commands("docs/own-parts.md") if not command.reason]
+"""The words of each command after ``bakeoff``."""
 N_FLOWERS = 80
 
 
