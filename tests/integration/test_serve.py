@@ -7,7 +7,6 @@ import json
 import signal
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +17,8 @@ import mlflow_server
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in
-from serving import Reply, ask, serving, started
+from serving import Reply, ask, serving, started, wait_for_answer
+from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.model import Model, predictions
 from bakeoff.pipeline.model.json_records import format_json, make_records
@@ -317,28 +317,28 @@ def test_the_socket_is_closed_if_there_is_no_model(folder: Path) -> None:
         again.bind(("127.0.0.1", port))
 
 
-@pytest.mark.slow
 @pytest.mark.external
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, number: int, status: int) -> None:
-    words = ("port=0", "host=0.0.0.0") if number == signal.SIGINT else ("port=0",)
-    with started(folder, "bakeoff", "serve", "latest", *words) as server:
-        local = server.address.replace("0.0.0.0", "127.0.0.1")
-        body = (folder / "rows.csv").read_bytes()
-        reply = ask(local, "/invocations", body, content_type=CSV, accept=CSV)
-        assert reply.text == (folder / "predictions.csv").read_text()
-        parts = local.removeprefix("http://").split(":")
-        # A client that keeps its connection does not keep the server.
-        with socket.create_connection((parts[0], int(parts[1]))) as idle:
-            idle.sendall(b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert idle.recv(100).startswith(b"HTTP/1.1 200")
-            begin = time.monotonic()
-            assert server.stop(number) == status
-            assert time.monotonic() - begin < STOP_SECONDS
-        said = server.log.read_text()
+def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, start: Start, number: int, status: int) -> None:
+    is_open = number == signal.SIGINT
+    log = folder / OUTPUT
+    log.unlink(missing_ok=True)
+    command = start(folder, ["serve", "latest", "port=0", *(["host=0.0.0.0"] if is_open else [])])
+    local = wait_for_answer(log, lambda: command.poll() is None).replace("0.0.0.0", "127.0.0.1")
+    body = (folder / "rows.csv").read_bytes()
+    reply = ask(local, "/invocations", body, content_type=CSV, accept=CSV)
+    assert reply.text == (folder / "predictions.csv").read_text()
+    host, port = local.removeprefix("http://").split(":")
+    # A client that keeps its connection does not keep the server.
+    with socket.create_connection((host, int(port))) as idle:
+        idle.sendall(b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle.recv(100).startswith(b"HTTP/1.1 200")
+        command.send_signal(number)
+        assert command.wait(STOP_SECONDS) == status
+    said = log.read_text()
     assert "logistic_regression" in said
     assert "fitted on 785 of 1,309 rows" in said
-    assert ("everyone who reaches this machine" in said) == (number == signal.SIGINT)
+    assert ("everyone who reaches this machine" in said) == is_open
     assert "Traceback" not in said
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
@@ -96,15 +96,6 @@ class ServedCommand:
     process: subprocess.Popen[bytes]
     log: Path
 
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal to all processes of the command, and return the exit code."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, number)
-        try:
-            return self.process.wait(STOP_SECONDS)
-        finally:
-            _kill_group(self.process.pid)
-
 
 @contextmanager
 def started(folder: Path, *words: str, address: str = "") -> Iterator[ServedCommand]:
@@ -133,25 +124,37 @@ def started(folder: Path, *words: str, address: str = "") -> Iterator[ServedComm
             start_new_session=True,
         )
     try:
-        command = ServedCommand(_wait_for_answer(process, log, address), process, log)
+        found = wait_for_answer(log, lambda: process.poll() is None, address)
+        command = ServedCommand(found, process, log)
         yield command
     finally:
         _kill_group(process.pid)
         process.wait(STOP_SECONDS)
 
 
-def _wait_for_answer(process: subprocess.Popen[bytes], log: Path, address: str) -> str:
+def wait_for_answer(log: Path, is_running: Callable[[], bool], address: str = "") -> str:
+    """Return the address of a server that is starting, when it answers.
+
+    Parameters
+    ----------
+    log : Path
+        What it prints.
+    is_running : callable
+    address : str
+        Where it will answer; if it is not given, the address that it prints.
+    """
     end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and process.poll() is None:
-        printed = re.search(r"^open (\S+)$", log.read_text(), flags=re.MULTILINE)
+    while time.monotonic() < end and is_running():
+        said = log.read_text() if log.exists() else ""
+        printed = re.search(r"^open (\S+)$", said, flags=re.MULTILINE)
         found = address or (printed[1] if printed else "")
         try:
-            if found and ask(found, "/ping").status == 200:
+            if found and ask(found.replace("0.0.0.0", "127.0.0.1"), "/ping").status == 200:
                 return found
         except OSError:
             pass
         time.sleep(POLL_SECONDS)
-    raise AssertionError(f"the server did not start: {log.read_text()}")
+    raise AssertionError(f"the server did not start: {log.read_text() if log.exists() else 'it printed nothing'}")
 
 
 def _kill_group(leader: int) -> None:
