@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from bakeoff.pipeline.cli.inspect import inspect_words
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.html.render import render_template
 from bakeoff.pipeline.inspection.inspect_table import inspect_source
 from bakeoff.pipeline.inspection.page import render_page
 from bakeoff.pipeline.inspection.profile import TableProfile
@@ -21,6 +23,7 @@ from bakeoff.pipeline.stages.dataset.reading import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
 
 NO_TARGET = "no target"
+TEMPLATE = Path(__file__).parent / "templates" / "inspection.html"
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,9 +72,16 @@ class Inspection:
         return f"<Inspection of {self.profile.name}: {self.profile.n_rows} rows, {n_columns} columns, {target}>"
 
     def _repr_html_(self) -> str:
-        lines = pd.Series(self.notes, dtype=object, name="notes").to_frame()
-        table = self.table.to_html()
-        return table if lines.empty else f"{table}\n{lines.to_html(index=False)}"
+        # What looks wrong with a column is in the list below the table, and has no place beside a long reason.
+        table = self.table.drop(columns="suspicions").round({"association": 3})
+        suspicions = [sentence for each in self.profile.columns for sentence in each.column.suspicions]
+        values = {
+            "headline": repr(self),
+            "names": list(table.columns),
+            "rows": list(table.astype(object).where(table.notna(), "").itertuples()),
+            "notes": [*self.notes, *suspicions],
+        }
+        return render_template(TEMPLATE, values)
 
 
 def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:

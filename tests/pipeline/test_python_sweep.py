@@ -20,12 +20,13 @@ WORDS = ("learner=knn,naive_bayes", "dataset=iris,wine", "evaluation=kfold", "ev
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import os
+import pandas as pd
 import bakeoff
 print("the script runs")
-os.environ["MLFLOW_TRACKING_URI"] = "sqlite:///first.db"
-bakeoff.sweep("learner=majority", dataset="wine", workers=2)
+frame = pd.DataFrame({"size": [(7 * i) % 41 / 2 for i in range(40)], "y": ["a", "b", "b", "a"] * 10})
+bakeoff.sweep("learner=majority", dataset=frame, target="y", workers=2, tracking="none")
 os.environ["MLFLOW_TRACKING_URI"] = "sqlite:///second.db"
-result = bakeoff.sweep("learner=majority,naive_bayes", dataset="wine", workers=2)
+result = bakeoff.sweep("learner=majority,naive_bayes", dataset=frame, target="y", workers=2)
 print(*result.runs["state"])
 """
 pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
@@ -63,10 +64,10 @@ def test_a_sweep_is_that_of_the_command_and_its_jobs_are_run_once(folder: Path) 
     pd.testing.assert_frame_equal(means.loc[result.table.index, result.table.columns], result.table)
 
 
-def test_tables_of_python_are_datasets_of_a_sweep_also_in_workers(folder: Path) -> None:
+def test_tables_of_python_are_datasets_of_a_sweep_with_and_without_a_store(folder: Path) -> None:
     tables = {"one": make_frame(), "two": make_frame().drop(columns="noise")}
     here = bakeoff.sweep(learner=["majority", "knn"], dataset=tables, target="y", tracking="none")
-    there = bakeoff.sweep(learner=["majority", "knn"], dataset=tables, target="y", workers=2)
+    there = bakeoff.sweep(learner=["majority", "knn"], dataset=tables, target="y")
     pd.testing.assert_frame_equal(here.table, there.table)
     assert list(there.table.columns) == ["one", "two"]
     assert here.runs["run_id"].isna().all()
