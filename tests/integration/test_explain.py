@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from command import Answer, Bakeoff, command_in, enter
 from html_page import Page
+from sklearn.datasets import load_diabetes
 from wheel_data import wheel_frame
 
 TITANIC = ("dataset=file", "dataset.path=titanic.csv", "dataset.target=survived", "dataset.drop=[boat,body]")
@@ -87,6 +88,22 @@ def test_a_learner_without_probabilities_says_what_is_explained_instead(store: B
     assert "decision value of" in answer.out
     run_id = find_run(store, "outlier").info.run_id
     assert (store.folder / f"{run_id[:8]}.explanation.html").is_file()
+
+
+def test_a_registered_model_is_explained_itself_with_the_importances_of_its_run(store: Bakeoff) -> None:
+    run = find_run(store, "diabetes")
+    assert store("ship", run.info.run_id, "as=sugar@champion").status == 0
+    answer = explain(store, "sugar@champion", "row=4", "columns=[bmi]")
+    assert answer.out.startswith("sugar, version 1 (run ")
+    assert "fitted on all 442 rows" in answer.out
+    assert f"importances are those of run {run.info.run_id[:8]}" in answer.out
+    assert f"{run.data.metrics['test_r2']:.3f} before" in answer.out
+    assert "a row that the model was fitted on" in answer.out
+    load_diabetes(as_frame=True).data.to_csv(store.folder / "diabetes.csv", index=False)
+    assert store("predict", "sugar@champion", "diabetes.csv", "output=sugar.csv").status == 0
+    predicted = pd.read_csv(store.folder / "sugar.csv")["prediction"][4]
+    assert find_line(answer.out, "this row").split() == ["this", "row", f"{predicted:.4g}"]
+    assert "Importance of the columns" in (store.folder / "sugar-1.explanation.html").read_text()
 
 
 def test_rows_of_a_file_are_explained_by_the_stored_model(store: Bakeoff) -> None:
