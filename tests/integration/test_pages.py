@@ -30,6 +30,7 @@ BEFORE: Mapping[str, Sequence[Sequence[str]]] = {
 SHORTER: Mapping[str, Sequence[str]] = {
     REPEATED[0]: REPEATED[1:],
     "learner=glob(*)": ["evaluation.folds=2", "tracking=none"],
+    "learner=glob(sklearn_*)": ["evaluation.folds=2", "tracking=none"],
     "learner=random_forest": ["learner.n_estimators=10"],
     "figures=all": ["figures=[confusion_matrix,roc]"],
 }
