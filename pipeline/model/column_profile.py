@@ -13,6 +13,8 @@ from bakeoff.pipeline.stages.dataset.column import BOOLEAN, DATE, NOMINAL, NUMER
 
 N_BINS = 10
 """Numbers are counted between deciles, so that each bin holds about a tenth of the training rows."""
+MAX_SORTED_CELLS = 10_000
+"""Deciles of more cells are those of so many of them."""
 SECONDS_PER_DAY = 86400
 NUMBER_KINDS = (NUMERIC, DATE)
 VALUE_KINDS = (NOMINAL, ORDERED, BOOLEAN)
@@ -32,7 +34,7 @@ class ColumnProfile:
     minimum, maximum : float or None
         Of numbers; of dates in days since 1970-01-01. None for other kinds, and if all cells are missing.
     edges : tuple of float, ascending
-        The distinct deciles above the minimum, at most 9.
+        The distinct deciles above the minimum, at most 9; of more than 10,000 cells, about the deciles.
     counts : tuple of int
         The number of cells x below the first edge, with ``edges[i - 1] <= x < edges[i]``, and from the last edge.
     values : mapping of str to int
@@ -96,28 +98,33 @@ def to_numbers(column: pd.Series[Any]) -> np.ndarray:
 
 
 def _profile_numbers(numbers: np.ndarray, kind: str) -> ColumnProfile:
-    # Missing cells are sorted to the end.
-    ordered = np.sort(numbers)  # (n,)
-    n = len(ordered)
-    n_present = int(np.searchsorted(ordered, np.nan))
+    present = numbers[~np.isnan(numbers)]
+    n = len(numbers)
+    n_present = len(present)
     if n_present == 0:
         return ColumnProfile(kind, n, n)
-    present = ordered[:n_present]
-    positions = np.arange(1, N_BINS) * n_present // N_BINS
-    deciles = np.unique(present[positions])
-    edges = deciles[deciles > present[0]]
-    # The cells are sorted, so that the cells below an edge are those before its place.
-    places = np.searchsorted(present, edges)
+    # Bins need not hold exactly a tenth of the cells, and sorting all of them takes longer than counting.
+    step = -(-n_present // MAX_SORTED_CELLS)
+    ordered = np.sort(present[::step])
+    minimum = float(ordered[0] if step == 1 else present.min())
+    deciles = np.unique(ordered[np.arange(1, N_BINS) * len(ordered) // N_BINS])
+    edges = deciles[deciles > minimum]
+    places = np.searchsorted(ordered, edges) if step == 1 else _count_below(present, edges)
     counts = np.diff(np.concatenate(([0], places, [n_present])))
     return ColumnProfile(
         kind,
         n,
         n - n_present,
-        minimum=float(present[0]),
-        maximum=float(present[-1]),
+        minimum=minimum,
+        maximum=float(present.max()),
         edges=tuple(edges.tolist()),
         counts=tuple(counts.tolist()),
     )
+
+
+def _count_below(numbers: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the number of cells below each edge, shape (n_edges,)."""
+    return np.array([np.count_nonzero(numbers < edge) for edge in edges], dtype=np.int64)
 
 
 def _profile_values(column: pd.Series[Any], kind: str) -> ColumnProfile:
