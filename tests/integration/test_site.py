@@ -117,6 +117,15 @@ def test_each_learner_has_a_page_with_its_docstring_and_its_search_space(site: P
         assert all(key in page for key in keys)
 
 
+def test_the_navigation_and_the_table_of_tasks_list_a_page_once() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2].partition("\n\n")[0]
+    listed = re.findall(r"[\w-]+\.md$", navigation, flags=re.MULTILINE)
+    tasks = re.findall(r"\]\(([\w-]+\.md)\) \|$", read_page("docs/how-to.md"), flags=re.MULTILINE)
+    assert len(set(listed)) == len(listed) > 20
+    assert len(set(tasks)) == len(tasks)
+    assert set(tasks) <= set(listed)
+
+
 @pytest.mark.slow
 def test_pages_load_nothing_from_outside(site: Path) -> None:
     addresses = []
