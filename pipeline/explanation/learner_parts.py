@@ -257,8 +257,16 @@ def _sum_impurities(learner: Any, origins: Sequence[Origin]) -> Impurities | Non
     total = importances.sum()
     sums = sum_by_column(origins, importances / total if total > 0 else importances)
     ranked = sorted(sums.items(), key=lambda item: -item[1])
-    kind = getattr(learner, "importance_type", IMPURITY) or GAIN
+    kind = _find_measure(learner)
     return Impurities(tuple(ranked), MEASURES.get(kind, f"share of the {kind} of a column"), _describe_trees(learner))
+
+
+def _find_measure(learner: Any) -> str:
+    """Return what the importances of an ensemble count."""
+    # bakeoff's boosted trees, which count rounds, report the fall of their loss.
+    if hasattr(learner, "n_rounds_"):
+        return GAIN
+    return getattr(learner, "importance_type", IMPURITY) or GAIN
 
 
 def _describe_trees(learner: Any) -> str:
