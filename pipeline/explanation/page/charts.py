@@ -8,8 +8,7 @@ from itertools import pairwise
 
 from bakeoff.pipeline.explanation.dependence import Dependence
 from bakeoff.pipeline.explanation.importances import Importance
-from bakeoff.pipeline.explanation.numbers import format_change, format_output
-from bakeoff.pipeline.explanation.row_explanation import RowExplanation
+from bakeoff.pipeline.explanation.numbers import format_output
 
 BAR_WIDTH = 320.0
 """Of the room for the bars, in CSS pixels."""
@@ -94,76 +93,6 @@ def _scale_bars(values: Sequence[float], lows: Sequence[float], highs: Sequence[
         width = round(abs(place(value) - zero), 2)
         bars.append(Bar(x, width, place(low), place(high), value >= 0))
     return BarScale(BAR_WIDTH, BAR_HEIGHT, zero), bars
-
-
-@dataclass(frozen=True)
-class Step:
-    """One row of a waterfall.
-
-    Attributes
-    ----------
-    name, amount, error : str
-    x, width : float
-        Of the bar, in CSS pixels.
-    kind : {"plus", "minus", "total"}
-    end : float
-        Where the sum is after this step.
-    """
-
-    name: str
-    amount: str
-    error: str
-    x: float
-    width: float
-    kind: str
-    end: float
-
-
-def draw_waterfall(row: RowExplanation, output: int, background: str, max_steps: int) -> list[Step]:
-    """Return the way from the mean prediction to that of a row, one step for each column.
-
-    Parameters
-    ----------
-    row : RowExplanation
-    output : int
-        The position of the output.
-    background : str
-        The rows that the mean is of.
-    max_steps : int
-        The smallest contributions beyond this number are one step, and so are those that are rounded to zero.
-    """
-    ranked = sorted(row.contributions, key=lambda each: -abs(each.values[output]))
-    n_seen = sum(bool(format_output(each.values[output]).strip("−0.")) for each in ranked)
-    n_shown = min(n_seen, max_steps)
-    names = [f"{each.column} = {each.cell}" for each in ranked[:n_shown]]
-    amounts = [each.values[output] for each in ranked[:n_shown]]
-    errors = ["" if row.is_exact else format_output(each.errors[output]) for each in ranked[:n_shown]]
-    rest = ranked[n_shown:]
-    if rest:
-        names.append("1 further column" if len(rest) == 1 else f"{len(rest)} further columns")
-        amounts.append(sum(each.values[output] for each in rest))
-        errors.append("")
-    mean = row.means[output]
-    sums = [mean]
-    for amount in amounts:
-        sums.append(sums[-1] + amount)
-    low = min(sums)
-    span = (max(sums) - low) or 1.0
-
-    def place(value: float) -> float:
-        return round((value - low) / span * BAR_WIDTH, 2)
-
-    steps = [
-        Step(f"mean of {row.background} {background}", format_output(mean), "", place(mean), 0.0, "total", place(mean))
-    ]
-    for name, amount, error, before, after in zip(names, amounts, errors, sums, sums[1:], strict=False):
-        x = min(place(before), place(after))
-        width = round(abs(place(after) - place(before)), 2)
-        kind = "plus" if amount >= 0 else "minus"
-        steps.append(Step(name, format_change(amount), error, x, width, kind, place(after)))
-    end = row.outputs[output]
-    steps.append(Step("this row", format_output(end), "", place(end), 0.0, "total", place(end)))
-    return steps
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,10 @@ from bakeoff.pipeline.explanation.page.charts import (
     Bar,
     BarScale,
     Curve,
-    Step,
     draw_curve,
     draw_importances,
-    draw_waterfall,
 )
+from bakeoff.pipeline.explanation.page.waterfall import Step, draw_waterfall
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
 from bakeoff.pipeline.html import render_template
 
