@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -152,10 +153,8 @@ def measure_importances(
     everything = pd.concat([part.X for part in drawn], ignore_index=True)
     groups = []
     for group in find_related_columns(everything, ranked):
-        together = [
-            _permute_together(part, group, score_part, baseline, repeats, generator)
-            for part, baseline in zip(drawn, baselines, strict=True)
-        ]
+        of_group = partial(_permute_together, columns=group, score_part=score_part, repeats=repeats)
+        together = [of_group(part, baseline, generator) for part, baseline in zip(drawn, baselines, strict=True)]
         groups.append(_summarize(group, together))
     return Importances(
         metric=metric,
@@ -187,11 +186,12 @@ def _permute_columns(part: ScoredPart, score_part: Callable[..., float], repeats
 
 def _permute_together(
     part: ScoredPart,
+    baseline: float,
+    generator: np.random.Generator,
+    *,
     columns: Sequence[str],
     score_part: Callable[..., float],
-    baseline: float,
     repeats: int,
-    generator: np.random.Generator,
 ) -> np.ndarray:
     """Return what the score of a part loses if some columns are permuted in the same order, of shape (repeats,)."""
     losses = np.empty(repeats)
