@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import CachingConfigRepository
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
@@ -20,6 +19,7 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import search
+from bakeoff.pipeline.sweep.config_files import ConfigFiles
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
 
@@ -50,7 +50,7 @@ class Composer:
 
     def __post_init__(self) -> None:
         # Hydra would read the same files again for every job.
-        self.loader.repository = CachingConfigRepository(self.loader.repository)
+        self.loader.repository = ConfigFiles(self.loader.repository)
         self._sweep_name = Path(str(self.master.hydra.sweep.dir)).name
         self._parser = OverridesParser.create()
 
