@@ -22,7 +22,7 @@ from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_prep
 from bakeoff.pipeline.stages.scoring import Metric, Target, choose_metrics, name_entry
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import list_candidate_learners
-from bakeoff.pipeline.storage_check import check_storable, describe_stored_types
+from bakeoff.pipeline.storage_check import check_storable, describe_stored_types, uses_own_code
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
@@ -234,7 +234,9 @@ def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: 
     return next(iter(chosen.values()))
 
 
-def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: PartCache) -> PreparedJob:
+def prepare_job(
+    spec: Mapping[str, Any], invocation: Invocation, resources: PartCache, tries_own_code: bool = True
+) -> PreparedJob:
     """Build and check a job; nothing is stored, and nothing is fitted but the trials of some checks on a few rows.
 
     Parameters
@@ -243,6 +245,8 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
         The settled configuration.
     invocation : Invocation
     resources : PartCache
+    tries_own_code : bool
+        Whether a learner of the user is among those that may be fitted on a few rows.
 
     Raises
     ------
@@ -253,7 +257,8 @@ def prepare_job(spec: Mapping[str, Any], invocation: Invocation, resources: Part
     splits = experiment.make_splits()
     experiment = preflight.leave_out_candidates(experiment, splits)
     preflight.check_splits(experiment, splits)
-    resources.check_storable(spec, experiment, splits)
+    if tries_own_code or not uses_own_code(experiment, spec["trust"]):
+        resources.check_storable(spec, experiment, splits)
     # A figure that cannot be drawn must be rejected before the fit, which may take hours.
     choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
     audit = resources.build("audit", spec["audit"], spec["trust"])

@@ -19,7 +19,7 @@ from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
 from bakeoff.pipeline.model.allowed_types import UntrustedType, trusted_types
-from bakeoff.pipeline.model.known_parts import describe_types, is_known
+from bakeoff.pipeline.model.known_parts import describe_types, is_from, is_known
 from bakeoff.pipeline.stages.calibration import NoCalibration
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.stages.splitting import Split
@@ -45,6 +45,12 @@ def describe_stored_types(experiment: Experiment, trust: Sequence[str]) -> list[
         Packages that the user trusts.
     """
     return list(_list_unknown_variants(experiment, trust))
+
+
+def uses_own_code(experiment: Experiment, trust: Sequence[str]) -> bool:
+    """Return whether a part that is fitted, or a parameter of one, is of a package that the user trusts."""
+    parts = [experiment.preprocessing, experiment.target, *_list_learners(experiment)]
+    return any(is_from(part, trust) for part in parts)
 
 
 def check_storable(experiment: Experiment, split: Split, trust: Sequence[str], description: str) -> None:

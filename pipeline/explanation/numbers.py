@@ -39,7 +39,7 @@ def format_threshold(value: float, below: float, above: float, *, is_below: bool
 
     Examples
     --------
-    >>> format_threshold(1.000015, 1.00001, 1.00002, is_below=False), format_threshold(3.0, 1.0, 5.0, is_below=False)
+    >>> format_threshold(1.000015, 1.00001, 1.00002, is_below=True), format_threshold(3.0, 1.0, 5.0, is_below=False)
     ('1.000015', '3')
     """
     if not _divides(value, below, above, is_below):

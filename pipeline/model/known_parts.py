@@ -6,7 +6,7 @@ a word may choose another type of part, such as the metric of neighbours; only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from inspect import isclass, isroutine, signature
 from typing import Any
@@ -88,6 +88,13 @@ def is_known(part: Any) -> bool:
     is_reviewed = is_own or name in KNOWN_STEPS or name in REVIEWED_TYPES or _has_default_words(part, name)
     is_container = isinstance(part, Mapping | list | tuple)
     return (is_reviewed or is_container) and all(is_known(child) for _, child in _iter_children(part))
+
+
+def is_from(part: Any, packages: Collection[str]) -> bool:
+    """Return whether a part or one of its parameters is of one of some packages."""
+    if _is_plain(part):
+        return False
+    return package_of(name_class(part)) in packages or any(is_from(child, packages) for _, child in _iter_children(part))
 
 
 def describe_types(part: Any) -> str:

@@ -20,7 +20,7 @@ from bakeoff.pipeline.study.study_key import StudyKey, make_study_key
 from bakeoff.pipeline.study.trial_jobs import TrialJobs
 from bakeoff.pipeline.study.trials import Trials
 from bakeoff.pipeline.sweep.display import SweepDisplay
-from bakeoff.pipeline.sweep.engine import SweepLoop, executor, refused_outcomes
+from bakeoff.pipeline.sweep.engine import SweepLoop, executor, make_job_runner, refused_outcomes
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import LEARNER_KEY, find_learner_pattern
@@ -56,7 +56,7 @@ def run_study(
         )
     command = _read_command(settings, context, sweep_input, master)
     options = command.options
-    runner = JobRunner(options.resume, options.timeout, sweep_input.tracebacks)
+    runner = make_job_runner(options, command.launch, sweep_input.tracebacks)
     command = _expand_learner_pattern(command, runner)
     space = parse_space(
         command.overrides,

@@ -58,7 +58,7 @@ def run_sweep(
     UserError
         A store cannot be written, or the pattern names no learner for the task.
     """
-    runner = JobRunner(options.resume, options.timeout, tracebacks)
+    runner = make_job_runner(options, launch, tracebacks)
     # Workers start before the plan is made: they import what they need while this process checks the jobs.
     with executor(runner, options, launch) as run_jobs:
         left_out = ""
@@ -96,6 +96,21 @@ def run_sweep(
         return report
 
 
+def make_job_runner(options: SweepOptions, launch: LaunchJobs | None, tracebacks: bool) -> JobRunner:
+    """Return the runner of the process of a sweep, which leaves the code of the user to the processes that run jobs.
+
+    Parameters
+    ----------
+    options : SweepOptions
+    launch : callable or None
+        Another launcher.
+    tracebacks : bool
+        Whether to print the tracebacks of failures.
+    """
+    runs_here = launch is None and not _needs_workers(options)
+    return JobRunner(options.resume, options.timeout, tracebacks, tries_own_code=runs_here)
+
+
 def _list_notes(runner: JobRunner, left_out: str) -> tuple[str, ...]:
     """Return what is said of the datasets, and of the learners that a pattern leaves out."""
     remarks = [f"{dataset.name}: {remark}" for dataset in runner.resources.datasets for remark in dataset.remarks]
@@ -123,15 +138,18 @@ def executor(
     batch_size : int, optional
         The number of jobs that the launcher gets at a time; all of them by default.
     """
-    # A time limit needs a process that can be killed, so even a single job at a time then runs in a worker.
-    needs_workers = options.workers > 1 or options.timeout is not None
     if launch is not None:
         yield lambda jobs: _launch_batches(launch, iter(jobs), batch_size, options)
-    elif needs_workers and not options.dry_run:
+    elif _needs_workers(options) and not options.dry_run:
         with Workers(runner, options.workers) as workers:
             yield workers.run_jobs
     else:
         yield lambda jobs: map(runner.run_job, jobs)
+
+
+def _needs_workers(options: SweepOptions) -> bool:
+    # A time limit needs a process that can be killed, so even a single job at a time then runs in a worker.
+    return options.workers > 1 or options.timeout is not None
 
 
 def _launch_batches(

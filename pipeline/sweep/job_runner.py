@@ -60,6 +60,9 @@ class JobRunner:
         Called with the progress of a job after each fold; returns whether to evaluate further folds.
     resources : PartCache
         Datasets and stores that the jobs share.
+    tries_own_code : bool
+        Whether `check_job` may fit learners of the user on a few rows: not where other processes run the jobs, because
+        such code may end its process.
     """
 
     resume: bool = True
@@ -68,6 +71,7 @@ class JobRunner:
     on_start: Callable[[], None] = lambda: None
     should_continue: Callable[[JobProgress], bool] | None = None
     resources: PartCache = field(default_factory=PartCache)
+    tries_own_code: bool = True
     _claims: dict[str, Claims] = field(default_factory=dict)
     _prepared: dict[int, tuple[Job, PreparedJob]] = field(default_factory=dict)
     _free_bytes: int = MAX_PREPARED_BYTES
@@ -116,7 +120,7 @@ class JobRunner:
         UserError
             The job cannot run.
         """
-        prepared = prepare_job(job.spec, job.invocation, self.resources)
+        prepared = prepare_job(job.spec, job.invocation, self.resources, self.tries_own_code)
         n_bytes = prepared.splits.n_bytes
         if n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes

@@ -15,7 +15,9 @@ ROOT = Path(__file__).parents[2]
 
 def make(folder: Path, *targets: str) -> str:
     """Run make in a folder without a network; return its output."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "http_proxy": "http://127.0.0.1:9", "PIP_NO_INDEX": "1"}
+    # A make that runs these tests gives its own flags and variables to every make below it.
+    inherited = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "ARGS")}
+    environment = {**inherited, "PYTHONPATH": str(ROOT), "http_proxy": "http://127.0.0.1:9", "PIP_NO_INDEX": "1"}
     command = ["make", "--no-print-directory", *targets]
     ended = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False

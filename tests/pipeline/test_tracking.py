@@ -220,7 +220,8 @@ def test_params_of_a_long_run_are_written_before_its_first_scores(
 @pytest.mark.slow
 def test_sigterm_ends_a_run_killed(bakeoff: Bakeoff, start: Start) -> None:
     words = ["learner=majority", "learner._target_=failing.Sleeping", "trust=[failing]", "dataset=iris"]
-    process = start(bakeoff.folder, words)
+    # Without a model there is no trial fit, which sleeps before the run begins.
+    process = start(bakeoff.folder, [*words, "tracking.models=false"])
     wait_for(bakeoff.folder / "asleep")
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 128 + signal.SIGTERM
