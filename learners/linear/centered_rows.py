@@ -14,11 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from bakeoff.learners.base.scaling import column_units, find_steady_columns
-from bakeoff.learners.linear.least_squares import (
-    solve_by_normal_equations,
-    solve_by_singular_values,
-    solve_least_squares,
-)
+from bakeoff.learners.linear.collinear import solve_collinear
+from bakeoff.learners.linear.least_squares import solve_by_normal_equations, solve_least_squares
 
 TILE_CELLS = 1 << 16
 """Cells that are centred together: 512 KiB."""
@@ -57,36 +54,39 @@ class CenteredRows:
         self._center(share, fit_intercept)
         if self._root_weight is not None:
             self.y *= self._root_weight
-        variance = self._compute_products() / weight.sum()  # (d,)
-        is_steady = find_steady_columns(self.mean, variance)
+        self._total_weight = weight.sum()
+        squares = self._compute_products()  # (d,)
+        is_steady = find_steady_columns(self.mean, squares / self._total_weight)
         if is_steady.any():
-            self._move_origin(is_steady, share)
+            squares = self._move_origin(is_steady, share)
+        self._size = np.sqrt(squares + self._total_weight * self.mean**2)  # (d,), the lengths before centring
 
     def _center(self, share: np.ndarray, fit_intercept: bool) -> None:
         self.mean = np.zeros(self._table.shape[1])
         self.target_mean = 0.0
+        self._is_centered = fit_intercept
         if fit_intercept:
             self.mean = share @ self._table
             self.target_mean = share @ self.y
             self.y -= self.target_mean
         self._shift = self.mean
 
-    def _move_origin(self, is_steady: np.ndarray, share: np.ndarray) -> None:
+    def _move_origin(self, is_steady: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Centre nearly constant columns again, by their first row, so that no rounding error of the mean remains."""
         origin = np.where(is_steady, self._table[0], 0.0)  # (d,)
         self._table = self._table - origin
         self._shift = share @ self._table
         self.mean = origin + self._shift
-        self._compute_products()
+        return self._compute_products()
 
     def solve(self, penalty: np.ndarray) -> np.ndarray:
         """Return w (d,) that minimises ‖y - Xw‖² + ‖penalty * w‖², with a penalty of shape (d,)."""
         n, d = self._table.shape
         if d > n:
-            return solve_least_squares(self._make_table(), self.y, penalty)
-        w = solve_by_normal_equations(self._gram, self._moment, penalty, self._multiply_residual)
+            return solve_least_squares(self._center_again(), self.y, penalty, self._size, self.unit)
+        w = solve_by_normal_equations(self._gram, self._moment, penalty, self._size, self._multiply_residual)
         if w is None:
-            return solve_by_singular_values(self._make_table(), self.y, penalty)
+            return solve_collinear(self._center_again(), self.y, penalty, self._size, self.unit)
         return w
 
     def _compute_products(self) -> np.ndarray:
@@ -107,6 +107,16 @@ class CenteredRows:
         for rows, tile in self._tiles():
             product += (self.y[rows] - tile @ w) @ tile
         return product
+
+    def _center_again(self) -> np.ndarray:
+        """Return all rows, of shape (n, d), less what the rounding of the means has left of them."""
+        table = self._make_table()
+        if not self._is_centered:
+            return table
+        root_weight = np.ones(len(table)) if self._root_weight is None else self._root_weight  # (n,)
+        rest = root_weight @ table / self._total_weight  # (d,)
+        table -= root_weight[:, None] * rest
+        return table
 
     def _make_table(self) -> np.ndarray:
         """Return all rows, centred and weighted, of shape (n, d)."""

@@ -87,6 +87,9 @@ class LinearRegressor(Regressor):
 class LinearRegression(LinearRegressor):
     """Least squares without a penalty; if columns are collinear, the solution of minimum norm.
 
+    Columns are collinear if they are but for the rounding of their cells, which is relative to the size of the cells,
+    not to their deviation (`linear.collinear`).
+
     Parameters
     ----------
     fit_intercept : bool, default=True

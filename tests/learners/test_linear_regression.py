@@ -144,7 +144,8 @@ def test_the_stronger_the_penalty_the_shorter_the_weights() -> None:
 @examples(60)
 def test_the_gradient_vanishes_at_the_solution(seed: int, n: int, d: int, alpha: float) -> None:
     X, y, _ = made(n, d, seed)
-    w = solve_least_squares(X, y, np.full(d, np.sqrt(alpha)))
+    length = np.linalg.norm(X, axis=0)
+    w = solve_least_squares(X, y, np.full(d, np.sqrt(alpha)), length, np.ones(d))
     gradient = X.T @ (X @ w - y) + alpha * w
     assert np.abs(gradient).max() <= 1e-7 * np.abs(X.T @ y).max()
 

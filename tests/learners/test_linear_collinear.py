@@ -1,0 +1,226 @@
+"""Collinear columns far from zero: the rank is decided by the rounding of the cells, and the weights stay small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from example_counts import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bakeoff.learners import LinearRegression, Ridge
+from bakeoff.learners.linear.collinear import RANK_TOLERANCE, find_independent_columns
+
+UNPENALISED = [LinearRegression(), Ridge(alpha=0)]
+ADDED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "sum": lambda A: A.sum(axis=1),
+    "mean": lambda A: A.mean(axis=1),
+    "rounded sum": lambda A: np.round(A.sum(axis=1), 2),
+    "mirror": lambda A: 2024 - A[:, 0],
+    "other unit": lambda A: A[:, 0] * 9 / 5 + 32,
+    "combination": lambda A: A @ np.round(np.linspace(-2.11, 3.07, A.shape[1]), 2) + 17.3,
+}
+
+
+def solve_exactly(A: list[list[Fraction]], b: list[Fraction]) -> list[Fraction]:
+    """Solve Ax = b in exact arithmetic; unknowns without an equation of their own are 0."""
+    n_unknowns = len(A[0])
+    rows = [[*row, value] for row, value in zip(A, b, strict=True)]
+    pivots: list[int] = []
+    for j in range(n_unknowns):
+        at = next((i for i in range(len(pivots), len(rows)) if rows[i][j]), None)
+        if at is None:
+            continue
+        first = len(pivots)
+        rows[first], rows[at] = rows[at], rows[first]
+        rows[first] = [cell / rows[first][j] for cell in rows[first]]
+        for i in range(len(rows)):
+            if i != first and rows[i][j]:
+                factor = rows[i][j]
+                rows[i] = [cell - factor * pivot for cell, pivot in zip(rows[i], rows[first], strict=True)]
+        pivots.append(j)
+    x = [Fraction(0)] * n_unknowns
+    for i, j in enumerate(pivots):
+        x[j] = rows[i][-1]
+    return x
+
+
+def shortest_weights(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the weights of least squares of minimum norm for the cells as they are, in exact arithmetic.
+
+    With G = XᵀX of centred rows, w = Gv for any v with G²v = Xᵀy: such a w is in the row space of X.
+    """
+    n, d = X.shape
+    columns = [[Fraction(float(cell)) for cell in X[:, j]] for j in range(d)]
+    columns = [[cell - sum(column) / n for cell in column] for column in columns]
+    target = [Fraction(float(value)) for value in y]
+    G = [[dot(one, two) for two in columns] for one in columns]
+    moment = [dot(column, target) for column in columns]
+    v = solve_exactly([[dot(row, column) for column in G] for row in G], moment)
+    return np.array([float(dot(row, v)) for row in G])
+
+
+def dot(one: list[Fraction], two: list[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(one, two, strict=True)), Fraction(0))
+
+
+@pytest.mark.parametrize("learner", UNPENALISED)
+@pytest.mark.parametrize("added", ADDED)
+def test_a_column_made_of_others_far_from_zero_changes_no_prediction(
+    learner: LinearRegression | Ridge, added: str
+) -> None:
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        offset = 10.0 ** rng.uniform(0, 8)
+        A = np.round(offset + rng.normal(size=(60, 3)), 2)
+        noise = rng.normal(size=(60, 1))
+        X = np.column_stack([A, ADDED[added](A), noise])
+        y = (A - offset) @ [1.0, -2.0, 0.5] + rng.normal(size=60)
+        weight = rng.uniform(0.1, 3, 60) if seed % 2 else np.ones(60)
+        weight[40:] = 0
+        model = learner.fit(X, y, weight)
+        near = np.column_stack([A - offset, noise, np.ones(60)])
+        root = np.sqrt(weight)
+        w = np.linalg.lstsq(near * root[:, None], y * root, rcond=None)[0]
+        assert np.abs(model.coef_).max() < 10
+        np.testing.assert_allclose(model.predict(X), near @ w, atol=1e-12 * offset + 1e-10)
+
+
+@pytest.mark.parametrize(("n", "d"), [(5, 5), (4, 4), (3, 6), (6, 4)])
+def test_with_as_many_rows_as_columns_the_weights_are_the_shortest(n: int, d: int) -> None:
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        X = 100 + rng.normal(size=(n, d))
+        y = rng.normal(size=n) + 50
+        np.testing.assert_allclose(LinearRegression().fit(X, y).coef_, shortest_weights(X, y), rtol=1e-7, atol=1e-9)
+
+
+def test_of_a_year_and_the_age_in_it_both_have_half_of_the_weight() -> None:
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        year = rng.integers(1940, 2010, 40)
+        X = np.column_stack([year, 2024 - year, rng.normal(size=40)])
+        y = 0.1 * year + rng.normal(size=40)
+        alone = LinearRegression().fit(X[:, [0, 2]], y)
+        coef = LinearRegression().fit(X, y).coef_
+        np.testing.assert_allclose(coef, [alone.coef_[0] / 2, -alone.coef_[0] / 2, alone.coef_[1]], rtol=1e-9)
+
+
+@given(st.integers(0, 10**6), st.floats(0, 6), st.floats(-8, -1))
+@examples(40)
+def test_nearly_collinear_columns_keep_their_own_weights(seed: int, size: float, distance: float) -> None:
+    rng = np.random.default_rng(seed)
+    n = 10
+    first = 10.0**size + rng.normal(size=n)
+    X = np.column_stack([first, 2 * first + 10.0**distance * rng.normal(size=n), rng.normal(size=n)])
+    y = rng.normal(size=n)
+    exact = shortest_weights(X, y)
+    # The weights are known to the rounding of the cells, divided by the distance of the columns.
+    relative_error = 1e-14 * 10.0 ** (size - distance)
+    if relative_error < 0.1:
+        tolerance = max(relative_error, 1e-9) * np.abs(exact).max()
+        np.testing.assert_allclose(LinearRegression().fit(X, y).coef_, exact, rtol=0, atol=tolerance)
+
+
+def test_longley_and_a_polynomial_of_degree_ten_keep_their_certified_digits() -> None:
+    """NIST StRD, https://www.itl.nist.gov/div898/strd/lls/lls.shtml: certified values of Longley."""
+    certified = [
+        15.0618722713733, -0.0358191792925910, -2.02022980381683, -1.03322686717359, -0.0511041056535807,
+        1829.15146461355,
+    ]  # fmt: skip
+    model = LinearRegression().fit(LONGLEY[:, 1:], LONGLEY[:, 0])
+    np.testing.assert_allclose(model.coef_, certified, rtol=1e-12)
+    assert model.intercept_ == pytest.approx(-3482258.63459582, rel=1e-12)
+    grid = np.linspace(-9, -3, 40)  # as Filip of NIST StRD, whose table has a condition number of 2e15
+    X = np.vander(grid, 11, increasing=True)[:, 1:]
+    y = np.sin(grid)
+    np.testing.assert_allclose(LinearRegression().fit(X, y).coef_, shortest_weights(X, y), rtol=1e-6)
+
+
+LONGLEY = np.array(
+    [
+        [60323, 83.0, 234289, 2356, 1590, 107608, 1947],
+        [61122, 88.5, 259426, 2325, 1456, 108632, 1948],
+        [60171, 88.2, 258054, 3682, 1616, 109773, 1949],
+        [61187, 89.5, 284599, 3351, 1650, 110929, 1950],
+        [63221, 96.2, 328975, 2099, 3099, 112075, 1951],
+        [63639, 98.1, 346999, 1932, 3594, 113270, 1952],
+        [64989, 99.0, 365385, 1870, 3547, 115094, 1953],
+        [63761, 100.0, 363112, 3578, 3350, 116219, 1954],
+        [66019, 101.2, 397469, 2904, 3048, 117388, 1955],
+        [67857, 104.6, 419180, 2822, 2857, 118734, 1956],
+        [68169, 108.4, 442769, 2936, 2798, 120445, 1957],
+        [66513, 110.8, 444546, 4681, 2637, 121950, 1958],
+        [68655, 112.6, 482704, 3813, 2552, 123366, 1959],
+        [69564, 114.2, 502601, 3931, 2514, 125368, 1960],
+        [69331, 115.7, 518173, 4806, 2572, 127852, 1961],
+        [70551, 116.9, 554894, 4007, 2827, 130081, 1962],
+    ]
+)
+
+
+def test_a_column_that_changes_in_its_last_digit_only_is_constant() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=30), np.where(rng.random(30) < 0.5, 0.3, 0.1 + 0.2)])
+    y = rng.normal(size=30)
+    model = LinearRegression().fit(X, y)
+    assert model.coef_[1] == 0
+    assert model.coef_[0] == pytest.approx(LinearRegression().fit(X[:, :1], y).coef_[0])
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e9, 1e12])
+def test_columns_far_from_zero_that_are_no_combination_keep_their_weights(offset: float) -> None:
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(50, 3)), 1)
+    origin = np.array([offset, -3 * offset, 0])
+    far = X + origin
+    X = far - origin  # what the rounding of the cells has left of the columns
+    y = rng.normal(size=50)
+    np.testing.assert_allclose(
+        LinearRegression().fit(far, y).coef_, LinearRegression().fit(X, y).coef_, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_a_faint_penalty_leaves_collinear_columns_far_from_zero_their_small_weights() -> None:
+    rng = np.random.default_rng(0)
+    A = np.round(1000 + rng.normal(size=(40, 2)), 2)
+    X = np.column_stack([A, A.sum(axis=1), rng.normal(size=40)])
+    y = A[:, 0] - 1000 + rng.normal(size=40)
+    none = LinearRegression().fit(X, y).coef_
+    for alpha in (1e-300, 1e-30, 1e-18, 1e-12):
+        np.testing.assert_allclose(Ridge(alpha).fit(X, y).coef_, none, atol=1e-9)
+
+
+def test_the_shortest_weights_are_those_of_the_columns_as_given_in_every_unit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = rng.normal(size=40)
+    alone = LinearRegression().fit(X, y)
+    table = np.column_stack([X[:, 0] * 1e-150, X[:, 0] * 3e-150, X[:, 1]])
+    coef = LinearRegression().fit(table, y).coef_
+    np.testing.assert_allclose(coef, [alone.coef_[0] * 1e149, alone.coef_[0] * 3e149, alone.coef_[1]], rtol=1e-9)
+
+
+def test_a_small_column_beside_collinear_ones_keeps_its_weight() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    table = np.column_stack([X[:, 0], X[:, 0], 1e-12 * X[:, 1]])
+    y = X @ [2.0, 1.0]
+    np.testing.assert_allclose(LinearRegression().fit(table, y).coef_, [1, 1, 1e12], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d", "rank"), [(40, 10, 10), (40, 10, 7), (5, 12, 5), (40, 200, 13)])
+def test_all_columns_are_combinations_of_the_independent_ones(n: int, d: int, rank: int) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d))
+    table /= np.linalg.norm(table, axis=0)
+    independent = find_independent_columns(table)
+    if rank == d:
+        assert independent is None
+        return
+    assert independent is not None
+    assert len(independent.columns) == rank
+    np.testing.assert_allclose(table[:, independent.columns] @ independent.shares, table, atol=1e3 * RANK_TOLERANCE)
