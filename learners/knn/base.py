@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from numbers import Integral, Real
@@ -9,23 +10,33 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base.estimator import Learner
+from bakeoff.learners.base.estimator import with_input_tags
 from bakeoff.learners.base.paths import check_path_values
-from bakeoff.learners.knn.graph import build_graph, drop_self_neighbors
+from bakeoff.learners.knn.graph import drop_self_neighbors
 from bakeoff.learners.knn.metric.coordinates import copy_transposed, has_missing
 from bakeoff.learners.knn.metric.fit_metric import fit_metric
-from bakeoff.learners.knn.metric.names import METRICS, name_metric
-from bakeoff.learners.knn.sample_weight import count_rows_needed, describe_too_few_rows, select_sample_weights
+from bakeoff.learners.knn.metric.names import METRICS, METRICS_OF_COLUMNS, name_metric
+from bakeoff.learners.knn.metric.pairwise_metric import PrecomputedMetric
+from bakeoff.learners.knn.neighbor_searcher import NeighborSearcher
+from bakeoff.learners.knn.sample_weight import (
+    SUM_MARGIN,
+    count_rows_needed,
+    describe_too_few_rows,
+    select_sample_weights,
+)
 from bakeoff.learners.knn.search.cached_search import CachedSearch
 from bakeoff.learners.knn.search.choose_algorithm import choose_algorithm
 from bakeoff.learners.knn.voting import compute_vote_shares
 
+OWN_ROWS = np.empty((0, 0))
+"""Stands for the training rows themselves as queries, each without itself among its neighbours."""
 
-class KNeighborsBase(Learner):
+
+class KNeighborsBase(NeighborSearcher):
     """Abstract: stored training rows, and the search for those nearest to a query.
 
     The parameters are those of `KNeighborsClassifier`. A subclass calls `_store_rows` in ``fit`` and predicts from
@@ -36,16 +47,17 @@ class KNeighborsBase(Learner):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"uniform", "distance", "gaussian"}), callable],
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
-        "algorithm": [StrOptions({"auto", "brute", "kd_tree"})],
+        "algorithm": [StrOptions({"auto", "ball_tree", "brute", "kd_tree"})],
         "leaf_size": [Interval(Integral, 1, None, closed="left")],
         "metric": [StrOptions(METRICS), callable],
-        "p": [Interval(Real, 1, None, closed="both")],  # also rejects infinity
+        "p": [Interval(Real, 0, None, closed="right")],
         "metric_params": [dict, None],
         "feature_weights": ["array-like", None],
         "ties": [StrOptions({"first", "all", "random"})],
         "missing": [StrOptions({"ignore", "error"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
     }
 
     path_parameters: ClassVar[tuple[str, ...]] = ("n_neighbors",)
@@ -67,6 +79,7 @@ class KNeighborsBase(Learner):
         missing: str = "ignore",
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -81,65 +94,7 @@ class KNeighborsBase(Learner):
         self.missing = missing
         self.categorical_features = categorical_features
         self.random_state = random_state
-
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """Find the nearest training rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), optional
-            By default the training rows, in which case a row is not its own neighbour.
-        n_neighbors : int, optional
-            By default the parameter of the learner. Here it counts rows, not their weight.
-        return_distance : bool
-
-        Returns
-        -------
-        distance : ndarray of shape (m, n_neighbors)
-            Not decreasing along a row; only if ``return_distance``.
-        index : ndarray of shape (m, n_neighbors), int
-            Positions in the table given to ``fit``.
-
-        Raises
-        ------
-        ValueError
-            ``n_neighbors`` is below 1 or exceeds the number of training rows (without X: of other training rows).
-        """
-        check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        most = self.n_samples_fit_ - (X is None)
-        if not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"n_neighbors is {k!r}; it must be an integer from 1 to {most}.")
-        if k > most:
-            raise ValueError(describe_too_few_rows(int(k), self.n_samples_fit_, most))
-        if X is None:
-            rows, distance = self._find_own_neighbors(int(k))
-        else:
-            Q = self._compute_coordinates(self._check_query(X))
-            rows, distance = self._find_neighbors(Q, int(k))
-        index = self._row_positions[rows]
-        return (distance, index) if return_distance else index
-
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """Return the graph with an edge from each query to each of its nearest training rows.
-
-        Parameters
-        ----------
-        X, n_neighbors
-            As in `kneighbors`.
-        mode : {"connectivity", "distance"}
-            Whether the length of an edge is 1 or the distance.
-
-        Returns
-        -------
-        csr_matrix of shape (m, n)
-            SciPy's sparse matrix; its columns are the rows passed to ``fit``.
-        """
-        if mode not in ("connectivity", "distance"):
-            raise ValueError(f"mode is {mode!r}; it must be 'connectivity' or 'distance'.")
-        distance, index = self.kneighbors(X, n_neighbors)
-        lengths = distance if mode == "distance" else None
-        return build_graph(index, lengths, self._n_rows_given)
+        self.n_jobs = n_jobs
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit once for many numbers of neighbours, which share one search (see `bakeoff.learners.base.paths`)."""
@@ -164,6 +119,7 @@ class KNeighborsBase(Learner):
         """
         self.n_samples_fit_ = X.shape[0]
         self.effective_metric_ = name_metric(self.metric, self.p)
+        self._warn_of_parameters()
         self._check_cells(X)
         order = self._choose_order()
         self._store_positions(sample_weight, order)
@@ -200,11 +156,51 @@ class KNeighborsBase(Learner):
     def _build_search(self, X: np.ndarray) -> None:
         nominal = np.array([values is not None for values in self.categories_])  # (d,)
         columns = copy_transposed(X)  # (d, n)
-        self._fitted_metric = fit_metric(
-            columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights
-        )
+        if self.metric == "precomputed":
+            self._fitted_metric = self._take_given_distances(X.shape[1])
+        else:
+            self._fitted_metric = fit_metric(
+                columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights
+            )
         T = self._fitted_metric.compute_coordinates(columns)  # (e, n)
         self._search = choose_algorithm(self._fitted_metric, T, self.algorithm, self.leaf_size, self.metric)
+
+    def _take_given_distances(self, d: int) -> PrecomputedMetric:
+        """Return the metric of a table whose d columns are the distances to the rows given to ``fit``."""
+        if d != self._n_rows_given:
+            raise ValueError(
+                f"Precomputed matrix must be square. Input is a {self._n_rows_given}x{d} matrix: give the distances "
+                "between all training rows."
+            )
+        if self.feature_weights is not None or self.metric_params or self._any_nominal:
+            raise ValueError(
+                "metric='precomputed' takes distances, and no feature_weights, metric_params or nominal columns."
+            )
+        return PrecomputedMetric(self._row_positions)
+
+    def _warn_of_parameters(self) -> None:
+        """Warn of parameters that scikit-learn warns of."""
+        given = self.metric_params or {}
+        takes_power = self.metric in ("minkowski", "p")
+        if takes_power and "p" in given:
+            warnings.warn(
+                "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
+                SyntaxWarning,
+                stacklevel=4,
+            )
+        if takes_power and given.get("p", self.p) < 1 and self.algorithm in ("auto", "brute"):
+            warnings.warn(
+                "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with "
+                "`algorithm='brute'`.",
+                stacklevel=4,
+            )
+
+    def _check_query(self, X: Any) -> np.ndarray:
+        """Return the query rows as `Learner` does; without X, the training rows, each of which has only others."""
+        if X is None:
+            check_is_fitted(self)
+            return OWN_ROWS
+        return super()._check_query(X)
 
     def _iterate_votes(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Search for the neighbours of checked queries X (m, d), block by block.
@@ -220,8 +216,12 @@ class KNeighborsBase(Learner):
         """
         whole_ties = self.ties == "all"
         needed = self._count_rows_needed(self.n_neighbors)
-        Q = self._compute_coordinates(X)
-        for start, rows, distance in self._search_in_blocks(Q, needed, whole_ties=whole_ties):
+        if X is OWN_ROWS:
+            blocks = self._search_among_others(needed, whole_ties=whole_ties)
+        else:
+            Q = self._compute_coordinates(X)
+            blocks = self._search_in_blocks(Q, needed, whole_ties=whole_ties)
+        for start, rows, distance in blocks:
             # Without ties and sample weights, exactly k neighbours of weight 1 were found.
             if self._unit_weights and not whole_ties:
                 if self.weights == "uniform":
@@ -234,40 +234,30 @@ class KNeighborsBase(Learner):
             share = compute_vote_shares(distance, sample_weight, self.weights, self.bandwidth)
             yield start, rows, share
 
-    def _compute_coordinates(self, X: np.ndarray) -> np.ndarray:
-        """Return the coordinates (e, m) of checked rows X (m, d)."""
-        self._check_cells(X)
-        return self._fitted_metric.compute_coordinates(copy_transposed(X))
+    def _search_among_others(self, k: int, *, whole_ties: bool) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield what `_search_in_blocks` yields for the stored rows, none of which is its own neighbour.
 
-    def _search_in_blocks(
-        self, Q: np.ndarray, k: int, *, whole_ties: bool
-    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield the first query, the rows and the distances of each block of queries Q (e, m)."""
-        unit = self._fitted_metric.unit
-        step = self._search.choose_block_size(whole_ties=whole_ties)
-        for start in range(0, Q.shape[1], step):
-            block = Q[:, start : start + step]
-            rows, distance = self._search.find_nearest(block, k, whole_ties=whole_ties)
-            if unit != 1.0:
-                with np.errstate(over="ignore"):  # a distance above 1.8e308 becomes infinite
-                    distance = distance * unit
-            yield start, rows, distance
+        Raises
+        ------
+        ValueError
+            The other rows weigh less than ``n_neighbors`` together.
+        """
+        n = self.n_samples_fit_
+        weight_of_others = float(self._cumulative_weight[-1] - self._weight.max())
+        if weight_of_others < self.n_neighbors * (1 - SUM_MARGIN):
+            raise ValueError(describe_too_few_rows(self.n_neighbors, n, int(weight_of_others)))
+        n_found = min(k + 1, n)
+        for start, rows, distance in self._search_in_blocks(self._search.T, n_found, whole_ties=whole_ties):
+            yield start, *drop_self_neighbors(rows, distance, start)
 
-    def _find_neighbors(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest stored rows of queries Q (e, m), and their distances, both of shape (m, k)."""
-        rows = [np.empty((0, k), dtype=np.intp)]
-        distances = [np.empty((0, k))]
-        for _, block_rows, block_distances in self._search_in_blocks(Q, k, whole_ties=False):
-            rows.append(block_rows)
-            distances.append(block_distances)
-        return np.concatenate(rows), np.concatenate(distances)
+    def _arrange_as_given(self, X: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+        """Return the predictions (m, …) in the order of the queries: own rows were searched as they are stored."""
+        if X is not OWN_ROWS or self.ties != "random":
+            return predictions
+        return predictions[np.argsort(self._row_positions)]
 
-    def _find_own_neighbors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest other rows of each stored row, in the order of the table passed to ``fit``: (n, k)."""
-        rows, distance = self._find_neighbors(self._search.T, k + 1)
-        rows, distance = drop_self_neighbors(rows, distance)
-        as_given = np.argsort(self._row_positions)
-        return rows[as_given], distance[as_given]
+    def _count_queries(self, X: np.ndarray) -> int:
+        return self.n_samples_fit_ if X is OWN_ROWS else X.shape[0]
 
     def _count_rows_needed(self, k: int) -> int:
         """Return a number of rows whose total weight is certainly at least k."""
@@ -291,5 +281,11 @@ class KNeighborsBase(Learner):
 
     def _accepts_missing(self) -> bool:
         """Return whether the parameters allow missing cells."""
-        complete_only = callable(self.metric) or self.metric == "mahalanobis" or self.algorithm == "kd_tree"
-        return self.missing == "ignore" and not complete_only
+        leaves_columns_out = isinstance(self.metric, str) and self.metric in METRICS_OF_COLUMNS
+        takes_missing = leaves_columns_out and self.algorithm in ("auto", "brute")
+        return self.missing == "ignore" and takes_missing
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags

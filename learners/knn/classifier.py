@@ -20,9 +20,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import Tags
 
-from bakeoff.learners.base.estimator import ProbabilisticClassifier, with_input_tags
+from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.knn.base import KNeighborsBase
 
 
@@ -38,32 +37,44 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         bandwidth h; or a function from an array of distances to an array of the same shape.
     bandwidth : float
         h of ``weights="gaussian"``, in the unit of the distances.
-    algorithm : {"auto", "brute", "kd_tree"}
+    algorithm : {"auto", "ball_tree", "brute", "kd_tree"}
         All algorithms find the same neighbours. ``"kd_tree"`` is bakeoff's own implementation and requires complete
-        numeric columns; ``"auto"`` uses SciPy's kd-tree in few dimensions and brute force otherwise.
+        numeric columns; ``"auto"`` uses SciPy's kd-tree in few dimensions and brute force otherwise. ``"ball_tree"``
+        builds no ball tree: it is SciPy's kd-tree for p-norms of complete numeric columns, and brute force for other
+        metrics; those without the triangle inequality are refused.
     leaf_size : int
         The maximum number of rows in a leaf of a tree.
     metric : str or callable
-        "minkowski", "euclidean" or "l2", "manhattan" or "l1", "chebyshev" or "linf", "mahalanobis", "hamming", "gower":
-        see `bakeoff.learners.knn.metric.minkowski`. A callable receives two rows, with nominal cells as codes, and
-        returns their distance.
+        "minkowski" or "p", "euclidean" or "l2", "manhattan", "l1" or "cityblock", "chebyshev", "linf" or "infinity",
+        "mahalanobis", "hamming", "gower": see `bakeoff.learners.knn.metric.minkowski`. "nan_euclidean" is "euclidean",
+        since a column with a missing cell is left out of every p-norm. "cosine", "correlation", "canberra",
+        "braycurtis", "haversine", "seuclidean", "sqeuclidean", and "jaccard", "dice", "rogerstanimoto", "russellrao",
+        "sokalsneath" and "yule" of the cells that are not 0: see `bakeoff.learners.knn.metric.pairwise_metric`. With
+        "precomputed", X holds the distances between rows: (n, n) in ``fit``, (m, n) in ``predict``. A callable receives
+        two rows, with nominal cells as codes, and returns their distance.
     p : float
-        The power of ``metric="minkowski"``, at least 1.
+        The power of ``metric="minkowski"``, above 0; ``inf`` is the largest difference. Below 1 it is no metric, which
+        ``fit`` warns of, and trees cannot be used.
     metric_params : dict or None
         ``V`` (the covariance) or ``VI`` (its inverse) of ``metric="mahalanobis"``, which is estimated from the training
-        rows, with n - 1, if neither is given; or keyword arguments of a callable metric.
+        rows, with n - 1, if neither is given; likewise ``V`` (the variances) of "seuclidean"; ``w`` (the same as
+        ``feature_weights``) and ``p`` of "minkowski"; or keyword arguments of a callable metric.
     feature_weights : array-like of shape (d,) or None
-        w_j, which multiplies the term of column j in the distance; 0 excludes the column.
+        w_j, which multiplies the term of column j in the distance; 0 excludes the column. For p-norms, "hamming" and
+        "gower".
     ties : {"first", "all", "random"}
         Which of several rows at the k-th distance are used: the first in the order of the training rows; all of them;
         or the first in a random order drawn in ``fit``.
     missing : {"ignore", "error"}
         Whether a column with a missing cell is excluded from a distance, which is then scaled up to all columns, or
-        an error is raised. The metric "mahalanobis", callables and ``algorithm="kd_tree"`` always raise an error.
+        an error is raised. Only p-norms, "hamming" and "gower" without a tree can leave columns out; all others raise
+        the error.
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
         The nominal columns, in which two values are equal (0) or different (1).
     random_state : int, RandomState or None
         The seed of ``ties="random"``.
+    n_jobs : int or None
+        Has no effect: the search runs in one process.
 
     Attributes
     ----------
@@ -77,6 +88,9 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     -----
     ``n_neighbors``, ``weights`` and ``bandwidth`` may be changed after ``fit``. ``fit`` and ``predict`` raise
     ValueError if ``n_neighbors`` exceeds the number of training rows (or their total weight).
+
+    ``predict(None)`` and ``predict_proba(None)`` predict each training row from the others: leave-one-out
+    cross-validation without fitting again.
 
     Examples
     --------
@@ -111,7 +125,7 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         c = self.classes_.size
-        scores = np.empty((X.shape[0], c))  # (m, c)
+        scores = np.empty((self._count_queries(X), c))  # (m, c)
         for start, rows, share in self._iterate_votes(X):
             block = rows.shape[0]
             # Pairs of query and class are numbered consecutively, so that one bincount sums all votes.
@@ -119,7 +133,4 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
             query_and_class += np.arange(0, block * c, c)[:, None]
             votes = np.bincount(query_and_class.ravel(), weights=share.ravel(), minlength=block * c)
             scores[start : start + block] = votes.reshape(block, c)
-        return scores
-
-    def __sklearn_tags__(self) -> Tags:
-        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)
+        return self._arrange_as_given(X, scores)

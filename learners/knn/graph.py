@@ -36,21 +36,23 @@ def build_graph(rows: np.ndarray, distance: np.ndarray | None, n: int) -> Any:
     return csr_matrix((lengths, rows.ravel(), row_starts), shape=(m, n))
 
 
-def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray, start: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Drop each stored row from its own neighbours.
 
     Parameters
     ----------
     rows, distance : ndarrays of shape (n, k + 1)
-        The neighbours of the stored rows themselves, in their order. If more than k rows are equal to a row, it may
+        The neighbours of n stored rows themselves, in their order. If more than k rows are equal to a row, it may
         not be among its own neighbours; in that case its last neighbour is dropped.
+    start : int
+        The first of these stored rows.
 
     Returns
     -------
     rows, distance : ndarrays of shape (n, k)
     """
     n = rows.shape[0]
-    others = rows != np.arange(n)[:, None]  # (n, k + 1)
+    others = rows != np.arange(start, start + n)[:, None]  # (n, k + 1)
     lacks_itself = others.all(axis=1)
     others[lacks_itself, -1] = False
     rows = rows[others].reshape(n, -1)

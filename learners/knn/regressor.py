@@ -19,11 +19,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
-from bakeoff.learners.base.estimator import Regressor, with_input_tags
-from bakeoff.learners.knn.base import KNeighborsBase
+from bakeoff.learners.base.estimator import Regressor
+from bakeoff.learners.knn.base import OWN_ROWS, KNeighborsBase
 from bakeoff.learners.knn.local_linear import predict_local_planes
 
 
@@ -33,7 +32,7 @@ class KNeighborsRegressor(Regressor, KNeighborsBase):
     Parameters
     ----------
     n_neighbors, weights, bandwidth, algorithm, leaf_size, metric, p, metric_params, feature_weights, ties, missing, \
-categorical_features, random_state
+categorical_features, random_state, n_jobs
         As in `KNeighborsClassifier`.
     regression : {"mean", "linear"}
         The mean of the targets, weighted by the votes (locally weighted regression); or the value at the query of the
@@ -75,6 +74,7 @@ categorical_features, random_state
         missing: str = "ignore",
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_neighbors,
@@ -90,6 +90,7 @@ categorical_features, random_state
             missing=missing,
             categorical_features=categorical_features,
             random_state=random_state,
+            n_jobs=n_jobs,
         )
         self.regression = regression
 
@@ -117,25 +118,25 @@ categorical_features, random_state
         if self.regression == "linear":
             if any(values is not None for values in self.categories_):
                 raise ValueError("regression='linear' supports numbers only, but X has nominal columns; use 'mean'.")
+            if self.metric == "precomputed":
+                raise ValueError("regression='linear' needs rows, but metric='precomputed' has distances; use 'mean'.")
             self._X = np.array(X[order])  # a copy: X may be the caller's own array
         return self
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        values = np.empty(X.shape[0])  # (m,)
+        values = np.empty(self._count_queries(X))  # (m,)
         for start, rows, share in self._iterate_votes(X):
             block = slice(start, start + rows.shape[0])
             y = self._y[rows]  # (block, K)
             if self.regression == "linear":
-                values[block] = predict_local_planes(X[block], self._X[rows], y, share)
+                queries = self._X if X is OWN_ROWS else X
+                values[block] = predict_local_planes(queries[block], self._X[rows], y, share)
             else:
                 values[block] = _sum_by_query(share * y)
-        return values
+        return self._arrange_as_given(X, values)
 
     def _accepts_missing(self) -> bool:
         return super()._accepts_missing() and self.regression == "mean"
-
-    def __sklearn_tags__(self) -> Tags:
-        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)
 
 
 def _sum_by_query(terms: np.ndarray) -> np.ndarray:

@@ -100,6 +100,7 @@ def _call_weights(weights: Callable[[np.ndarray], Any], distance: np.ndarray) ->
         )
     if not votes.any(axis=1).all():
         raise ValueError(
-            "weights: the callable gave every neighbour of a query weight 0; at least one weight must be positive."
+            "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you "
+            "are using a user-defined function."
         )
     return votes

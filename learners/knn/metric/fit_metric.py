@@ -15,11 +15,25 @@ from bakeoff.learners.knn.metric.base import Metric
 from bakeoff.learners.knn.metric.callable_metric import CallableMetric
 from bakeoff.learners.knn.metric.mahalanobis import fit_mahalanobis
 from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
-from bakeoff.learners.knn.metric.names import POWER_BY_METRIC
+from bakeoff.learners.knn.metric.names import PAIRWISE_METRICS, POWER_BY_METRIC
+from bakeoff.learners.knn.metric.pairwise_metric import PairwiseMetric
 from bakeoff.learners.knn.metric.units import choose_unit, compute_half_ranges
 
 MIN_HALF_RANGE = 1e-300
 """A column of a smaller range counts as constant: one over its range may not be a float."""
+
+PARAMETERS_BY_METRIC = {
+    "mahalanobis": frozenset({"V", "VI"}),
+    "seuclidean": frozenset({"V"}),
+    "minkowski": frozenset({"p", "w"}),
+    "p": frozenset({"p", "w"}),
+}
+TAKES_BY_METRIC = {
+    "mahalanobis": "V or VI, one of them",
+    "seuclidean": "V, the variance of each column",
+    "minkowski": "w, the weights of the columns, and p",
+    "p": "w, the weights of the columns, and p",
+}
 
 
 def fit_metric(
@@ -41,7 +55,7 @@ def fit_metric(
     p : float
         The power of ``metric="minkowski"``.
     metric_params : dict or None
-        V or VI of Mahalanobis, or keyword arguments of a callable.
+        V or VI of Mahalanobis, V of seuclidean, w or p of Minkowski, or keyword arguments of a callable.
     feature_weights : array-like of shape (d,) or None
 
     Raises
@@ -51,13 +65,17 @@ def fit_metric(
     """
     given = dict(metric_params or {})
     _check_metric_params(metric, given)
-    if callable(metric) or metric == "mahalanobis":
+    if callable(metric) or metric == "mahalanobis" or metric in PAIRWISE_METRICS:
         if feature_weights is not None:
             raise ValueError(f"feature_weights has no meaning for metric={metric!r}; scale the columns, or pass None.")
         if callable(metric):
             return CallableMetric(metric, given)
-        return fit_mahalanobis(C, nominal, given)
+        if metric == "mahalanobis":
+            return fit_mahalanobis(C, nominal, given)
+        return _fit_pairwise(metric, C, nominal, given)
 
+    p = given.get("p", p)
+    feature_weights = _choose_weights(feature_weights, given)
     # A column of weight 0 is excluded: its cells are not even compared.
     weight = _check_feature_weights(feature_weights, C.shape[0])  # (d,)
     columns = np.flatnonzero(weight)  # (e,)
@@ -76,11 +94,41 @@ def fit_metric(
 def _check_metric_params(metric: Any, given: dict[str, Any]) -> None:
     if callable(metric):
         return
-    takes_covariance = metric == "mahalanobis"
-    allowed = {"V", "VI"} if takes_covariance else set()
-    if not set(given) <= allowed or len(given) > 1:
-        takes = "V or VI, one of them" if takes_covariance else "none (for weights of columns give feature_weights)"
+    allowed = PARAMETERS_BY_METRIC.get(metric, frozenset())
+    is_ambiguous = set(given) == {"V", "VI"}
+    if not set(given) <= allowed or is_ambiguous:
+        takes = TAKES_BY_METRIC.get(metric, "none (for weights of columns give feature_weights)")
         raise ValueError(f"metric_params has {sorted(given)}, but metric={metric!r} takes {takes}.")
+
+
+def _choose_weights(feature_weights: Any, given: dict[str, Any]) -> Any:
+    """Return the weights of the columns, from one of the two parameters that set them."""
+    if "w" not in given:
+        return feature_weights
+    if feature_weights is not None:
+        raise ValueError("feature_weights and metric_params={'w': …} are the same weights; give one of them.")
+    return given["w"]
+
+
+def _fit_pairwise(metric: str, C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> PairwiseMetric:
+    """Return a metric that compares rows as wholes; the variances of seuclidean are those of the training rows."""
+    if nominal.any():
+        raise ValueError(f"metric={metric!r} supports numbers only, but X has nominal columns; use metric='gower'.")
+    if metric == "seuclidean":
+        V = given.get("V", np.var(C, axis=1, ddof=1) if C.shape[1] > 1 else np.zeros(C.shape[0]))
+        given = {"V": _check_variances(V, C.shape[0])}
+    return PairwiseMetric(metric, given)
+
+
+def _check_variances(V: Any, d: int) -> np.ndarray:
+    V = np.asarray(V, dtype=np.float64)
+    valid = V.shape == (d,) and bool((np.isfinite(V) & (V > 0)).all())
+    if not valid:
+        raise ValueError(
+            f"metric='seuclidean' divides by the variance of each of {d} columns, which must be positive; drop "
+            "constant columns, or give metric_params={'V': …}."
+        )
+    return V
 
 
 def _check_feature_weights(feature_weights: Any, d: int) -> np.ndarray:
