@@ -1,7 +1,8 @@
 """The learners: classical machine learning in NumPy, behind scikit-learn's estimator contract.
 
 `REGISTRY` is the single list of all learners. Its names are those of ``conf/learner/``, and all code that lists,
-tests or trusts learners reads them from here.
+tests or trusts learners reads them from here. `PRESETS` are further names for classes of the registry, whose YAML sets
+other values than the defaults.
 """
 
 from sklearn.base import BaseEstimator
@@ -40,7 +41,12 @@ REGISTRY: dict[str, type[BaseEstimator]] = {
     "svm": SVC,
 }
 
+PRESETS: dict[str, type[BaseEstimator]] = {
+    "c45": DecisionTreeClassifier,
+}
+
 __all__ = [
+    "PRESETS",
     "REGISTRY",
     "SVC",
     "DecisionTreeClassifier",

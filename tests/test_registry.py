@@ -16,7 +16,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from bakeoff import learners
-from bakeoff.learners import REGISTRY
+from bakeoff.learners import PRESETS, REGISTRY
 from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 from bakeoff.pipeline.config.settle import resolve_config
@@ -26,7 +26,7 @@ from bakeoff.pipeline.stages.tuning import GridTuning
 YAMLS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))
 BASELINES = [name for name in YAMLS if name.removeprefix("sklearn_") in set(REGISTRY) - {name}]
 """scikit-learn's counterparts of learners of ours."""
-ADDITIONS = sorted(set(YAMLS) - set(REGISTRY) - set(BASELINES))
+ADDITIONS = sorted(set(YAMLS) - set(REGISTRY) - set(PRESETS) - set(BASELINES))
 """Learners of other libraries that have no counterpart here."""
 FLOORS = {"majority", "mean", "sklearn_majority", "sklearn_mean"}
 """They have nothing to choose."""
@@ -59,7 +59,7 @@ def defaults(target: type) -> dict[str, Any]:
 
 
 def test_every_row_has_a_yaml_and_every_yaml_of_ours_a_row() -> None:
-    assert sorted(REGISTRY) == [name for name in YAMLS if name not in (*BASELINES, *ADDITIONS)]
+    assert sorted(REGISTRY) == [name for name in YAMLS if name not in (*BASELINES, *ADDITIONS, *PRESETS)]
     assert {name.split("_")[0] for name in ADDITIONS} == {"lightgbm", "sklearn", "xgboost"}
 
 
@@ -82,6 +82,17 @@ def test_a_yaml_of_ours_names_the_class_and_each_parameter_with_its_default(name
         expected["random_state"] = 3  # the one seed
     as_yaml = OmegaConf.to_container(OmegaConf.create({key: _plain(value) for key, value in expected.items()}))
     assert given == as_yaml
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_names_a_class_of_the_registry_and_each_parameter_with_a_value_that_holds(name: str) -> None:
+    given = spec(name)
+    assert PRESETS[name] in REGISTRY.values()
+    assert name not in REGISTRY
+    assert given.pop("_target_") == f"bakeoff.learners.{PRESETS[name].__name__}"
+    assert given.keys() == defaults(PRESETS[name]).keys()
+    check_parameters(learner(name), "learner")
+    assert given != {key: _plain(value) for key, value in defaults(PRESETS[name]).items()}
 
 
 @pytest.mark.slow

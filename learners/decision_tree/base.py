@@ -19,6 +19,7 @@ from bakeoff.learners.base.estimator import Learner, with_input_tags
 from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.trees import (
     TREE_CONSTRAINTS,
+    C45Rules,
     Criterion,
     NodeLosses,
     PruningStep,
@@ -91,11 +92,16 @@ class TreeLearner(Learner):
         n, d = X.shape
         weight = float(target.weight.sum())
         limits = derive_limits(self, criterion, n, d, weight)
+        limits.c45 = self._list_rules(n)
         if limits.max_features < d:
             random_state = check_random_state(self.random_state)
             seed = random_state.randint(np.iinfo(np.int32).max)
             limits.generators = [np.random.default_rng(seed)]
         return grow_tree(X, target, count_categories(self.categories_), limits)
+
+    def _list_rules(self, n: int) -> C45Rules:
+        """Return the rules of C4.5 that hold for a tree of n rows."""
+        return C45Rules()
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit for every value of a parameter whose trees are nested, by growing only one tree.

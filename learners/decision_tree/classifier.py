@@ -26,13 +26,19 @@ from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.decision_tree.base import TreeLearner
 from bakeoff.learners.trees import (
     CLASSIFICATION,
+    C45Rules,
     ClassTarget,
     NodeLosses,
     PruningStep,
     Tree,
+    count_categories,
     count_errors_at_nodes,
+    mark_averaged_features,
     prune_pessimistically,
 )
+
+IN_BITS = ("entropy", "gain_ratio")
+"""The criteria whose gains are in bits."""
 
 
 class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
@@ -49,8 +55,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     ----------
     criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default "gini"
         Entropy is information gain (ID3). Gain ratio (C4.5) cuts each numeric feature where the gain is largest, and
-        chooses among features by ratio. C4.5's further rule, that the gain be at least average, is not applied: the
-        ratio alone decides, as in the lectures.
+        chooses among features by ratio. By default the ratio alone decides, as in the lectures; the further rules of
+        C4.5 are the options from ``average_gain`` on, and ``learner=c45`` sets all of them to Quinlan's defaults.
     max_depth : int, optional
     min_samples_split : int or fraction of the rows, default 2
     min_samples_leaf : int or fraction of the rows, default 1
@@ -73,6 +79,18 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     nominal_splits : {"multiway", "binary"}, default "multiway"
     categorical_features : {"from_dtype"}, list, mask, optional
         The nominal columns.
+    average_gain : bool, default False
+        Of C4.5, for ``criterion="gain_ratio"``: only features whose gain is at least average compete by ratio. The
+        average is over the features that can split the node, without nominal ones that have at least 0.3 values for
+        each training row; a split that gains nothing is not made.
+    cut_minimum : bool, default False
+        Of C4.5: each side of a numeric cut has at least a tenth of an equal share of the classes, n / (10 c) of the
+        node's n rows, but never needs more than 25; ``min_samples_leaf`` holds all the same. Rows count by weight.
+    two_branches : bool, default False
+        Of C4.5: only two branches of a multiway split must have ``min_samples_leaf`` rows, instead of all.
+    mdl_correction : bool, default False
+        Of C4.5 since release 8, for entropy and gain ratio: the gain of a numeric feature is lowered by
+        log2(number of its allowed cuts) / n bits in a node of n rows, and a feature is not asked if nothing is left.
 
     Attributes
     ----------
@@ -95,6 +113,10 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         **TreeLearner._parameter_constraints,
         "criterion": [StrOptions(set(CLASSIFICATION))],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "average_gain": ["boolean"],
+        "cut_minimum": ["boolean"],
+        "two_branches": ["boolean"],
+        "mdl_correction": ["boolean"],
     }
 
     def __init__(
@@ -113,6 +135,10 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         ccp_alpha: float = 0.0,
         nominal_splits: Literal["multiway", "binary"] = "multiway",
         categorical_features: Any = "from_dtype",
+        average_gain: bool = False,
+        cut_minimum: bool = False,
+        two_branches: bool = False,
+        mdl_correction: bool = False,
     ) -> None:
         self.criterion = criterion
         self.max_depth = max_depth
@@ -127,11 +153,40 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         self.ccp_alpha = ccp_alpha
         self.nominal_splits = nominal_splits
         self.categorical_features = categorical_features
+        self.average_gain = average_gain
+        self.cut_minimum = cut_minimum
+        self.two_branches = two_branches
+        self.mdl_correction = mdl_correction
 
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, codes, weight = self._check_fit(X, y, sample_weight)
+        self._check_rules()
         target = ClassTarget(codes, weight, self.classes_.size, self.criterion)
         return self._grow(X, target, CLASSIFICATION[self.criterion])
+
+    def _check_rules(self) -> None:
+        """Refuse rules about bits with a criterion that is not in bits."""
+        if self.average_gain and self.criterion != "gain_ratio":
+            raise ValueError(
+                f"average_gain chooses who competes by gain ratio, but criterion is {self.criterion!r}; "
+                "set criterion='gain_ratio', or average_gain=False."
+            )
+        if self.mdl_correction and self.criterion not in IN_BITS:
+            raise ValueError(
+                f"mdl_correction is in bits, but criterion={self.criterion!r} is not; "
+                "set criterion='gain_ratio' or 'entropy', or mdl_correction=False."
+            )
+
+    def _list_rules(self, n: int) -> C45Rules:
+        n_values = count_categories(self.categories_)  # (d,)
+        return C45Rules(
+            average_gain=self.average_gain,
+            cut_minimum=self.cut_minimum,
+            two_branches=self.two_branches,
+            description_length=self.mdl_correction,
+            n_classes=self.classes_.size,
+            is_averaged=mark_averaged_features(n_values, n),
+        )
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.value[self.tree_.apply(X)]

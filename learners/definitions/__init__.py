@@ -13,6 +13,7 @@ k_nearest_neighbors  k nearest neighbours, also weighted by distance
 criteria             entropy, Gini index, misclassification, squared error; gain, gain ratio
 splits               numeric cuts, multiway splits of nominal features, and the choice of the best
 decision_tree        Split(R, T): CART, ID3 and C4.5
+c45                  the further rules of C4.5, and its pruning
 pruning              reduced-error pruning, bottom-up (A) and best-first (B)
 random_forest        trees grown on random rows and random features, which vote
 naive_bayes          counted and Gaussian features, independent within each class

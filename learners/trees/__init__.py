@@ -26,12 +26,15 @@ from bakeoff.learners.trees.rows.numeric_target import NumericTarget
 from bakeoff.learners.trees.rows.presort import smallest_row_dtype
 from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.rows.training_table import TrainingTable
+from bakeoff.learners.trees.splitting.above_average import mark_averaged_features
+from bakeoff.learners.trees.splitting.c45_rules import C45Rules
 from bakeoff.learners.trees.tree import Tree
 
 __all__ = [
     "CLASSIFICATION",
     "REGRESSION",
     "TREE_CONSTRAINTS",
+    "C45Rules",
     "ClassTarget",
     "Criterion",
     "Frontier",
@@ -49,6 +52,7 @@ __all__ = [
     "grow_tree",
     "list_alphas",
     "list_collapsed_nodes",
+    "mark_averaged_features",
     "nest_trees",
     "prune_best_first",
     "prune_bottom_up",

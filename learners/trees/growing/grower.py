@@ -28,6 +28,7 @@ from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.builder import Level, TreeBuilder
 from bakeoff.learners.trees.rows.frontier import Frontier, group_by_branch
 from bakeoff.learners.trees.rows.target import Target
+from bakeoff.learners.trees.splitting.c45_rules import NO_RULES, C45Rules
 from bakeoff.learners.trees.splitting.partition import Partition, partition_rows
 from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
 from bakeoff.learners.trees.splitting.splitter import find_best_splits
@@ -61,6 +62,8 @@ class GrowthLimits:
         Instead of generators: for each tree the features, ascending, that all its nodes try.
     multiway : bool
         Whether a nominal split has a branch for each value, rather than two.
+    c45 : C45Rules
+        The rules of C4.5 that apply.
     """
 
     criterion: Criterion
@@ -74,6 +77,7 @@ class GrowthLimits:
     generators: list[np.random.Generator] = field(default_factory=list)
     subsets: list[np.ndarray] = field(default_factory=list)
     multiway: bool = True
+    c45: C45Rules = NO_RULES
 
 
 def grow_tree(X: np.ndarray, target: Target, n_values: np.ndarray, limits: GrowthLimits) -> Tree:
@@ -255,7 +259,14 @@ def _derive_split_rules(frontier: Frontier, limits: GrowthLimits) -> SplitRules:
         least_count = min_rows if min_rows > 1 else 0
         min_weight = max(min_weight, least_count)
         min_rows = 1
-    return SplitRules(limits.criterion, min_rows, min_weight, limits.multiway)
+    return SplitRules(
+        criterion=limits.criterion,
+        min_rows=min_rows,
+        min_weight=min_weight,
+        multiway=limits.multiway,
+        c45=limits.c45,
+        row_weight=frontier.target.fixed_point_scale,
+    )
 
 
 def _group_rows_by_child(frontier: Frontier, partition: Partition) -> np.ndarray:

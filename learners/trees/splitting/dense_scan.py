@@ -81,9 +81,10 @@ def _mark_cuts(block: FeatureBlock, left_weight: np.ndarray, rules: SplitRules) 
         is_cut = block.changes.copy()
         last = block.start + n_rows - 1
         is_cut[:, last] = False
-    if rules.min_weight > 0:
+    if rules.limits_weight:
+        least = rules.limit_cut_weight(block.total[0]).take(block.node)  # (n,)
         right_weight = block.total[0].take(block.node) - left_weight
-        is_cut &= (left_weight >= rules.min_weight) & (right_weight >= rules.min_weight)
+        is_cut &= (left_weight >= least) & (right_weight >= least)
     return is_cut
 
 

@@ -81,9 +81,11 @@ def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates
     gain_of_group = rules.criterion.branch_gain(groups.sums, groups.total)
     gain = np.add.reduceat(gain_of_group, groups.begin)
 
-    # A split is not allowed if one of its branches is too small, or if there is only one branch.
+    # A split is not allowed if branches are too small, or if there is only one branch.
     is_large = (groups.n_rows >= rules.min_rows) & (weight >= rules.min_weight)
-    is_allowed = np.logical_and.reduceat(is_large, groups.begin)
+    n_large = np.add.reduceat(is_large, groups.begin, dtype=np.intp)
+    n_required = np.minimum(groups.length, 2) if rules.c45.two_branches else groups.length
+    is_allowed = n_large >= n_required
     is_allowed &= groups.length > 1
     gain[~is_allowed] = -np.inf
     merit = gain.copy()

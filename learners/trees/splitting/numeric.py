@@ -21,6 +21,7 @@ from bakeoff.learners.trees.splitting.best_candidates import (
     find_first_of_nodes,
     find_first_of_pairs,
 )
+from bakeoff.learners.trees.splitting.c45_rules import charge_cuts
 from bakeoff.learners.trees.splitting.dense_scan import (
     MAX_CELLS_SCANNED,
     MAX_POSITIONS_PER_CUT,
@@ -115,6 +116,8 @@ def _choose_cuts(
         total = block.total.take(cuts.node, axis=1)  # (p, q)
         gains = rules.criterion.cut_gain(cuts.left, total)  # (q,)
         _exclude_light_branches(gains, block, cuts, rules)
+        if rules.c45.description_length:
+            gains = charge_cuts(gains, cuts.pair, total[0] / rules.row_weight)
         if rules.criterion.by_ratio:
             best, merit = _choose_by_ratio(block, cuts, gains, total[0])
         else:
@@ -161,11 +164,12 @@ def _choose_by_ratio(
 
 def _exclude_light_branches(merit: np.ndarray, block: FeatureBlock, cuts: Cuts, rules: SplitRules) -> None:
     """Write a merit (q,) of -inf for cuts with too little weight on a side."""
-    if rules.min_weight == 0:
+    if not rules.limits_weight:
         return
+    least = rules.limit_cut_weight(block.total[0]).take(cuts.node)  # (q,)
     left = cuts.left[0]
     right = block.total[0].take(cuts.node) - left
-    is_light = (left < rules.min_weight) | (right < rules.min_weight)
+    is_light = (left < least) | (right < least)
     merit[is_light] = -np.inf
 
 
@@ -226,7 +230,7 @@ def _mark_candidates(
         is_candidate &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
     if wanted is not None:
         is_candidate &= block.spread_over_positions(wanted)
-    if rules.min_rows == 1 and rules.min_weight == 0 and not missing_left:
+    if rules.min_rows == 1 and rules.min_weight == 0 and not missing_left and not rules.c45.judges_all_cuts:
         _skip_cuts_within_class(block, is_candidate)
     return is_candidate
 

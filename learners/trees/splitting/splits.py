@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
+from bakeoff.learners.trees.splitting.c45_rules import NO_RULES, C45Rules
 
 
 @dataclass
@@ -23,12 +24,30 @@ class SplitRules:
         The least weight of a branch, in units of the fixed-point sums.
     multiway : bool
         Whether a nominal split has a branch for every value, or splits the values into two groups.
+    c45 : C45Rules
+        The rules of C4.5 that apply; none by default.
+    row_weight : float
+        The fixed-point weight of a row of weight 1.
     """
 
     criterion: Criterion
     min_rows: int
     min_weight: float
     multiway: bool
+    c45: C45Rules = NO_RULES
+    row_weight: float = 1.0
+
+    @property
+    def limits_weight(self) -> bool:
+        """Whether a side of a numeric cut may have too little weight."""
+        return self.min_weight > 0 or self.c45.cut_minimum
+
+    def limit_cut_weight(self, node_weight: np.ndarray) -> np.ndarray:
+        """Return the least weight of a side of a numeric cut in each node, given their weights (m,): shape (m,)."""
+        if not self.c45.cut_minimum:
+            return np.full(node_weight.size, self.min_weight)
+        least = self.c45.limit_cut_weight(node_weight, self.row_weight)
+        return np.maximum(least, self.min_weight)
 
 
 class Routes(NamedTuple):

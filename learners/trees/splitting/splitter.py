@@ -14,6 +14,7 @@ import numpy as np
 
 from bakeoff.learners.trees.rows.frontier import Frontier
 from bakeoff.learners.trees.rows.presort import MAX_CELLS_PER_BLOCK
+from bakeoff.learners.trees.splitting.above_average import choose_above_average
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.histogram import HistogramBlock
 from bakeoff.learners.trees.splitting.nominal import find_nominal_splits
@@ -40,20 +41,31 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
     Splits
         The best split of each node; ties go to the lowest feature.
     """
+    if rules.c45.average_gain:
+        # The average is over features, so that the best split of each of them must be known.
+        by_feature = [_search_features(frontier, feature[None, :], rules) for feature in features]
+        return choose_above_average(by_feature, rules.c45.is_averaged)
     best: Splits | None = None
     for some_features in _divide_features(frontier, features):
-        if frontier.bins is not None:
-            histogram = HistogramBlock(frontier, some_features, frontier.bins)
-            found = [find_histogram_splits(histogram, rules)]
+        splits = _search_features(frontier, some_features, rules)
+        if best is None:
+            best = splits
         else:
-            block = FeatureBlock(frontier, some_features)
-            found = list(_search_block(block, rules))
-        for splits in found:
-            if best is None:
-                best = splits
-            else:
-                best.improve(splits)
+            best.improve(splits)
     assert best is not None
+    return best
+
+
+def _search_features(frontier: Frontier, features: np.ndarray, rules: SplitRules) -> Splits:
+    """Return the best split of every node by features (b, 1) or (b, m) that are searched together."""
+    if frontier.bins is not None:
+        histogram = HistogramBlock(frontier, features, frontier.bins)
+        return find_histogram_splits(histogram, rules)
+    block = FeatureBlock(frontier, features)
+    searches = _search_block(block, rules)
+    best = next(searches)
+    for splits in searches:
+        best.improve(splits)
     return best
 
 

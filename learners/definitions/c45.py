@@ -1,0 +1,226 @@
+"""C4.5: a tree by gain ratio, with the further rules of Quinlan's program, pruned by the limits of its training errors.
+
+A node of n rows of c classes is split so that branches have at least M rows:
+
+    numeric feature    both sides of a cut hold max(M, min(25, n / (10 c))) rows; the cut of largest gain is taken,
+                       and its gain is lowered by log2(number of such cuts) / n, the bits that name the cut
+    nominal feature    a branch for each value, of which at least two hold M rows
+    choice             the largest gain ratio among the features whose gain is at least the average of all of them
+
+A node of fewer than 2 M rows, or without such a split, is a leaf. In the program a threshold is the largest value of
+the training rows up to the middle, and equality goes left; here it is the middle, and equality goes right.
+
+The grown tree is cut back from the bottom up. A leaf of N rows, E of which are not of its majority class, is expected
+to make as many errors as the upper limit, of confidence CF, of a binomial distribution: U(E, N). Of three trees the one
+that is expected to make the fewest errors stays, the first of those that 0.1 errors tell apart:
+
+    1. a leaf                  U(E, N) of the node
+    2. the largest branch      raised in the place of the node: all rows of the node go down this branch
+    3. the tree as it is       the sum of U(E, N) over its leaves
+
+Cost: O(n² d log n) to grow each level, O(n depth²) to prune.
+
+References: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapters 2 to 4, and "Improved use of continuous
+attributes in C4.5", Journal of Artificial Intelligence Research 4, 1996. Where the book leaves a choice, J48 of WEKA
+3.9 decides: of equally large branches the last one is raised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from bakeoff.learners.definitions.criteria import entropy, gain, gain_ratio
+from bakeoff.learners.definitions.decision_tree import Node, split
+from bakeoff.learners.definitions.splits import Question, answers, midpoints, parts_of
+
+SLACK_BITS = 1e-3
+"""A gain may be smaller than the average by this much."""
+
+LEAST_BITS = 1e-6
+"""A gain or a gain ratio up to this is none."""
+
+TOLERATED_ERRORS = 0.1
+"""The smaller tree may be expected to make this many more errors."""
+
+MANY_VALUES_PER_ROW = 0.3
+"""A nominal feature with at least this many values per training row does not count in the average."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of growth, each of which can be left out, and M, the least number of rows of a branch."""
+
+    least_rows: int = 2
+    average_gain: bool = True
+    cut_minimum: bool = True
+    two_branches: bool = True
+    mdl_correction: bool = True
+
+
+class Candidate(NamedTuple):
+    """The best question about a feature, with its gain, from which the cost of a cut is taken, and its gain ratio."""
+
+    question: Question
+    gain: float
+    ratio: float
+
+
+def grow_c45(X: np.ndarray, y: np.ndarray, nominal: Collection[int] = (), rules: Rules | None = None) -> Node:
+    """Grow a tree from rows X (n, d) and labels y (n,), without pruning it.
+
+    >>> X, y = np.array([[1.0, 2.0], [6.0, 2.0], [3.0, 4.0], [6.0, 5.0]]), np.array([0, 0, 1, 1])
+    >>> grow_c45(X, y).question
+    (1, 3.0)
+    """
+    chosen = rules or Rules()
+    n_classes = len(np.unique(y))
+    averaged = averaged_features(X, nominal)
+
+    def pick(rows: np.ndarray) -> Question | None:
+        candidates = list_candidates(X[rows], y[rows], nominal, n_classes, chosen)
+        return choose(candidates, averaged, chosen)
+
+    return split(np.arange(len(y)), X, y, pick, min_rows=2 * chosen.least_rows)
+
+
+def averaged_features(X: np.ndarray, nominal: Collection[int]) -> list[int]:
+    """Return the features of X (n, d) that count in the average gain: all, if none has few values."""
+    n, d = X.shape
+    few = [j for j in range(d) if j not in nominal or len(np.unique(X[:, j])) < MANY_VALUES_PER_ROW * n]
+    return few or list(range(d))
+
+
+def list_candidates(
+    X: np.ndarray, y: np.ndarray, nominal: Collection[int], n_classes: int, rules: Rules
+) -> list[Candidate]:
+    """Return the best question about each feature that can split rows X (n, d) with labels y (n,)."""
+    candidates = []
+    for j in range(X.shape[1]):
+        ask = ask_value if j in nominal else ask_cut
+        candidate = ask(X[:, j], y, j, n_classes, rules)
+        if candidate is not None:
+            candidates.append(candidate)
+    return candidates
+
+
+def ask_value(column: np.ndarray, y: np.ndarray, j: int, n_classes: int, rules: Rules) -> Candidate | None:
+    """Return the question for the value of a nominal column (n,); None if too few branches are large enough."""
+    parts = parts_of(y, column, None)
+    n_large = sum(len(part) >= rules.least_rows for part in parts)
+    n_required = 2 if rules.two_branches else len(parts)
+    if len(parts) < 2 or n_large < n_required:
+        return None
+    return Candidate((j, None), float(gain(y, parts, entropy)), gain_ratio(y, parts))
+
+
+def ask_cut(column: np.ndarray, y: np.ndarray, j: int, n_classes: int, rules: Rules) -> Candidate | None:
+    """Return the cut of a numeric column (n,) that gains most; None if no cut is allowed, or none gains anything."""
+    n = len(y)
+    least = float(rules.least_rows)
+    if rules.cut_minimum:
+        least = max(least, min(25.0, n / (10 * n_classes)))
+    cuts = [s for s in midpoints(column) if least <= np.count_nonzero(column < s) <= n - least]
+    if not cuts:
+        return None
+    gains = [float(gain(y, parts_of(y, column, s), entropy)) for s in cuts]
+    largest = max(gains)
+    cut = cuts[gains.index(largest)]
+    cost = math.log2(len(cuts)) / n if rules.mdl_correction else 0.0
+    worth = largest - cost
+    if rules.mdl_correction and worth <= LEAST_BITS:
+        return None
+    # The ratio divides what is left of the gain by the entropy of the sizes of both sides.
+    sizes = np.where(column < cut, "left", "right")
+    return Candidate((j, cut), worth, worth / float(entropy(sizes)))
+
+
+def choose(candidates: list[Candidate], averaged: Collection[int], rules: Rules) -> Question | None:
+    """Return the question of largest gain ratio, of equals the first, among those whose gain is at least average."""
+    if rules.average_gain:
+        candidates = [one for one in candidates if one.question[1] is None or one.gain > LEAST_BITS]
+        gains = [one.gain for one in candidates if one.question[0] in averaged]
+        average = sum(gains) / len(gains) if gains else math.inf
+        candidates = [one for one in candidates if one.gain >= average - SLACK_BITS and one.ratio > LEAST_BITS]
+    if not candidates:
+        return None
+    return max(candidates, key=lambda one: one.ratio).question
+
+
+def collapse(node: Node) -> None:
+    """Turn nodes into leaves, in place, from the root down, where the subtree makes no fewer training errors."""
+    if sum(count_errors(leaf.targets) for leaf in leaves_of(node)) >= count_errors(node.targets):
+        node.branches = {}
+    for child in node.branches.values():
+        collapse(child)
+
+
+def prune(node: Node, X: np.ndarray, y: np.ndarray, confidence: float = 0.25, raising: bool = True) -> None:
+    """Prune the tree in place, from the bottom up, given its training rows X (n, d) and labels y (n,)."""
+    if not node.branches:
+        return
+    for child in node.branches.values():
+        prune(child, X, y, confidence, raising)
+    as_leaf = limit_of_errors(node.targets, confidence)
+    as_tree = sum(limit_of_errors(leaf.targets, confidence) for leaf in leaves_of(node))
+    raised = send_down(largest_branch(node), node.rows, X, y)
+    as_branch = sum(limit_of_errors(leaf.targets, confidence) for leaf in leaves_of(raised)) if raising else math.inf
+    if as_leaf <= min(as_tree, as_branch) + TOLERATED_ERRORS:
+        node.branches = {}
+    elif as_branch <= as_tree + TOLERATED_ERRORS:
+        node.question = raised.question
+        node.branches = raised.branches
+        prune(node, X, y, confidence, raising)
+
+
+def largest_branch(node: Node) -> Node:
+    """Return the branch of most rows, the last of equals."""
+    return max(reversed(node.branches.values()), key=lambda branch: len(branch.rows))
+
+
+def send_down(node: Node, rows: np.ndarray, X: np.ndarray, y: np.ndarray) -> Node:
+    """Return the same subtree with these rows; a value that has no branch yet gets a leaf."""
+    filled = Node(rows, y[rows], node.question)
+    if not node.branches or node.question is None:
+        return filled
+    feature, threshold = node.question
+    for answer, part in answers(X[rows, feature], threshold).items():
+        branch = node.branches.get(answer, Node(rows, y[rows]))
+        filled.branches[answer] = send_down(branch, rows[part], X, y)
+    return filled
+
+
+def leaves_of(node: Node) -> list[Node]:
+    """Return the leaves below a node, from left to right."""
+    if not node.branches:
+        return [node]
+    return [leaf for child in node.branches.values() for leaf in leaves_of(child)]
+
+
+def count_errors(y: np.ndarray) -> int:
+    """Return the number of labels (n,) that are not of the majority class."""
+    _, counts = np.unique(y, return_counts=True)
+    return len(y) - int(counts.max())
+
+
+def limit_of_errors(y: np.ndarray, confidence: float) -> float:
+    """Return U(E, N) of labels (N,): the errors that a leaf with these labels is expected to make.
+
+    Without an error it solves (1 - U / N)^N = CF; else it is the normal approximation with continuity correction.
+
+    >>> round(limit_of_errors(np.zeros(6), 0.25), 3)
+    1.238
+    """
+    n = len(y)
+    errors = count_errors(y)
+    if errors == 0:
+        return float(n * (1 - confidence ** (1 / n)))
+    z = NormalDist().inv_cdf(1 - confidence)
+    p = (errors + 0.5) / n
+    deviation = math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return n * (p + z**2 / (2 * n) + z * deviation) / (1 + z**2 / n)
