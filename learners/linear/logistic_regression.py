@@ -30,28 +30,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from bakeoff.learners.base.paths import require_path_parameter
 from bakeoff.learners.base.scaling import Standardized
 from bakeoff.learners.linear.base import LinearClassifier, linear_scores
+from bakeoff.learners.linear.divergence import MAX_HESSIAN_MULTIPLICATIONS, is_diverging
 from bakeoff.learners.linear.log_likelihood import Evaluation, LogLikelihood
-from bakeoff.learners.linear.solvers import (
-    has_converged,
-    minimize_by_gradient_descent,
-    minimize_by_lbfgs,
-    minimize_by_newton,
-    solve_newton_direction,
-)
-
-SOLVERS = {
-    "newton": minimize_by_newton,
-    "lbfgs": minimize_by_lbfgs,
-    "gradient_descent": minimize_by_gradient_descent,
-}
-
-MAX_HESSIAN_MULTIPLICATIONS = 3e6
-"""``solver="auto"`` is Newton's method where one Hessian costs at most this many multiplications."""
+from bakeoff.learners.linear.solvers import FAILURE_BY_SOLVER, SOLVERS, has_converged
 
 MAX_PENALTY = 1e300
-
-N_PROBING_STEPS = 6
-MIN_PROBED_SCORE_CHANGE = 0.3
 
 
 class LogisticRegression(LinearClassifier):
@@ -67,15 +50,25 @@ class LogisticRegression(LinearClassifier):
         second.
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
-    solver : {"auto", "newton", "lbfgs", "gradient_descent"}, default="auto"
-        ``"auto"`` selects Newton's method if its matrix is cheap to compute, otherwise L-BFGS.
+    solver : {"auto", "newton", "lbfgs", "gradient_descent", "newton-cg", "newton-cholesky", "sag", "saga"}, \
+default="auto"
+        ``"auto"`` selects Newton's method if its matrix is cheap to compute, otherwise L-BFGS. The last four are
+        scikit-learn's names, accepted since the optimum is the same: "newton-cg" and "newton-cholesky" are Newton's
+        method with an exact solution of its equations, "sag" and "saga" are L-BFGS. "liblinear" is refused, because
+        its penalty includes the intercept.
     tol : float, default=1e-4
         Training ends when no component of the gradient of the mean log-likelihood, with columns scaled to unit
         deviation, is larger.
     max_iter : int, default=300
-        Maximum number of steps. Gradient descent is slow and often needs thousands.
+        Maximum number of steps; with 0, all weights stay 0. Gradient descent is slow and often needs thousands.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the weights of the rows of a class.
+    random_state : int, RandomState instance or None, default=None
+        Has no effect: none of the methods draws.
+    penalty : {"l2", None}, default="l2"
+        None is the same as ``C=inf``, whatever C is, which ``fit`` warns of. scikit-learn deprecates this parameter.
+    n_jobs : int or None, default=None
+        Has no effect, which ``fit`` warns of. scikit-learn deprecates this parameter.
 
     Attributes
     ----------
@@ -83,8 +76,8 @@ class LogisticRegression(LinearClassifier):
     coef_ : ndarray of shape (c, d), or (1, d) for two classes
         In log-odds per unit of the column.
     intercept_ : ndarray of shape (c,), or (1,) for two classes
-    n_iter_ : int
-        Number of steps, at least 1.
+    n_iter_ : ndarray of shape (1,)
+        Number of steps, at least 1 unless ``max_iter`` is 0.
 
     Examples
     --------
@@ -99,8 +92,11 @@ class LogisticRegression(LinearClassifier):
         "fit_intercept": ["boolean"],
         "solver": [StrOptions({"auto", *SOLVERS})],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+        "penalty": [StrOptions({"l2"}), None],
+        "n_jobs": [Integral, None],
     }
 
     path_parameters: ClassVar[tuple[str, ...]] = ("C",)
@@ -114,6 +110,9 @@ class LogisticRegression(LinearClassifier):
         tol: float = 1e-4,
         max_iter: int = 300,
         class_weight: Any = None,
+        random_state: Any = None,
+        penalty: str | None = "l2",
+        n_jobs: int | None = None,
     ) -> None:
         self.C = C
         self.form = form
@@ -122,6 +121,9 @@ class LogisticRegression(LinearClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.random_state = random_state
+        self.penalty = penalty
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the weights of maximum likelihood.
@@ -148,7 +150,9 @@ class LogisticRegression(LinearClassifier):
             The gradient is still above ``tol`` after ``max_iter`` steps; or there is no optimum, because C is infinite
             and a hyperplane separates the classes without error.
         """
-        self._maximize(*self._check_fit(X, y, sample_weight))
+        rows = self._check_fit(X, y, sample_weight)
+        self._warn_of_parameters()
+        self._maximize(*rows)
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
@@ -173,7 +177,7 @@ class LogisticRegression(LinearClassifier):
             codes = 1 - codes  # the last class is the reference, which has to be the first label
         share = weight / weight.max()  # (n,)
         with np.errstate(over="ignore", divide="ignore"):
-            penalty = min(1.0 / (self.C * weight.max() * share.sum()), MAX_PENALTY)
+            penalty = min(1.0 / (self._get_inverse_penalty() * weight.max() * share.sum()), MAX_PENALTY)
         share /= share.sum()
         columns = Standardized(X, share, penalty, fit_intercept=self.fit_intercept)
         reference = c == 2 or self.form == "reference"
@@ -181,11 +185,26 @@ class LogisticRegression(LinearClassifier):
         if previous is not None:
             theta = columns.to_standardized(previous.coef_, previous.intercept_)
             objective.initial_theta = theta[: objective.n_free_classes]
-        minimize = SOLVERS[self._choose_solver(objective)]
-        best, n_steps = minimize(objective, self.tol, self.max_iter)
-        self.n_iter_ = max(1, n_steps)
-        self._warn_unless_optimal(objective, best)
+        solver = self._choose_solver(objective)
+        best, n_steps = SOLVERS[solver](objective, self.tol, self.max_iter)
+        n_reported = max(min(1, self.max_iter), n_steps)
+        self.n_iter_ = np.array([n_reported])  # (1,)
+        self._warn_unless_optimal(objective, best, solver)
         self._set_weights(*columns.to_original(best.theta))
+
+    def _get_inverse_penalty(self) -> float:
+        return self.C if self.penalty == "l2" else float("inf")
+
+    def _warn_of_parameters(self) -> None:
+        """Warn of parameters that have no effect."""
+        if self.penalty is None and self.C != 1.0 and np.isfinite(self.C):
+            warnings.warn("Setting penalty=None will ignore the C parameter; C=inf says the same.", stacklevel=3)
+        if self.n_jobs is not None:
+            warnings.warn(
+                "'n_jobs' has no effect in LogisticRegression; leave it out.",
+                FutureWarning,
+                stacklevel=3,
+            )
 
     def _choose_solver(self, objective: LogLikelihood) -> str:
         if self.solver != "auto":
@@ -207,18 +226,22 @@ class LogisticRegression(LinearClassifier):
         self.intercept_ = np.zeros(n_scores)
         self.intercept_[:k] = intercept
 
-    def _warn_unless_optimal(self, objective: LogLikelihood, best: Evaluation) -> None:
+    def _warn_unless_optimal(self, objective: LogLikelihood, best: Evaluation, solver: str) -> None:
         converged = has_converged(best, self.tol)
-        if np.isinf(self.C) and (objective.is_separated(best) or (converged and _is_diverging(objective, best))):
+        if np.isinf(self._get_inverse_penalty()) and (
+            objective.is_separated(best) or (converged and is_diverging(objective, best))
+        ):
             message = (
                 "without penalty there is no optimum: the columns separate classes without error, so that larger "
                 "weights are always likelier; give a finite C. The weights returned are those where the gradient fell "
                 "under tol, or max_iter was reached."
             )
         elif not converged:
+            failure = FAILURE_BY_SOLVER.get(solver, f"{solver} failed to converge")
             message = (
-                f"after {self.n_iter_} steps the gradient is {np.abs(best.gradient).max():.1e}, above "
-                f"tol={self.tol:g}; raise max_iter or tol, or choose solver='newton'."
+                f"{failure} after {self.n_iter_[0]} iterations: the gradient is {np.abs(best.gradient).max():.1e}, "
+                f"above tol={self.tol:g}. Increase the number of iterations (max_iter) or tol, or choose "
+                "solver='newton'."
             )
         else:
             return
@@ -254,20 +277,3 @@ class LogisticRegression(LinearClassifier):
         scores[-k:] = free_scores
         scores -= scores.max(axis=0)
         return scores
-
-
-def _is_diverging(objective: LogLikelihood, point: Evaluation) -> bool:
-    """Return whether Newton steps still change some score considerably although the gradient is nearly zero.
-
-    Near an optimum the steps become small quickly. If classes touch but do not overlap, the gradient vanishes but the
-    steps do not.
-    """
-    if objective.hessian_multiplications > MAX_HESSIAN_MULTIPLICATIONS:
-        return False
-    for _ in range(N_PROBING_STEPS):
-        direction = solve_newton_direction(objective, point)
-        score_changes = objective.table.compute_scores(direction, slice(None))  # (K, n)
-        if np.abs(score_changes).max() < MIN_PROBED_SCORE_CHANGE:
-            return False
-        point = objective.evaluate(point.theta + direction)
-    return True

@@ -133,3 +133,23 @@ def _search_line(objective: LogLikelihood, point: Evaluation, direction: np.ndar
 def has_converged(point: Evaluation, tol: float) -> bool:
     """Return whether no component of the gradient exceeds ``tol``."""
     return bool(np.abs(point.gradient).max() <= tol)
+
+
+SOLVERS = {
+    "newton": minimize_by_newton,
+    "newton-cg": minimize_by_newton,
+    "newton-cholesky": minimize_by_newton,
+    "lbfgs": minimize_by_lbfgs,
+    "sag": minimize_by_lbfgs,
+    "saga": minimize_by_lbfgs,
+    "gradient_descent": minimize_by_gradient_descent,
+}
+"""The method of each name. The optimum is the same, so that scikit-learn's other names need no methods of their own."""
+
+FAILURE_BY_SOLVER = {
+    "newton": "Newton solver did not converge",
+    "newton-cholesky": "Newton solver did not converge",
+    "sag": "The max_iter was reached which means the coef_ did not converge",
+    "saga": "The max_iter was reached which means the coef_ did not converge",
+}
+"""How scikit-learn's warnings begin; otherwise with the name of the solver."""

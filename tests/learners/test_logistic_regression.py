@@ -168,8 +168,35 @@ def test_separable_classes_with_a_penalty_have_an_optimum() -> None:
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_descent"])
 def test_too_few_steps_are_warned_of(solver: str) -> None:
     X, y = mixed()
-    with pytest.warns(ConvergenceWarning, match="after 1 steps the gradient"):
+    with pytest.warns(ConvergenceWarning, match="after 1 iterations: the gradient"):
         assert LogisticRegression(solver=solver, max_iter=1, tol=1e-9).fit(X, y).n_iter_ == 1
+
+
+@pytest.mark.parametrize("solver", ["newton-cg", "newton-cholesky", "sag", "saga"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_other_names_of_solvers_find_the_optimum_of_scikit_learn(solver: str, fit_intercept: bool) -> None:
+    X, y = mixed()
+    given: dict[str, Any] = {"C": 0.5, "fit_intercept": fit_intercept}
+    ours = LogisticRegression(solver=solver, random_state=1, **given, **TIGHT).fit(X, y)
+    assert_same_coefficients(ours, theirs(**given).fit(X, y))
+    assert ours.n_iter_.shape == (1,)
+
+
+def test_without_steps_all_classes_are_equally_likely() -> None:
+    X, y = mixed()
+    with pytest.warns(ConvergenceWarning, match="after 0 iterations"):
+        model = LogisticRegression(max_iter=0).fit(X, y)
+    assert model.n_iter_ == [0]
+    np.testing.assert_allclose(model.predict_proba(X), 1 / 3)
+
+
+def test_parameters_without_effect_are_told() -> None:
+    X, y = mixed()
+    with pytest.warns(UserWarning, match="penalty=None will ignore the C"):
+        model = LogisticRegression(penalty=None, C=0.1).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, LogisticRegression(C=INF).fit(X, y).coef_)
+    with pytest.warns(FutureWarning, match="'n_jobs' has no effect"):
+        LogisticRegression(n_jobs=2).fit(X, y)
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_descent"])
@@ -279,9 +306,10 @@ def test_one_class_is_refused_by_name() -> None:
         {"C": 0.0},
         {"C": -1},
         {"form": "logit"},
-        {"solver": "sag"},
+        {"solver": "liblinear"},
+        {"penalty": "l1"},
         {"tol": 0},
-        {"max_iter": 0},
+        {"max_iter": -1},
         {"class_weight": "even"},
     ],
 )
