@@ -6,7 +6,7 @@ Hydra runs this file before it is a module: annotations must not be postponed, b
 there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hydra.core.config_store import ConfigStore
 from hydra.plugins.sweeper import Sweeper
@@ -19,7 +19,7 @@ class SweeperConf:
     """The keys of ``hydra.sweeper``: further overrides, as in Hydra's own sweeper."""
 
     _target_: str = "hydra_plugins.bakeoff_sweeper.PlanningSweeper"
-    params: dict[str, str] | None = None
+    params: dict[str, str] | None = field(default_factory=dict)
 
 
 class PlanningSweeper(Sweeper):

@@ -31,7 +31,7 @@ def parse_arguments(
     Raises
     ------
     UserError
-        There are too few or too many positional arguments, or a key is unknown.
+        There are too few or too many positional arguments, or a key is unknown or given twice.
 
     Examples
     --------
@@ -39,7 +39,9 @@ def parse_arguments(
     (['a1', 'x.csv'], {'output': 'y.csv'})
     """
     arguments = [word for word in words if "=" not in word]
-    values = dict(word.split("=", 1) for word in words if "=" in word)
+    pairs = [word for word in words if "=" in word]
+    reject_repeated_keys(verb, pairs)
+    values = dict(word.split("=", 1) for word in pairs)
     for key in values:
         if key not in keys:
             raise UserError(f"{verb}: {key} is not a key. {did_you_mean(key, keys)}")
@@ -49,6 +51,27 @@ def parse_arguments(
         usage = " ".join([*positions, *optional, *(f"[{key}=...]" for key in keys)])
         raise UserError(f"{verb}: {len(arguments)} arguments were given; usage: bakeoff {verb} {usage}")
     return arguments, values
+
+
+def reject_repeated_keys(verb: str, pairs: Sequence[str]) -> None:
+    """Reject several values of one key, of which all but the last one would be lost.
+
+    Parameters
+    ----------
+    verb : str
+        Begins the error message.
+    pairs : sequence of str
+        ``KEY=VALUE``.
+
+    Raises
+    ------
+    UserError
+    """
+    given: dict[str, str] = {}
+    for pair in pairs:
+        key = pair.partition("=")[0]
+        if given.setdefault(key, pair) != pair:
+            raise UserError(f"{verb}: {key} is given twice, as {given[key]} and {pair}; give one of them.")
 
 
 def parse_trust(given: str) -> tuple[str, ...]:

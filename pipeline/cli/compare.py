@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, name_sweep
+from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS, name_sweep, reject_repeated_keys
 from bakeoff.pipeline.cli.output_file import require_output
 from bakeoff.pipeline.comparison.request_words import check_values
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -107,6 +107,7 @@ def read_command(words: Sequence[str]) -> Command:
     values = {}
     runs = []
     others = []
+    reject_repeated_keys("compare", [word for word in words if word.partition("=")[0] in own_keys])
     for word in words:
         key, has_value, value = word.partition("=")
         if has_value and key in own_keys:

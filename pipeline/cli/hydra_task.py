@@ -10,8 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.sweep_mode import print_notes
 from bakeoff.pipeline.config.explain_error import explain_error
-from bakeoff.pipeline.config.invocation import discard_output_folder, read_invocation
+from bakeoff.pipeline.config.invocation import (
+    discard_output_folder,
+    note_tuned_keys,
+    read_invocation,
+    reject_sweep_values,
+    reject_unread_space,
+)
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
@@ -42,12 +49,15 @@ class HydraTask:
         Of the jobs that ended.
     report : SweepReport or None
         Of a sweep whose jobs were known before; None for a single run and for a study.
+    is_single : bool
+        Whether ``hydra.mode=RUN`` asks for a single run, even if a file describes a sweep.
     """
 
     tracebacks: bool
     sweep_input: SweepInput | None = None
     outcomes: list[JobOutcome] = field(default_factory=list)
     report: SweepReport | None = None
+    is_single: bool = False
 
     def __call__(self, composed: DictConfig) -> float:
         """Run a single job, keep its outcome and return its headline score."""
@@ -59,7 +69,11 @@ class HydraTask:
         try:
             spec = resolve_config(composed)
             invocation = read_invocation()
+            if not self.is_single:
+                reject_sweep_values()
             settled = settle_config(spec)
+            reject_unread_space(invocation.overrides, [settled])
+            print_notes(note_tuned_keys(invocation.overrides, [settled]))
             invocation = replace(invocation, choices=settle_choices(settled, invocation.choices))
             outcome = run_single_job(settled, invocation, self.tracebacks)
         except UserError as error:

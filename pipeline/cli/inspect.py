@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.pipeline.cli.arguments import reject_repeated_keys
 from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.errors import UserError
@@ -37,7 +38,9 @@ def inspect_data(words: Sequence[str]) -> int:
     """
     reject_passwords(words)
     files = [word for word in words if "=" not in word]
-    values = dict(word.split("=", 1) for word in words if "=" in word)
+    pairs = [word for word in words if "=" in word]
+    reject_repeated_keys("inspect", pairs)
+    values = dict(word.split("=", 1) for word in pairs)
     output = values.pop("output", None)
     _require_words(files, values)
     if output not in (None, NO_PAGE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from bakeoff.pipeline.cli.arguments import reject_repeated_keys
 from bakeoff.pipeline.cli.run import run_experiments
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import history
@@ -34,6 +35,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
             "rerun: specify which jobs to run again; usage: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
         )
     own_words = [word for word in words if _key_of(word) in OWN_KEYS and "=" in word]
+    reject_repeated_keys("rerun", own_words)
     given = dict(word.split("=", 1) for word in own_words)
     jobs = find_failed_jobs(given)
     if not jobs:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys, print_notes, read_mode
 from bakeoff.pipeline.cli.verbs import VERBS
+from bakeoff.pipeline.config.mode_words import RUN_WORD
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
-MODES: Mapping[str, Sequence[str]] = {"hydra.mode=MULTIRUN": ["--multirun"], "hydra.mode=RUN": []}
-"""Hydra's overrides that ask for a sweep or for a single run, and the flags that replace them."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
@@ -33,9 +32,10 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
         The command line is invalid, or none of its jobs can run.
     """
     _require_option(words)
-    # Hydra has two ways to request a sweep; from here on only the flags are used.
-    words = [flag for word in words for flag in MODES.get(word.lstrip("+"), [word])]
-    is_sweep = any(flag in words for flag in MULTIRUN_FLAGS)
+    # Hydra has three ways to request a sweep; from here on only the flags are used.
+    is_single = RUN_WORD in {word.lstrip("+") for word in words}
+    words, is_sweep = read_mode(words)
+    print_notes(note_repeated_keys(words))
     if is_sweep:
         # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
         set_single_threads()
@@ -50,7 +50,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
     register_schema()
     tracebacks = os.environ.get("HYDRA_FULL_ERROR") == "1"
     if not is_sweep:
-        task = HydraTask(tracebacks)
+        task = HydraTask(tracebacks, is_single=is_single)
         run_hydra(task, words)
         for outcome in task.outcomes:
             if outcome.reason and outcome.kind != SKIPPED:

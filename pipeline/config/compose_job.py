@@ -8,7 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from bakeoff.pipeline.config.explain_error import explain_error
-from bakeoff.pipeline.config.invocation import Invocation, read_invocation
+from bakeoff.pipeline.config.invocation import (
+    Invocation,
+    read_invocation,
+    reject_sweep_values,
+    reject_unread_space,
+)
+from bakeoff.pipeline.config.mode_words import RUN_WORD
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
@@ -38,12 +44,15 @@ def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
         with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
             engine = GlobalHydra.instance().hydra
             assert engine is not None
-            composed = engine.compose_config("config", [*words, "hydra.mode=RUN"], RunMode.RUN)
+            composed = engine.compose_config("config", [*words, RUN_WORD], RunMode.RUN)
             HydraConfig.instance().set_config(composed)
+            if RUN_WORD not in words:
+                reject_sweep_values()
             invocation = read_invocation()
             with open_dict(composed):
                 del composed["hydra"]
             settled = settle_config(resolve_config(composed))
+            reject_unread_space(invocation.overrides, [settled])
     except Exception as error:
         raise explain_error(error) from None
     return settled, replace(invocation, choices=settle_choices(settled, invocation.choices))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from bakeoff.pipeline.config.mode_words import HYDRA_RUN_KEYS, HYDRA_SWEEP_KEYS
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
 
@@ -68,10 +70,76 @@ def read_invocation(swept: Sequence[str] = ()) -> Invocation:
             number=int(current.job.num),
             overrides=overrides,
         )
-    for key in keys:
-        if key.split(".")[0] in SWEEP_KEYS:
-            raise UserError(f"{key} is a key of sweeps; add -m.")
+    hydra_keys = (str(word).lstrip("+~").split("=")[0] for word in current.overrides.hydra)
+    sweep_keys = [key for key in keys if key.split(".")[0] in SWEEP_KEYS]
+    sweep_keys += [key for key in hydra_keys if HYDRA_SWEEP_KEYS.match(key)]
+    for key in sweep_keys:
+        raise UserError(f"{key} is a key of sweeps; add -m.")
     return Invocation(choices, varying=keys, overrides=overrides)
+
+
+def reject_sweep_values() -> None:
+    """Reject a single run of a file that gives a key several values, one for each job of a sweep.
+
+    Raises
+    ------
+    UserError
+        ``hydra.sweeper.params`` is not empty.
+    """
+    from hydra.core.hydra_config import HydraConfig
+
+    params = HydraConfig.get().sweeper.get("params")
+    if params:
+        keys = ", ".join(str(key) for key in params)
+        raise UserError(
+            f"hydra.sweeper.params gives {keys} the values of a sweep; add -m. "
+            "hydra.mode=RUN runs one job without them."
+        )
+
+
+def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any]]) -> None:
+    """Reject values to search if nothing searches them.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Overrides.
+    settled : iterable of mapping
+        The settled configurations of all jobs.
+
+    Raises
+    ------
+    UserError
+    """
+    given = [word for word in words if re.split(r"[=@./]", word.lstrip("+~"))[0] == "space"]
+    if given and not any("space" in spec["tuning"] or spec.get("figures") for spec in settled):
+        raise UserError(
+            f"{given[0]} has no effect, because nothing is tuned; add tuning=grid, or search=grid to a sweep."
+        )
+
+
+def note_tuned_keys(words: Iterable[str], settled: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return a sentence for each key of the learner that is given and has no effect because tuning chooses its value.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Overrides.
+    settled : sequence of mapping
+        The settled configurations of all jobs.
+    """
+    tuned: set[str] = set()
+    for spec in settled:
+        space = spec["tuning"].get("space") or {}
+        grids = [space] if isinstance(space, Mapping) else space
+        tuned |= {f"learner.{name.replace('__', '.')}" for grid in grids for name in grid}
+    lost = [word for word in words if word.lstrip("+").partition("=")[0] in tuned]
+    parameters = [word.partition("=")[0].partition(".")[2] for word in lost]
+    return tuple(
+        f"{word} has no effect where tuning chooses the value; leave it out, or leave {parameter} out of what is tuned "
+        f"(~default_space.{parameter})."
+        for word, parameter in zip(lost, parameters, strict=True)
+    )
 
 
 def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -89,10 +157,18 @@ def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     Returns
     -------
     sweep_words, job_words : list of str
+
+    Raises
+    ------
+    UserError
+        A key has an effect in single runs only.
     """
     from hydra._internal.utils import get_args_parser
 
     overrides = get_args_parser().parse_args(list(words)).overrides
+    for word in overrides:
+        if HYDRA_RUN_KEYS.match(word.lstrip("+~")):
+            raise UserError(f"{word}: hydra.run is for single runs; the folder of a sweep is hydra.sweep.dir.")
     keys = {word: re.split(r"[=@./]", word.lstrip("+~"))[0] for word in overrides}
     job_words = [word for word in overrides if keys[word] not in ("hydra", *SWEEP_KEYS)]
     shared = {word for word in job_words if keys[word] == "experiment" and "," not in word}

@@ -10,7 +10,10 @@ from typing import Any
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.cli.screen import Screen
 from bakeoff.pipeline.cli.single_run import run_shown_job
+from bakeoff.pipeline.cli.sweep_mode import asks_for_sweep, note_repeated_keys
 from bakeoff.pipeline.config.compose_job import compose_job
+from bakeoff.pipeline.config.invocation import note_tuned_keys
+from bakeoff.pipeline.config.mode_words import RUN_WORD
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.model import Model, make_training_record
@@ -85,13 +88,15 @@ def run(
         all_words = [*data.words, *own_words]
         result = _run_words(add_config_folder(all_words, config_dir), verbose, data.notes)
     if not verbose:
-        warn_of(result.notes)
+        warn_of([*note_repeated_keys(own_words), *result.notes])
     return result
 
 
 def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> RunResult:
     """Run the experiment of a command line; the notes are those of the table."""
     try:
+        if RUN_WORD not in words and asks_for_sweep(words):
+            raise UserError("hydra.mode: MULTIRUN in a file asks for a sweep; add -m.")
         spec, invocation = compose_job(words)
     except UserError as error:
         raise _translate(error) from None
@@ -124,6 +129,7 @@ def _make_result(prepared: PreparedJob, result: JobResult, words: Sequence[str],
         model=_make_model(prepared, result),
         notes=(
             *notes,
+            *note_tuned_keys(words, [prepared.spec]),
             *experiment.dataset.remarks,
             *prepared.audit_verdict.warnings,
             *describe_run_lines(experiment, folds, result.model),

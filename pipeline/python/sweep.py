@@ -14,6 +14,7 @@ from bakeoff.pipeline.cli.arguments import name_sweep
 from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.cli.run import THREAD_VARIABLES, set_single_threads
+from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys
 from bakeoff.pipeline.config.invocation import split_sweep_words
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.errors import UserError
@@ -81,7 +82,7 @@ def sweep(
         all_words = add_config_folder([*data.words, *own_words], config_dir)
         result = _run_words(all_words, verbose, data.notes)
     if not verbose:
-        warn_of([*result.notes, *result.failures])
+        warn_of([*note_repeated_keys(own_words), *result.notes, *result.failures])
     return result
 
 

@@ -25,7 +25,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FAILED, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import LEARNER_KEY, find_learner_pattern
 from bakeoff.pipeline.sweep.planning import Plan, Planner
-from bakeoff.pipeline.sweep.plugin import SweepCommand
+from bakeoff.pipeline.sweep.plugin import SweepCommand, reject_sweep_params
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
@@ -83,7 +83,9 @@ def run_study(
 def _read_command(
     settings: StudySettings, context: HydraContext, sweep_input: SweepInput, master: DictConfig
 ) -> SweepCommand:
-    words = [*format_params(settings.params), *sweep_input.overrides]
+    params = format_params(settings.params)
+    reject_sweep_params(params)
+    words = [*params, *sweep_input.overrides]
     command = SweepCommand.read(words, context, master)
     workers = settings.n_jobs or command.options.workers
     return replace(command, options=replace(command.options, workers=workers), quiet=sweep_input.quiet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -162,21 +162,35 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
 
 
 def _search_space(words: JobWords, composer: Composer, method: str, n: int, seed: int) -> Iterator[JobWords]:
-    """Yield a job for each point of the learner's search space; without a space, the job as it is given."""
+    """Yield a job for each point of the learner's search space; without a space, the job as it is given.
+
+    A key that the command line gives is not searched, as in a study.
+    """
     try:
         space = composer.compose(words)[0].get("space")
     except UserError:  # the plan shows it
         space = None
-    if not space:
+    given_keys = {word.lstrip("+~").partition("=")[0] for word in words}
+    grids = [_leave_out(grid, given_keys) for grid in ([space] if isinstance(space, Mapping) else space or [])]
+    grids = [grid for number, grid in enumerate(grids) if grid and grid not in grids[:number]]
+    if not grids:
         yield words
         return
     # The space is not part of a job, so its overrides are left out.
     fixed_words = [word for word in words if not word.lstrip("+~").startswith("space")]
-    for point in search.space_points(space, method, n, seed):
-        # scikit-learn writes a parameter of a part as part__parameter, which is a key of its own in the configuration.
-        keys = {name: f"learner.{name.replace('__', '.')}" for name in point}
-        point_words = [f"{keys[name]}={override_text(value)}" for name, value in point.items()]
+    for point in search.space_points(grids, method, n, seed):
+        point_words = [f"{_learner_key(name)}={override_text(value)}" for name, value in point.items()]
         yield (*fixed_words, *point_words)
+
+
+def _leave_out(grid: Mapping[str, Any], given_keys: set[str]) -> dict[str, Any]:
+    """Return a grid without the parameters whose keys are given."""
+    return {name: values for name, values in grid.items() if _learner_key(name) not in given_keys}
+
+
+def _learner_key(parameter: str) -> str:
+    """Return the key of a parameter; scikit-learn writes that of a part as part__parameter."""
+    return f"learner.{parameter.replace('__', '.')}"
 
 
 def _axis(override: Override) -> search.Axis:

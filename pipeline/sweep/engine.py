@@ -35,6 +35,7 @@ def run_sweep(
     tracebacks: bool = False,
     learner_pattern: LearnerPattern | None = None,
     quiet: bool = False,
+    notes: Sequence[str] = (),
 ) -> SweepReport:
     """Plan and run a sweep, print what happens, and return what it has done.
 
@@ -52,6 +53,8 @@ def run_sweep(
         What names the learners of the jobs, if they are not named explicitly.
     quiet : bool
         Whether to print nothing.
+    notes : sequence of str
+        What is to be said of the command.
 
     Raises
     ------
@@ -70,7 +73,8 @@ def run_sweep(
         display = SweepDisplay(len(plan.jobs), quiet)
         display.show_left_out(left_out)
         display.show_datasets(runner.resources.datasets)
-        notes = _list_notes(runner, left_out)
+        display.show_problems(notes)
+        notes = (*notes, *_list_notes(runner, left_out))
         if options.dry_run:
             plan = planner.add_estimates(plan)
             display.show_plan(plan, options.workers)

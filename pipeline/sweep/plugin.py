@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,17 +15,20 @@ from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from bakeoff.pipeline.config.invocation import read_invocation
+from bakeoff.pipeline.config.invocation import note_tuned_keys, read_invocation, reject_unread_space
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
+from bakeoff.pipeline.sweep.experiment_keys import reject_lost_keys
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
 
+SEARCHING_METHODS = ("grid", "random")
+"""The values of ``search.method`` that read the space of a learner."""
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
 
@@ -82,10 +86,12 @@ class SweepCommand:
         # These words set the options of the sweep itself, which cannot vary from job to job.
         for override in parser.parse_overrides(list(master.hydra.overrides.task)):
             _require_one_value(override)
+        parsed = parser.parse_overrides(list(words))
+        reject_lost_keys(parsed, context.config_loader, master)
         has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
         return cls(
             words=tuple(words),
-            overrides=parser.parse_overrides(list(words)),
+            overrides=parsed,
             options=_read_options(master),
             composer=Composer(context.config_loader, master),
             launch=None if has_basic_launcher else RemoteLauncher(context, master),
@@ -125,6 +131,7 @@ def run_hydra_sweep(
     from bakeoff.pipeline.sweep.engine import run_sweep
 
     # Otherwise each combination would have both values of a key, of which the last one counts, many times over.
+    reject_sweep_params(params)
     given = {word.lstrip("+~").partition("=")[0] for word in sweep_input.overrides}
     remaining = [word for word in params if word.partition("=")[0] not in given]
     command = SweepCommand.read([*remaining, *sweep_input.overrides], context, master)
@@ -137,6 +144,9 @@ def run_hydra_sweep(
     swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]
     varying = tuple(dict.fromkeys([*swept_keys, *varying_keys(jobs)]))
     composed = [command.composer.compose_job(number, words, varying) for number, words in enumerate(jobs)]
+    settled = [job.spec for job in composed if job.spec is not None]
+    if command.options.search["method"] not in SEARCHING_METHODS:
+        reject_unread_space(command.words, settled)
     report = run_sweep(
         composed,
         command.options,
@@ -145,6 +155,7 @@ def run_hydra_sweep(
         sweep_input.tracebacks,
         learner_pattern=pattern,
         quiet=sweep_input.quiet,
+        notes=note_tuned_keys(command.words, settled),
     )
     command.write_record()
     return report
@@ -155,6 +166,28 @@ def _require_one_value(override: Override) -> None:
     key = override.key_or_group
     if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
         raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it one value.")
+
+
+def reject_sweep_params(params: Sequence[str]) -> None:
+    """Reject keys of the whole sweep, and Hydra's own, among the overrides of its jobs: no job would read them.
+
+    Parameters
+    ----------
+    params : sequence of str
+        The overrides in the configuration of the sweeper.
+
+    Raises
+    ------
+    UserError
+    """
+    for word in params:
+        key = word.partition("=")[0]
+        part = re.split(r"[./@]", key)[0]
+        if part == "hydra" or part in SWEEP_KEYS:
+            raise UserError(
+                f"hydra.sweeper.params.{key}: {key} is a key of the whole sweep and not of its jobs; write it at the "
+                "top of the file, or on the command line."
+            )
 
 
 def _read_options(master: DictConfig) -> SweepOptions:

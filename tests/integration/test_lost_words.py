@@ -1,0 +1,155 @@
+"""No word of a command line and no key of an experiment is lost: it has its effect, is refused, or a line says so."""
+
+from __future__ import annotations
+
+import pytest
+from command import Answer, Bakeoff
+
+import bakeoff as package
+from bakeoff.pipeline.errors import UserError
+
+IRIS = ("learner=majority", "dataset=iris", "tracking=none")
+PARAMS = "  sweeper:\n    params:\n      seed: 1,2\n"
+THREE_SEEDS = (
+    "# @package _global_\n# Three seeds.\nhydra:\n  mode: MULTIRUN\n  sweeper:\n    params:\n      seed: 1,2,3\n"
+)
+
+
+def write_experiment(bakeoff: Bakeoff, name: str, text: str, folder: str = "conf") -> None:
+    """Write an experiment of the user."""
+    file = bakeoff.folder / folder / "experiment" / f"{name}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def jobs(answer: Answer) -> list[str]:
+    """Return the names of the jobs of a plan or a sweep, without their states."""
+    lines = [line for line in answer.out.splitlines() if line.startswith("#")]
+    return sorted(line.split(maxsplit=1)[1].partition("  ")[0] for line in lines)
+
+
+def seeds(answer: Answer) -> list[str]:
+    """Return the seeds of the jobs that an answer lists."""
+    words = [word for name in jobs(answer) for word in name.split()]
+    return [word for word in words if word.startswith("seed=")]
+
+
+# hydra.mode in a file
+
+
+@pytest.mark.parametrize("folder", ["conf", "mine"])
+def test_an_experiment_that_asks_for_a_sweep_is_one_with_all_words_of_the_command(
+    bakeoff: Bakeoff, folder: str
+) -> None:
+    write_experiment(bakeoff, "three", THREE_SEEDS, folder)
+    flag = () if folder == "conf" else ("--config-dir", folder)
+    answer = bakeoff(*flag, "experiment=three", *IRIS)
+    assert (answer.status, seeds(answer)) == (0, ["seed=1", "seed=2", "seed=3"])
+    assert all("majority" in job for job in jobs(answer))
+    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
+
+
+def test_words_of_the_command_line_take_precedence_over_values_of_the_file(bakeoff: Bakeoff) -> None:
+    write_experiment(bakeoff, "three", THREE_SEEDS)
+    answer = bakeoff("plan", "experiment=three", "learner=knn,majority", "dataset=iris", "seed=5,6")
+    assert (len(jobs(answer)), set(seeds(answer))) == (4, {"seed=5", "seed=6"})
+
+
+def test_a_single_run_is_asked_for_by_the_mode_and_not_together_with_a_sweep(bakeoff: Bakeoff) -> None:
+    write_experiment(bakeoff, "three", THREE_SEEDS)
+    write_experiment(bakeoff, "other", THREE_SEEDS, "mine")
+    for words in (("experiment=three",), ("--config-dir", "mine", "experiment=other")):
+        answer = bakeoff(*words, *IRIS, "hydra.mode=RUN")
+        assert (answer.status, jobs(answer), "accuracy" in answer.out) == (0, [], True)
+    answer = bakeoff("-m", *IRIS, "hydra.mode=RUN")
+    assert (answer.status, "give one of the two" in answer.err) == (2, True)
+
+
+def test_a_single_run_in_python_refuses_an_experiment_that_is_a_sweep(bakeoff: Bakeoff) -> None:
+    write_experiment(bakeoff, "three", THREE_SEEDS)
+    with pytest.raises(UserError, match=r"asks for a sweep; use bakeoff\.sweep"):
+        package.run("experiment=three", *IRIS)
+    assert len(package.sweep("experiment=three", *IRIS).runs) == 3
+
+
+# Keys of sweeps where there is none, and the other way round
+
+LOST_WITHOUT_A_SWEEP = ["hydra/sweeper=optuna", "hydra/launcher=submitit_local", "hydra.sweep.dir=x", "workers=2"]
+
+
+@pytest.mark.parametrize("word", LOST_WITHOUT_A_SWEEP)
+def test_keys_of_sweeps_need_a_sweep(bakeoff: Bakeoff, word: str) -> None:
+    answer = bakeoff(*IRIS, word)
+    assert (answer.status, "is a key of sweeps; add -m" in answer.err) == (2, True)
+
+
+def test_values_of_a_sweep_in_a_file_need_a_sweep(bakeoff: Bakeoff) -> None:
+    write_experiment(bakeoff, "two", f"# @package _global_\nhydra:\n{PARAMS}")
+    answer = bakeoff("experiment=two", *IRIS)
+    assert (answer.status, "gives seed the values of a sweep; add -m" in answer.err) == (2, True)
+    assert bakeoff("experiment=two", *IRIS, "hydra.mode=RUN").status == 0
+    assert seeds(bakeoff("-m", "experiment=two", *IRIS)) == ["seed=1", "seed=2"]
+
+
+def test_values_of_a_sweep_may_be_given_on_the_command_line(bakeoff: Bakeoff) -> None:
+    assert seeds(bakeoff("plan", *IRIS, "+hydra.sweeper.params.seed='1,2'")) == ["seed=1", "seed=2"]
+
+
+@pytest.mark.parametrize("key", ["workers: 2", "dry_run: 'true'", "hydra.sweep.dir: x"])
+def test_keys_of_the_whole_sweep_are_not_values_of_its_jobs(bakeoff: Bakeoff, key: str) -> None:
+    write_experiment(bakeoff, "two", f"# @package _global_\nhydra:\n{PARAMS}      {key}\n")
+    answer = bakeoff("-m", "experiment=two", *IRIS)
+    assert (answer.status, "is a key of the whole sweep and not of its jobs" in answer.err) == (2, True)
+
+
+@pytest.mark.parametrize(("text", "key"), [("workers: 2\n", "workers"), (f"hydra:\n{PARAMS}", "hydra.sweeper.params")])
+def test_of_several_experiments_none_sets_keys_of_the_whole_sweep(bakeoff: Bakeoff, text: str, key: str) -> None:
+    write_experiment(bakeoff, "one", "# @package _global_\nseed: 7\n")
+    write_experiment(bakeoff, "two", f"# @package _global_\n{text}")
+    answer = bakeoff("plan", "experiment=one,two", *IRIS)
+    assert (answer.status, f"experiment=two sets {key}, a key of the whole sweep" in answer.err) == (2, True)
+    decided = ("workers=1", "hydra.sweeper.params=null")
+    assert bakeoff("plan", "experiment=one,two", *IRIS, *decided).status == 0
+
+
+def test_the_folder_of_single_runs_is_refused_for_a_sweep(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("plan", *IRIS, "hydra.run.dir=x")
+    assert (answer.status, "the folder of a sweep is hydra.sweep.dir" in answer.err) == (2, True)
+
+
+# Keys that something else decides
+
+
+def test_a_key_that_is_given_is_not_searched(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("plan", "learner=knn", "learner.n_neighbors=3,4", "search=grid", "dataset=iris")
+    found = [word for job in jobs(answer) for word in job.split() if word.startswith("n_neighbors")]
+    assert sorted(set(found)) == ["n_neighbors=3", "n_neighbors=4"]
+    assert len(found) == len(set(jobs(answer))) == 2 * 2 * 3
+
+
+def test_a_space_that_nothing_searches_is_refused(bakeoff: Bakeoff) -> None:
+    words = ("learner=knn", "dataset=iris", "tracking=none", "space.n_neighbors=[1,3]")
+    for verb in ((), ("plan",)):
+        answer = bakeoff(*verb, *words)
+        assert (answer.status, "has no effect, because nothing is tuned" in answer.err) == (2, True)
+    assert bakeoff("plan", *words, "tuning=none,grid").status == 0
+
+
+def test_a_key_that_tuning_chooses_is_said_to_have_no_effect(bakeoff: Bakeoff) -> None:
+    words = ("learner=knn", "dataset=iris", "tracking=none", "learner.n_neighbors=3", "tuning=grid")
+    lost = "learner.n_neighbors=3 has no effect where tuning chooses the value"
+    for verb in ((), ("plan",)):
+        assert lost in bakeoff(*verb, *words).err
+    assert lost not in bakeoff("plan", *words, "~default_space.n_neighbors").err
+
+
+def test_a_key_that_is_given_twice_is_said_or_refused(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(*IRIS, "seed=1", "seed=2")
+    assert (answer.status, "seed is given 2 times (seed=1 seed=2), and the last one counts" in answer.err) == (0, True)
+    for words in (
+        ("predict", "latest", "a.csv", "output=a", "output=b"),
+        ("compare", "sweep=a", "sweep=b"),
+        ("rerun", "--failed", "sweep=a", "sweep=b"),
+    ):
+        answer = bakeoff(*words)
+        assert (answer.status, "is given twice" in answer.err) == (2, True), answer
