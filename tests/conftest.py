@@ -17,7 +17,7 @@ import warm_process
 from command import Bakeoff, enter
 from example_counts import register_profiles
 
-from bakeoff.pipeline.tracking import store
+from bakeoff.pipeline.tracking import sqlite_file, store
 from bakeoff.pipeline.tracking.store import quiet_mlflow
 
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
@@ -61,7 +61,7 @@ def no_store_from_before() -> Iterator[None]:
 def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let MLflow create one SQLite store, which takes a second, and copy it wherever this process needs another."""
     template = tmp_path_factory.mktemp("store") / "mlflow.db"
-    create = store.create_sqlite
+    create = sqlite_file.create_sqlite
 
     def copy_or_create(path: Path) -> None:
         create(template)

@@ -59,7 +59,7 @@ ONE_DOOR = {
     "statsmodels": {"comparison"},
     "arff": {"stages"},
     "openpyxl": {"stages"},
-    "sqlalchemy": {"stages", "study"},
+    "sqlalchemy": {"stages", "study", "tracking"},
     "starlette": {"serving"},
     "uvicorn": {"serving"},
 }

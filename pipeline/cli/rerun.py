@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bakeoff.pipeline.cli.arguments import reject_repeated_keys
 from bakeoff.pipeline.cli.run import run_experiments
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import open_store
 
 FLAG = "--failed"
-STORE_KEYS = ("tracking.uri", "tracking.experiment")
+URI_KEY = "tracking.uri"
+STORE_KEYS = (URI_KEY, "tracking.experiment")
 OWN_KEYS = ("sweep", *STORE_KEYS)
 """Keys that select the jobs; all others are keys of the new sweep."""
 
@@ -56,10 +58,18 @@ def find_failed_jobs(given: dict[str, str]) -> list[tuple[str, ...]]:
     experiment = given.get("tracking.experiment", "bakeoff")
     store = open_store(given.get("tracking.uri"), experiment, create=False)
     history.end_orphans(store)
-    # The stored overrides name the store that was used then, which the user may have moved since.
-    store_words = [f"{key}={given[key]}" for key in STORE_KEYS if key in given]
     failed = history.find_failed_jobs(store, given.get("sweep"))
-    return [_replace_keys(overrides, store_words) for overrides in failed]
+    return [_replace_store(overrides, given, store.uri) for overrides in failed]
+
+
+def _replace_store(overrides: Iterable[str], given: Mapping[str, str], uri: str) -> tuple[str, ...]:
+    """Return the overrides of a job with the store in which it was found: the one that they name may have moved."""
+    overrides = list(overrides)
+    replacements = [f"{key}={override_text(given[key])}" for key in STORE_KEYS if key in given]
+    names_store = any(_key_of(word) == URI_KEY for word in overrides)
+    if names_store and URI_KEY not in given:
+        replacements.append(f"{URI_KEY}={override_text(uri)}")
+    return _replace_keys(overrides, replacements)
 
 
 def _replace_keys(overrides: Iterable[str], replacements: Sequence[str]) -> tuple[str, ...]:
@@ -69,4 +79,4 @@ def _replace_keys(overrides: Iterable[str], replacements: Sequence[str]) -> tupl
 
 
 def _key_of(word: str) -> str:
-    return word.split("=", 1)[0]
+    return word.split("=", 1)[0].lstrip("+")

@@ -19,7 +19,8 @@ from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean,
 from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.reading.looks import count_looks
-from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
+from bakeoff.pipeline.tracking.store import Store
 
 PARTS = ("train", "validation", "test")
 DEFAULT_EXPERIMENT = "bakeoff"

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.store import is_server, open_store, quiet_mlflow, store_exists, store_uri
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
+from bakeoff.pipeline.tracking.store import is_server, open_store, prepare_file, quiet_mlflow, store_exists, store_uri
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = "5000"
@@ -44,6 +45,9 @@ def serve_ui(words: Sequence[str]) -> int:
         raise UserError(f"ui: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     port = values.get("port", DEFAULT_PORT)
     _require_free_port(port)
+    if uri.startswith(SQLITE_PREFIX):
+        # The server reads the addresses of the database, whether the views can be written or not.
+        prepare_file(sqlite_path(uri))
     _show_addresses(uri, f"http://{HOST}:{port}", values)
     print("Ctrl-C ends the pages", flush=True)
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # the server starts about five times faster

@@ -16,7 +16,8 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, store_uri
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
+from bakeoff.pipeline.tracking.store import store_uri
 
 JOB_ID_VARIABLE = "SLURM_JOB_ID"
 """The environment variable in which Slurm stores the number of a job."""

@@ -43,11 +43,9 @@ def parse_storage_url(storage: str | None) -> URL:
     'sqlite:////tmp/a.db'
     """
     given = str(storage or DEFAULT_FILE)
-    text = given
-    if "://" not in given:
-        text = f"sqlite:///{Path(given).expanduser().absolute()}"
     try:
-        url = make_url(text)
+        # As a part of a URI, a path with a percent sign or a question mark would be another one.
+        url = make_url(given) if "://" in given else URL.create("sqlite", database=given)
     except ArgumentError as error:
         raise UserError(
             f"hydra.sweeper.storage={given!r} is not a URL; use a SQLite file or postgresql://..."
@@ -108,7 +106,7 @@ def _create_file(path: Path) -> None:
         # that is moved to its place when it is complete is never seen half made.
         with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
             draft = Path(folder) / path.name
-            RDBStorage(f"sqlite:///{draft}").engine.dispose()
+            RDBStorage(URL.create("sqlite", database=str(draft)).render_as_string()).engine.dispose()
             with sqlite3.connect(draft) as database:
                 database.execute("PRAGMA journal_mode=WAL")
             database.close()

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.tracking.store import SQLITE_PREFIX
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 
 N_SLOTS = 2**20
 """Two jobs whose hashes share a slot, which is rare, only wait for each other."""
@@ -49,7 +49,7 @@ class Claims:
     def open_for_store(cls, uri: str) -> Claims:
         """Open the claims of a store."""
         if uri.startswith(SQLITE_PREFIX):
-            path = Path(f"{uri.removeprefix(SQLITE_PREFIX)}.claims")
+            path = Path(f"{sqlite_path(uri)}.claims")
         else:
             name = hashlib.blake2b(uri.encode(), digest_size=8).hexdigest()
             path = Path(tempfile.gettempdir()) / f"bakeoff-{os.getuid()}-{name}.claims"

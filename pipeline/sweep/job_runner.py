@@ -29,7 +29,8 @@ from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
 from bakeoff.pipeline.tracking import history
-from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
+from bakeoff.pipeline.tracking.store import Store
 
 MAX_PREPARED_BYTES = 1 << 26
 """Memory for the splits of jobs that were checked and wait to run; those beyond it are prepared a second time."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
+from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.store import Store
 
 
@@ -20,7 +18,7 @@ def delete_model(store: Store, model_id: str) -> None:
     """
     location = store.client.get_logged_model(model_id).artifact_location
     store.client.delete_logged_model(model_id)
-    if location.startswith("file://"):
-        files = Path(url2pathname(urlsplit(location).path))
+    files = local_path(location)
+    if files is not None:
         # The folder of the model has no other content.
         shutil.rmtree(files.parent, ignore_errors=True)

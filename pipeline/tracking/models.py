@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.allowed_types import UntrustedType
 from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_reviewed_estimator
 from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.tracking import model_file
+from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.delete_model import delete_model
 from bakeoff.pipeline.tracking.store import Store
 
@@ -109,8 +108,8 @@ def artifact_folder(uri: str, upload: Callable[[str], None]) -> Iterator[Path]:
     upload : callable
         Sends the files of a temporary folder there.
     """
-    if uri.startswith("file://"):
-        path = Path(url2pathname(urlsplit(uri).path))
+    path = local_path(uri)
+    if path is not None:
         path.mkdir(parents=True, exist_ok=True)
         yield path
         return
@@ -186,8 +185,9 @@ def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
     temporary : str
         Receives the copies.
     """
-    if uri.startswith("file://"):
-        return Path(url2pathname(urlsplit(uri).path))
+    path = local_path(uri)
+    if path is not None:
+        return path
     from mlflow.artifacts import download_artifacts
 
     return Path(download_artifacts(uri, dst_path=temporary, tracking_uri=store.uri))

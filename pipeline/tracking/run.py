@@ -28,7 +28,8 @@ from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
 from bakeoff.pipeline.tracking.models import artifact_folder, log_run_model
 from bakeoff.pipeline.tracking.reading.looks import count_looks
-from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
+from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
-import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, anchor_addresses
+from bakeoff.pipeline.tracking.sqlite_file import (
+    SQLITE_PREFIX,
+    create_sqlite,
+    read_given_path,
+    sqlite_path,
+    sqlite_uri,
+)
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Experiment
 
 DEFAULT_URI = "outputs/mlflow.db"
-SQLITE_PREFIX = "sqlite:///"
 MAX_RUNS_PER_PAGE = 1000
 """Of an answer to a search: MLflow's default."""
 MLFLOW_SETTINGS = {
@@ -68,17 +74,23 @@ def store_uri(given: str | None) -> str:
     uri = str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
     is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
     if is_file:
-        path = sqlite_path(uri).expanduser().absolute()
+        path = _make_absolute(read_given_path(uri))
         if path.is_dir():
             raise UserError(
                 f"tracking.uri={uri!r} is a folder; name a SQLite file in it, such as {path / 'mlflow.db'}."
             )
-        return f"{SQLITE_PREFIX}{path}"
+        return sqlite_uri(path)
     if uri.startswith("file:"):
         raise UserError(
             f"tracking.uri={uri!r}: MLflow no longer stores runs in folders; name a SQLite file or a server."
         )
     return uri
+
+
+def _make_absolute(path: Path) -> Path:
+    """Return an absolute path that needs no other folder: one with ``..`` would lead nowhere once that one is gone."""
+    absolute = path.absolute()
+    return absolute.resolve() if ".." in absolute.parts else absolute
 
 
 def is_server(uri: str) -> bool:
@@ -113,7 +125,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     if not create and not store_exists(uri):
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     if uri.startswith(SQLITE_PREFIX):
-        create_sqlite(sqlite_path(uri))
+        prepare_file(sqlite_path(uri))
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
@@ -125,66 +137,23 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
 
 
-def create_sqlite(path: Path) -> None:
-    """Create the database if it does not exist: as a whole or not at all, and by one process only.
+def prepare_file(path: Path) -> None:
+    """Create a database if it does not exist, and let its addresses follow it if its folder was moved or copied.
 
-    MLflow creates its tables in many steps, and processes that do so at the same time disturb each other. So the first
-    process takes a lock, creates the database under another name, and moves it into place when it is complete.
+    Parameters
+    ----------
+    path : Path
+        Absolute.
 
     Raises
     ------
     UserError
-        The folder or the file cannot be written, or the file is not a SQLite database.
+        The file cannot be created or written, or is not a SQLite database.
     """
-    import filelock
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Checked again under the lock: another process may have created the file while this one waited.
-        if not path.exists():
-            with filelock.FileLock(f"{path}.lock"):
-                if not path.exists():
-                    _create_and_move(path)
-    except OSError as error:
-        raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
-    # SQLite also writes its log into the folder.
-    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    if not is_writable:
-        raise UserError(f"tracking.uri: {str(path)!r} cannot be written; change its permissions or name another file.")
-    _require_sqlite(path)
-
-
-def _create_and_move(path: Path) -> None:
-    from mlflow import MlflowClient
-
-    with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
-        temporary = Path(folder) / path.name
-        # The first query makes MLflow create its tables.
-        MlflowClient(tracking_uri=f"{SQLITE_PREFIX}{temporary}").search_experiments(max_results=1)
-        # With write-ahead logging, processes that write at the same time wait for each other.
-        with sqlite3.connect(temporary) as database:
-            database.execute("PRAGMA journal_mode=WAL")
-        database.close()
-        os.replace(temporary, path)
-
-
-def _require_sqlite(path: Path) -> None:
-    """Reject a file that is not a database.
-
-    The file is read through SQLite. Opening and closing it directly would release the locks that this process holds on
-    it through SQLite (a rule of POSIX), and the next process to end would then remove the log that is still in use.
-    """
-    database = sqlite3.connect(path)
-    try:
-        n_tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    except sqlite3.OperationalError:  # it is locked, and so it is a database
-        return
-    except sqlite3.DatabaseError:
-        n_tables = 0
-    finally:
-        database.close()
-    if not n_tables:
-        raise UserError(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.")
+    create_sqlite(path)
+    sentence = anchor_addresses(path)
+    if sentence:
+        print(f"tracking: {sentence}", file=sys.stderr)
 
 
 def _find_experiment(client: MlflowClient, uri: str, name: str) -> str:
@@ -205,7 +174,7 @@ def _create_experiment(client: MlflowClient, uri: str, name: str) -> str:
     if found is None:
         location = None  # a server decides by itself
         if uri.startswith(SQLITE_PREFIX):
-            location = (sqlite_path(uri).parent / "artifacts" / name).as_uri()
+            location = (sqlite_path(uri).parent / ARTIFACTS_FOLDER / name).as_uri()
         try:
             return str(client.create_experiment(name, artifact_location=location))
         except MlflowException:  # another process has created it in the meantime
@@ -254,11 +223,6 @@ def iterate_runs(
         page_token = page.token
         if not page_token:
             return
-
-
-def sqlite_path(uri: str) -> Path:
-    """Return the file of a URI that begins with `SQLITE_PREFIX`."""
-    return Path(uri.removeprefix(SQLITE_PREFIX))
 
 
 def quiet_mlflow() -> None:

@@ -18,7 +18,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.launcher.job_returns import JobReturns
 from bakeoff.pipeline.launcher.payload import SweepOrigin
 from bakeoff.pipeline.sweep.plugin import RemoteTask
-from bakeoff.pipeline.tracking.store import create_sqlite
+from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 
 SWEEP = ("-m", "learner=knn,majority", "dataset=iris")
 

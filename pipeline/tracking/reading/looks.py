@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from bakeoff.pipeline.tracking.store import SQLITE_PREFIX, Store, iterate_runs, sqlite_path
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
+from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
 TestPart = tuple[str, str]
 """What identifies the test rows of an evaluation: the tags ``dataset_digest`` and ``splits_digest``."""

@@ -1,0 +1,222 @@
+"""The addresses of artifacts, which follow the store when its folder is moved or copied.
+
+MLflow stores an absolute address with each experiment, run and model, and its own tools read nothing else. The
+artifacts of a store in a SQLite file are in the folder of that file, so whoever opens the store knows where they are:
+addresses that lead to another folder are corrected in the database, for MLflow's pages and clients as well.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+ARTIFACTS_FOLDER = "artifacts"
+"""Beside the database, with a folder for each experiment."""
+LOCAL_FOLDERS = (ARTIFACTS_FOLDER, "mlruns")
+"""The folders of artifacts in the folder of a store, ours and MLflow's own."""
+EXPERIMENTS = "experiments"
+DATASETS = "datasets"
+COLUMNS = (
+    (EXPERIMENTS, "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+)
+"""Where MLflow's tables have addresses; experiments come first, because they tell the folder of the others."""
+NOUNS = {"runs": "run", "logged_models": "model"}
+DEFAULT_EXPERIMENT_FOLDER = Path("mlruns") / "0"
+"""Where MLflow sends the experiment that each store has, from the folder in which the store was created."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """An address that the database has.
+
+    Attributes
+    ----------
+    table, column : str
+    row : int
+        SQLite's own number of the row.
+    text : str
+    path : Path
+        Where it leads.
+    """
+
+    table: str
+    column: str
+    row: int
+    text: str
+    path: Path
+
+
+def local_path(address: str) -> Path | None:
+    """Return the folder of an address on this machine; None if it is on a server or in a bucket.
+
+    Examples
+    --------
+    >>> local_path("file:///tmp/a%20b"), local_path("/tmp/a b"), local_path("s3://bucket/a")
+    (PosixPath('/tmp/a b'), PosixPath('/tmp/a b'), None)
+    """
+    if address.startswith("/"):
+        return Path(address)
+    parts = urlsplit(address)
+    is_local = parts.scheme == "file" and parts.netloc in ("", "localhost")
+    return Path(url2pathname(parts.path)) if is_local else None
+
+
+def anchor_addresses(file: Path) -> str:
+    """Let the addresses of a store lead into the folder of its database, if that was moved or copied.
+
+    An address is changed if its artifacts are in the folder of the store, or are nowhere. Artifacts that stayed where
+    they were, while the database alone was moved, keep their addresses; new runs write into the folder of the store.
+
+    Parameters
+    ----------
+    file : Path
+        The database, with an absolute path.
+
+    Returns
+    -------
+    str
+        A sentence about what was changed; empty if nothing that a user has stored was.
+    """
+    with closing(sqlite3.connect(file)) as database:
+        try:
+            found = list(_find_outside(database, file.parent))
+            changed = _find_changes(found, file.parent)
+            if not changed:
+                return ""
+            roots = _list_old_roots(changed)
+            with database:
+                for address, path in changed.items():
+                    _write(database, address, path.as_uri())
+                for root in roots:
+                    _move_datasets(database, root, file.parent)
+        except sqlite3.DatabaseError:  # another process holds it, or it is not MLflow's, which MLflow then says
+            return ""
+    return _describe(changed, roots, file.parent)
+
+
+def _find_outside(database: sqlite3.Connection, folder: Path) -> Iterator[Address]:
+    """Yield the addresses on this machine that do not lead into a folder."""
+    is_same = cache(partial(_is_same, folder))
+    inside = f"{folder.as_uri()}/"
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    tables = {name for (name,) in database.execute(query)}
+    for table, column in COLUMNS:
+        if table not in tables:  # of an earlier version of MLflow
+            continue
+        query = f"SELECT rowid, {column} FROM {table} WHERE substr({column}, 1, ?) != ?"
+        for row, text in database.execute(query, (len(inside), inside)):
+            path = local_path(text)
+            # The folder may have another name, for example that of a symbolic link.
+            if path is not None and not any(is_same(root) for root, _ in _split(path)):
+                yield Address(table, column, row, text, path)
+
+
+def _find_changes(found: Sequence[Address], folder: Path) -> dict[Address, Path]:
+    """Return the addresses that are to be changed, and where they are to lead."""
+    changes: dict[Address, Path] = {}
+    old_roots: set[Path] = set()
+    for address in found:
+        moved = _find_place(address, folder, old_roots)
+        if moved is not None:
+            changes[address] = moved
+            if address.table == EXPERIMENTS:
+                old_roots.update(root for root, inner in _split(address.path) if folder / inner == moved)
+    return changes
+
+
+def _find_place(address: Address, folder: Path, old_roots: set[Path]) -> Path | None:
+    """Return where an address is to lead; None if it stays."""
+    splits = list(_split(address.path))
+    for _, inner in splits:
+        if _exists(folder / inner):
+            return folder / inner
+    if address.table == EXPERIMENTS:
+        return _find_experiment_place(address.path, folder, splits)
+    if _exists(address.path):
+        return None
+    return next((folder / inner for root, inner in splits if root in old_roots), None)
+
+
+def _find_experiment_place(path: Path, folder: Path, splits: Sequence[tuple[Path, Path]]) -> Path | None:
+    """Return where an experiment that has no artifacts in the folder of the store is to write."""
+    if _exists(path):
+        # With a store beside them, the artifacts belong to that one, of which this is a copy without artifacts.
+        # Without any, the place was chosen when the experiment was created.
+        owned = [(root, inner) for root, inner in splits if any(root.glob("*.db"))]
+        return folder / owned[0][1] if owned else None
+    if path.parts[-2:] == DEFAULT_EXPERIMENT_FOLDER.parts:
+        return folder / ARTIFACTS_FOLDER / "Default"
+    return next((folder / inner for _, inner in splits), None)
+
+
+def _split(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the folder of a store that a path may be in, and the path within it, the innermost folder first."""
+    parts = path.parts
+    for position in range(len(parts) - 2, 0, -1):
+        if parts[position] in LOCAL_FOLDERS:
+            yield Path(*parts[:position]), Path(*parts[position:])
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths are one folder."""
+    return path == other or (_exists(other) and path.samefile(other))
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is a folder that can be read; the one of another user is as good as none."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
+
+
+def _list_old_roots(changed: Mapping[Address, Path]) -> list[Path]:
+    """Return the folders that the store was in before."""
+    roots: set[Path] = set()
+    for address, path in changed.items():
+        is_default = address.path.parts[-2:] == DEFAULT_EXPERIMENT_FOLDER.parts
+        if not is_default:
+            roots.update(root for root, inner in _split(address.path) if path.parts[-len(inner.parts) :] == inner.parts)
+    return sorted(roots)
+
+
+def _write(database: sqlite3.Connection, address: Address, text: str) -> None:
+    # The old text is a condition: another process may have changed or deleted the row in the meantime.
+    condition = f"rowid = ? AND {address.column} = ?"
+    query = f"UPDATE {address.table} SET {address.column} = ? WHERE {condition}"
+    database.execute(query, (text, address.row, address.text))
+
+
+def _move_datasets(database: sqlite3.Connection, old: Path, new: Path) -> None:
+    """Correct the recorded sources of datasets that are in the folder of the store: tables that Python wrote there."""
+    query = f"SELECT rowid, dataset_source FROM {DATASETS} WHERE dataset_source LIKE ?"
+    for row, text in database.execute(query, (f"%{old.name}%",)).fetchall():
+        try:
+            source = json.loads(text)
+            uri = str(source["uri"])
+        except (ValueError, KeyError, TypeError):  # another program wrote it
+            continue
+        moved = uri.replace(f"{old}/", f"{new}/")
+        if uri.startswith(f"{old}/") and not _exists(Path(uri)):
+            changed = json.dumps({**source, "uri": moved})
+            database.execute(f"UPDATE {DATASETS} SET dataset_source = ? WHERE rowid = ?", (changed, row))
+
+
+def _describe(changed: Mapping[Address, Path], roots: Sequence[Path], folder: Path) -> str:
+    if not roots:
+        return ""
+    counts = {noun: sum(address.table == table for address in changed) for table, noun in NOUNS.items()}
+    counted = " and ".join(f"{count} {noun}{'s' if count != 1 else ''}" for noun, count in counts.items())
+    places = ", ".join(map(str, roots))
+    return f"the store was in {places} before and is in {folder} now; the addresses of {counted} lead there."

@@ -1,0 +1,138 @@
+"""A store in a SQLite file: its URI, and its creation, which one process does as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote, unquote
+
+from bakeoff.pipeline.errors import UserError
+
+SQLITE_PREFIX = "sqlite:///"
+ESCAPED_SIGNS = "%?"
+"""The signs of a path that have a meaning in a URI of SQLAlchemy."""
+ESCAPED_ROOT = "%2F"
+"""The beginning of an absolute path with escapes."""
+
+
+def sqlite_uri(path: Path) -> str:
+    """Return the URI by which MLflow opens a file, whatever the names of its folders are.
+
+    Parameters
+    ----------
+    path : Path
+        Absolute.
+
+    Examples
+    --------
+    >>> sqlite_uri(Path("/tmp/my runs/mlflow.db"))
+    'sqlite:////tmp/my runs/mlflow.db'
+    """
+    text = str(path)
+    is_escaped = any(sign in text for sign in ESCAPED_SIGNS) and _has_escapes()
+    # The slashes are escaped as well: MLflow reads no escapes where it creates the folder of the file, and would create
+    # a second one beside it.
+    return SQLITE_PREFIX + (quote(text, safe="") if is_escaped else text)
+
+
+def sqlite_path(uri: str) -> Path:
+    """Return the file of a URI of `sqlite_uri`.
+
+    Examples
+    --------
+    >>> sqlite_path("sqlite:///%2Ftmp%2F100%25%2Fmlflow.db")
+    PosixPath('/tmp/100%/mlflow.db')
+    """
+    text = uri.removeprefix(SQLITE_PREFIX)
+    return Path(unquote(text) if text.startswith(ESCAPED_ROOT) else text)
+
+
+def read_given_path(given: str) -> Path:
+    """Return the file that a user names, by its path or by a URI.
+
+    Parameters
+    ----------
+    given : str
+        A path is taken as it is. The escapes of a URI are read as SQLAlchemy does, unless there are folders of the
+        names as they are spelled: who writes ``sqlite:///$PWD/mlflow.db`` escapes nothing.
+    """
+    if not given.startswith(SQLITE_PREFIX):
+        return Path(given).expanduser()
+    spelled = sqlite_path(given).expanduser()
+    is_escaped = given != sqlite_uri(spelled) and any(
+        "%" in place.name and not place.exists() for place in (spelled, *spelled.parents)
+    )
+    return Path(unquote(str(spelled))) if is_escaped else spelled
+
+
+@cache
+def _has_escapes() -> bool:
+    """Whether SQLAlchemy reads escapes in the path of a database, as it does since version 2.1."""
+    from sqlalchemy.engine import make_url
+
+    return make_url(f"{SQLITE_PREFIX}%25").database == "%"
+
+
+def create_sqlite(path: Path) -> None:
+    """Create the database if it does not exist: as a whole or not at all, and by one process only.
+
+    MLflow creates its tables in many steps, and processes that do so at the same time disturb each other. So the first
+    process takes a lock, creates the database under another name, and moves it into place when it is complete.
+
+    Raises
+    ------
+    UserError
+        The folder or the file cannot be written, or the file is not a SQLite database.
+    """
+    import filelock
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Checked again under the lock: another process may have created the file while this one waited.
+        if not path.exists():
+            with filelock.FileLock(f"{path}.lock"):
+                if not path.exists():
+                    _create_and_move(path)
+    except OSError as error:
+        raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
+    # SQLite also writes its log into the folder.
+    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    if not is_writable:
+        raise UserError(f"tracking.uri: {str(path)!r} cannot be written; change its permissions or name another file.")
+    _require_sqlite(path)
+
+
+def _create_and_move(path: Path) -> None:
+    from mlflow import MlflowClient
+
+    with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
+        temporary = Path(folder) / path.name
+        # The first query makes MLflow create its tables.
+        MlflowClient(tracking_uri=sqlite_uri(temporary)).search_experiments(max_results=1)
+        # With write-ahead logging, processes that write at the same time wait for each other.
+        with sqlite3.connect(temporary) as database:
+            database.execute("PRAGMA journal_mode=WAL")
+        database.close()
+        os.replace(temporary, path)
+
+
+def _require_sqlite(path: Path) -> None:
+    """Reject a file that is not a database.
+
+    The file is read through SQLite. Opening and closing it directly would release the locks that this process holds on
+    it through SQLite (a rule of POSIX), and the next process to end would then remove the log that is still in use.
+    """
+    database = sqlite3.connect(path)
+    try:
+        n_tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    except sqlite3.OperationalError:  # it is locked, and so it is a database
+        return
+    except sqlite3.DatabaseError:
+        n_tables = 0
+    finally:
+        database.close()
+    if not n_tables:
+        raise UserError(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.")
