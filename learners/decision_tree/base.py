@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner, with_input_tags
 from bakeoff.learners.base.paths import check_path_values
+from bakeoff.learners.decision_tree.sklearn_attributes import SklearnTreeAttributes
 from bakeoff.learners.trees import (
     TREE_CONSTRAINTS,
     C45Rules,
@@ -39,13 +40,17 @@ from bakeoff.learners.trees import (
 PruningMethod = Literal["best_first", "bottom_up", "pessimistic"]
 
 
-class TreeLearner(Learner):
+class TreeLearner(SklearnTreeAttributes, Learner):
     """Abstract: a learner that is one tree.
 
     Attributes
     ----------
-    tree_ : Tree
+    fitted_tree_ : Tree
         Flat arrays with one entry for each of k nodes.
+    tree_ : sklearn.tree._tree.Tree
+        The same tree for tools that read scikit-learn's; only if all questions are numeric.
+    max_features_ : int
+        The number of features that a node tries.
     pruning_path_ : dict
         After `prune`: arrays ``leaves``, ``depth`` and ``score``, one entry for each step, the unpruned tree first.
     """
@@ -70,7 +75,7 @@ class TreeLearner(Learner):
         self
         """
         tree = self._grow_unpruned(X, y, sample_weight)
-        self.tree_ = prune_to_cost(tree, self.ccp_alpha)
+        self.fitted_tree_ = prune_to_cost(tree, self.ccp_alpha)
         self.__dict__.pop("pruning_path_", None)
         return self
 
@@ -79,13 +84,13 @@ class TreeLearner(Learner):
 
         Parameters are those of `fit`; the estimator is fitted as well, without pruning.
         """
-        self.tree_ = self._grow_unpruned(X, y, sample_weight)
-        alphas, impurities = list_alphas(self.tree_)
+        self.fitted_tree_ = self._grow_unpruned(X, y, sample_weight)
+        alphas, impurities = list_alphas(self.fitted_tree_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     @abstractmethod
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
-        """Check the rows, set all fitted attributes except ``tree_``, and return the tree without pruning it."""
+        """Check the rows, set all fitted attributes except ``fitted_tree_``, and return the tree without pruning it."""
 
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         """Grow a tree on checked rows X (n, d)."""
@@ -93,6 +98,7 @@ class TreeLearner(Learner):
         weight = float(target.weight.sum())
         limits = derive_limits(self, criterion, n, d, weight)
         limits.c45 = self._list_rules(n)
+        self.max_features_ = limits.max_features
         if limits.max_features < d:
             random_state = check_random_state(self.random_state)
             seed = random_state.randint(np.iinfo(np.int32).max)
@@ -147,7 +153,7 @@ class TreeLearner(Learner):
             fitted.max_leaf_nodes = self.max_leaf_nodes
             setattr(fitted, parameter, value)
             tree = cut_tree(value)
-            fitted.tree_ = tree if parameter == "ccp_alpha" else prune_to_cost(tree, self.ccp_alpha)
+            fitted.fitted_tree_ = tree if parameter == "ccp_alpha" else prune_to_cost(tree, self.ccp_alpha)
             yield fitted
 
     def prune(
@@ -184,7 +190,7 @@ class TreeLearner(Learner):
             raise ValueError(f"method is {method!r}; it can be 'best_first', 'bottom_up' or 'pessimistic'.")
         if method == "pessimistic":
             steps = self._prune_pessimistically(confidence)
-            return self._apply_pruning(steps, float(self.tree_.weighted_n_node_samples[0]))
+            return self._apply_pruning(steps, float(self.fitted_tree_.weighted_n_node_samples[0]))
         if X is None or y is None:
             raise ValueError(f"method {method!r} prunes against validation rows: give X and y.")
         table = self._check_query(X)
@@ -193,7 +199,7 @@ class TreeLearner(Learner):
         losses = self._compute_losses(table, y, weight)
         total = float(weight.sum())
         prune_tree = prune_best_first if method == "best_first" else prune_bottom_up
-        return self._apply_pruning(prune_tree(self.tree_, losses, total), total)
+        return self._apply_pruning(prune_tree(self.fitted_tree_, losses, total), total)
 
     @abstractmethod
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
@@ -216,46 +222,34 @@ class TreeLearner(Learner):
             "depth": np.array([step.depth for step in steps]),
             "score": self._score_losses(loss, weight),
         }
-        self.tree_.collapse(list_collapsed_nodes(steps))
+        self.fitted_tree_.collapse(list_collapsed_nodes(steps))
         return self
 
     def apply(self, X: Any) -> np.ndarray:
         """Return the number of the node where each row of X (m, d) stops, shape (m,)."""
-        return self.tree_.apply(self._check_query(X))
-
-    def decision_path(self, X: Any) -> np.ndarray:
-        """Return which nodes each row of X (m, d) visits: a mask of shape (m, k)."""
-        node = self.apply(X)
-        visited = np.zeros((node.size, self.tree_.node_count), dtype=bool)
-        rows = np.arange(node.size)
-        parent = self.tree_.parent
-        while rows.size:
-            visited[rows, node] = True
-            above = parent[node]
-            rows = rows[above >= 0]
-            node = above[above >= 0]
-        return visited
+        table = self._check_query(X)
+        return self.fitted_tree_.apply(table)
 
     def get_depth(self) -> int:
         """Return the number of splits on the longest path."""
         check_is_fitted(self)
-        return self.tree_.max_depth
+        return self.fitted_tree_.max_depth
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves."""
         check_is_fitted(self)
-        return self.tree_.n_leaves
+        return self.fitted_tree_.n_leaves
 
     @property
     def n_leaves_(self) -> int:
         """The number of leaves."""
-        return self.tree_.n_leaves
+        return self.fitted_tree_.n_leaves
 
     @property
     def feature_importances_(self) -> np.ndarray:
         """The share of each feature in the decrease of impurity, shape (d,); sums to 1, or all 0 without a split."""
         check_is_fitted(self)
-        return self.tree_.compute_feature_importances()
+        return self.fitted_tree_.compute_feature_importances()
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=True, categorical=True)

@@ -37,7 +37,7 @@ from bakeoff.learners.trees import (
     prune_pessimistically,
 )
 
-IN_BITS = ("entropy", "gain_ratio")
+IN_BITS = ("entropy", "log_loss", "gain_ratio")
 """The criteria whose gains are in bits."""
 
 
@@ -53,10 +53,11 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default "gini"
-        Entropy is information gain (ID3). Gain ratio (C4.5) cuts each numeric feature where the gain is largest, and
-        chooses among features by ratio. By default the ratio alone decides, as in the lectures; the further rules of
-        C4.5 are the options from ``average_gain`` on, and ``learner=c45`` sets all of them to Quinlan's defaults.
+    criterion : {"gini", "entropy", "log_loss", "gain_ratio", "misclassification"}, default "gini"
+        Entropy, also called log_loss, is information gain (ID3). Gain ratio (C4.5) cuts each numeric feature where the
+        gain is largest, and chooses among features by ratio. By default the ratio alone decides, as in the lectures;
+        the further rules of C4.5 are the options from ``average_gain`` on, and ``learner=c45`` sets all of them to
+        Quinlan's defaults.
     max_depth : int, optional
     min_samples_split : int or fraction of the rows, default 2
     min_samples_leaf : int or fraction of the rows, default 1
@@ -95,7 +96,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     Attributes
     ----------
     classes_ : ndarray of shape (c,)
-    tree_ : Tree
+    fitted_tree_ : Tree
     feature_importances_ : ndarray of shape (d,)
     pruning_path_ : dict
         After `prune`: ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first. The score is the
@@ -108,6 +109,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     >>> tree.predict([[4.5, 3.0], [4.4, 9.0]])
     array(['Blue', 'Red'], dtype='<U4')
     """
+
+    _counterpart = ("sklearn.tree", "DecisionTreeClassifier")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeLearner._parameter_constraints,
@@ -122,7 +125,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     def __init__(
         self,
         *,
-        criterion: Literal["gini", "entropy", "gain_ratio", "misclassification"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "misclassification"] = "gini",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -158,6 +161,11 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         self.two_branches = two_branches
         self.mdl_correction = mdl_correction
 
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        return self.classes_.size
+
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, codes, weight = self._check_fit(X, y, sample_weight)
         self._check_rules()
@@ -189,15 +197,15 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         )
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
-        return self.tree_.value[self.tree_.apply(X)]
+        return self.fitted_tree_.value[self.fitted_tree_.apply(X)]
 
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
         codes = np.searchsorted(self.classes_, y)
         codes[codes == self.classes_.size] = 0
         # Validation rows may be of a class that training did not have: its code is -1.
         codes = np.where(self.classes_[codes] == y, codes, -1)  # (m,)
-        stop = self.tree_.apply(X)
-        return count_errors_at_nodes(self.tree_, stop, codes, weight)
+        stop = self.fitted_tree_.apply(X)
+        return count_errors_at_nodes(self.fitted_tree_, stop, codes, weight)
 
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return 1 - loss / weight
@@ -205,4 +213,4 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     def _prune_pessimistically(self, confidence: float) -> list[PruningStep]:
         if not 0 < confidence <= 0.5:
             raise ValueError(f"confidence is {confidence}; it must be above 0 and at most 0.5 (C4.5 takes 0.25).")
-        return prune_pessimistically(self.tree_, confidence)
+        return prune_pessimistically(self.fitted_tree_, confidence)

@@ -53,7 +53,7 @@ def export_text(estimator: TreeLearner, *, feature_names: Sequence[str] | None =
     str
     """
     labels = _NodeLabels(estimator, feature_names, decimals)
-    tree = estimator.tree_
+    tree = estimator.fitted_tree_
     lines: list[str] = []
     for node in _walk_depth_first(tree):
         line = ""
@@ -70,7 +70,7 @@ def export_text(estimator: TreeLearner, *, feature_names: Sequence[str] | None =
 def export_rules(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, decimals: int = 2) -> list[str]:
     """Return one rule for each leaf, "if … and … then …", from left to right; parameters as of `export_text`."""
     labels = _NodeLabels(estimator, feature_names, decimals)
-    tree = estimator.tree_
+    tree = estimator.fitted_tree_
     rules: list[str] = []
     answers: list[str] = []  # those on the path to the present node
     for node in _walk_depth_first(tree):
@@ -86,7 +86,7 @@ def export_rules(estimator: TreeLearner, *, feature_names: Sequence[str] | None 
 def draw(estimator: TreeLearner, *, feature_names: Sequence[str] | None = None, decimals: int = 2) -> Drawing:
     """Return the positions, labels and edges of a drawing of the tree; parameters as of `export_text`."""
     labels = _NodeLabels(estimator, feature_names, decimals)
-    tree = estimator.tree_
+    tree = estimator.fitted_tree_
     parent = tree.parent.tolist()
     edges = [(parent[node], node, labels.describe_answer(node)) for node in range(1, tree.node_count)]
     return Drawing(
@@ -131,8 +131,8 @@ class _NodeLabels:
         self._features = [str(name) for name in feature_names]
         if len(self._features) != d:
             raise ValueError(f"feature_names has {len(self._features)} names, but the tree was fitted on {d} features.")
-        self._tree = estimator.tree_
-        self._parent: list[int] = estimator.tree_.parent.tolist()
+        self._tree = estimator.fitted_tree_
+        self._parent: list[int] = estimator.fitted_tree_.parent.tolist()
         self._categories = estimator.categories_
         self._classes = getattr(estimator, "classes_", None)
         self._decimals = decimals

@@ -23,7 +23,14 @@ from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.decision_tree.base import TreeLearner
-from bakeoff.learners.trees import REGRESSION, NodeLosses, NumericTarget, Tree, sum_squares_at_nodes
+from bakeoff.learners.trees import (
+    REGRESSION,
+    NodeLosses,
+    NumericTarget,
+    Tree,
+    replace_deprecated_criterion,
+    sum_squares_at_nodes,
+)
 
 
 class DecisionTreeRegressor(Regressor, TreeLearner):
@@ -35,14 +42,15 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     Parameters
     ----------
     criterion : {"squared_error"}
-        The variance within nodes.
+        The variance within nodes. "friedman_mse" is replaced by it with a warning, as in scikit-learn since 1.9: both
+        choose the same splits.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease, max_leaf_nodes,
     max_features, random_state, ccp_alpha, nominal_splits, categorical_features
         As in `DecisionTreeClassifier`; impurities are in the target's unit squared.
 
     Attributes
     ----------
-    tree_ : Tree
+    fitted_tree_ : Tree
     feature_importances_ : ndarray of shape (d,)
     pruning_path_ : dict
         After `prune`: ``leaves``, ``depth`` and ``score`` at each step, the unpruned tree first. The score is minus
@@ -55,6 +63,8 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     array([0., 7.])
     """
 
+    _counterpart = ("sklearn.tree", "DecisionTreeRegressor")
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeLearner._parameter_constraints,
         "criterion": [StrOptions(set(REGRESSION))],
@@ -63,7 +73,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     def __init__(
         self,
         *,
-        criterion: Literal["squared_error"] = "squared_error",
+        criterion: Literal["squared_error", "friedman_mse"] = "squared_error",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -76,7 +86,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         nominal_splits: Literal["multiway", "binary"] = "multiway",
         categorical_features: Any = "from_dtype",
     ) -> None:
-        self.criterion = criterion
+        self.criterion = replace_deprecated_criterion(criterion)
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -95,11 +105,11 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         return self._grow(X, target, REGRESSION[self.criterion])
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        return self.tree_.value[self.tree_.apply(X), 0]
+        return self.fitted_tree_.value[self.fitted_tree_.apply(X), 0]
 
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
-        stop = self.tree_.apply(X)
-        return sum_squares_at_nodes(self.tree_, stop, y.astype(np.float64), weight)
+        stop = self.fitted_tree_.apply(X)
+        return sum_squares_at_nodes(self.fitted_tree_, stop, y.astype(np.float64), weight)
 
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return -loss / weight

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.random_forest.base import ForestLearner
 from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight
-from bakeoff.learners.trees import REGRESSION, Criterion, NumericTarget
+from bakeoff.learners.trees import REGRESSION, Criterion, NumericTarget, replace_deprecated_criterion
 
 
 @final
@@ -57,7 +57,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         self,
         n_estimators: int = 100,
         *,
-        criterion: Literal["squared_error"] = "squared_error",
+        criterion: Literal["squared_error", "friedman_mse"] = "squared_error",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -76,7 +76,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         categorical_features: Any = "from_dtype",
     ) -> None:
         self.n_estimators = n_estimators
-        self.criterion = criterion
+        self.criterion = replace_deprecated_criterion(criterion)
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf

@@ -9,7 +9,12 @@ quality of splits, and `parameters` defines the parameters shared by all tree le
 
 from bakeoff.learners.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
 from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier, grow_tree
-from bakeoff.learners.trees.parameters import TREE_CONSTRAINTS, count_categories, derive_limits
+from bakeoff.learners.trees.parameters import (
+    TREE_CONSTRAINTS,
+    count_categories,
+    derive_limits,
+    replace_deprecated_criterion,
+)
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
 from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, prune_to_cost
 from bakeoff.learners.trees.pruning.nested_trees import nest_trees
@@ -26,6 +31,7 @@ from bakeoff.learners.trees.rows.numeric_target import NumericTarget
 from bakeoff.learners.trees.rows.presort import smallest_row_dtype
 from bakeoff.learners.trees.rows.target import Target
 from bakeoff.learners.trees.rows.training_table import TrainingTable
+from bakeoff.learners.trees.sklearn_tree import convert_to_sklearn, has_numeric_questions
 from bakeoff.learners.trees.splitting.above_average import mark_averaged_features
 from bakeoff.learners.trees.splitting.c45_rules import C45Rules
 from bakeoff.learners.trees.tree import Tree
@@ -45,11 +51,13 @@ __all__ = [
     "Target",
     "TrainingTable",
     "Tree",
+    "convert_to_sklearn",
     "count_categories",
     "count_errors_at_nodes",
     "derive_limits",
     "grow_frontier",
     "grow_tree",
+    "has_numeric_questions",
     "list_alphas",
     "list_collapsed_nodes",
     "mark_averaged_features",
@@ -58,6 +66,7 @@ __all__ = [
     "prune_bottom_up",
     "prune_pessimistically",
     "prune_to_cost",
+    "replace_deprecated_criterion",
     "smallest_row_dtype",
     "sum_squares_at_nodes",
 ]

@@ -181,6 +181,7 @@ def add_first_class(sums: np.ndarray) -> np.ndarray:
 CLASSIFICATION: dict[str, Criterion] = {
     "gini": SquaredDistance(classes=True),
     "entropy": Entropy(by_ratio=False),
+    "log_loss": Entropy(by_ratio=False),
     "gain_ratio": Entropy(by_ratio=True),
     "misclassification": Misclassification(),
 }

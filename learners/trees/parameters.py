@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.grower import GrowthLimits
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-    "min_samples_split": [Interval(Integral, 2, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
-    "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
+    "min_samples_split": [Interval(Integral, 2, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right")],
+    "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
     "min_weight_fraction_leaf": [Interval(Real, 0, 0.5, closed="both")],
     "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
     "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
     "max_features": [
         Interval(Integral, 1, None, closed="left"),
-        Interval(Real, 0, 1, closed="right"),
+        Interval(RealNotInt, 0.0, 1.0, closed="right"),
         StrOptions({"sqrt", "log2"}),
         None,
     ],
@@ -78,6 +79,25 @@ def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int,
         max_features=count_features(learner.max_features, d),
         multiway=learner.nominal_splits == "multiway",
     )
+
+
+def replace_deprecated_criterion(criterion: Any) -> Any:
+    """Return "squared_error" for "friedman_mse", and any other criterion as it is.
+
+    Warns
+    -----
+    FutureWarning
+        For "friedman_mse", which scikit-learn deprecated in 1.9.
+    """
+    if not isinstance(criterion, str) or criterion != "friedman_mse":
+        return criterion
+    warnings.warn(
+        'criterion="friedman_mse" is deprecated, because it chooses the splits of "squared_error", which is used: '
+        'give criterion="squared_error".',
+        FutureWarning,
+        stacklevel=3,
+    )
+    return "squared_error"
 
 
 def count_rows(value: int | float, n: int, least: int) -> int:

@@ -80,8 +80,10 @@ class TreeNodes:
 
 def is_tree(learner: Any) -> bool:
     """Whether a fitted learner is one tree whose nodes can be read."""
+    if hasattr(learner, "fitted_tree_"):
+        return True
     tree = getattr(learner, "tree_", None)
-    return hasattr(tree, "feature") and (hasattr(tree, "first_child") or hasattr(tree, "children_left"))
+    return hasattr(tree, "feature") and hasattr(tree, "children_left")
 
 
 def read_nodes(learner: Any) -> TreeNodes:
@@ -92,13 +94,13 @@ def read_nodes(learner: Any) -> TreeNodes:
     learner : estimator
         For which `is_tree` holds.
     """
-    if hasattr(learner.tree_, "first_child"):
+    if hasattr(learner, "fitted_tree_"):
         return _read_own_tree(learner)
     return _read_sklearn_tree(learner.tree_)
 
 
 def _read_own_tree(learner: Any) -> TreeNodes:
-    tree = learner.tree_
+    tree = learner.fitted_tree_
     answers: list[Answer | None] = [None] * tree.node_count
     children = [list(tree.children(node)) if tree.feature[node] >= 0 else [] for node in range(tree.node_count)]
     for node, own in enumerate(children):
@@ -115,7 +117,7 @@ def _read_own_tree(learner: Any) -> TreeNodes:
 
 
 def _answer_of_own_tree(learner: Any, node: int, branch: int) -> Answer:
-    tree = learner.tree_
+    tree = learner.fitted_tree_
     feature = int(tree.feature[node])
     if tree.route_start[node] >= 0:
         return _answer_of_values(tree, node, branch, learner.categories_[feature])

@@ -43,7 +43,7 @@ class InformationGains(RunFigure):
         gains = {}
         for name in map(str, run.experiment.dataset.X.columns):
             stump = run.fit_variant(stump_parameters, run.split.train, [name])
-            gains[name] = _measure_split(stump[-1].tree_)
+            gains[name] = _measure_split(stump[-1].fitted_tree_)
         return gains
 
     def draw(self, run: FinishedRun) -> Figure:

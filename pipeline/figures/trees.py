@@ -1,6 +1,6 @@
 """Trees: variants of a tree side by side, such as before and after pruning.
 
-The function named by `draw_tree` returns the positions and texts of a tree; its sizes are read from ``tree_``.
+The function named by `draw_tree` returns the positions and texts of a tree; its sizes are read from ``fitted_tree_``.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _prune_by_cost_complexity(run: FinishedRun, full: Pipeline) -> Pipeline:
 
 def _describe_tree(run: FinishedRun, pipeline: Pipeline) -> str:
     """Return the size of a tree and its headline score on the rows that it was not grown from, as a note."""
-    tree = pipeline[-1].tree_
+    tree = pipeline[-1].fitted_tree_
     size = f"{tree.n_leaves} leaves, depth {tree.max_depth}"
     scores = []
     for part, rows in (("validation", run.split.validation), ("test", run.split.test)):

@@ -108,8 +108,8 @@ NEW_ARTICLES = (["known", "new", "short", "work"], ["unknown", "new", "short", "
 
 def test_the_reading_tree_asks_for_length_alone_and_reads_both_new_articles(bakeoff: Bakeoff) -> None:
     model = run_and_load(bakeoff, "experiment=reading_tree", "figures=[]")
-    assert model[-1].tree_.n_leaves == 2
-    assert model[-1].feature_names_in_[model[-1].tree_.feature[0]] == "length"
+    assert model[-1].fitted_tree_.n_leaves == 2
+    assert model[-1].feature_names_in_[model[-1].fitted_tree_.feature[0]] == "length"
     assert model.predict(make_query_rows(load_lecture_table("reading", "action"), *NEW_ARTICLES)).tolist() == [
         "reads",
         "reads",
@@ -127,7 +127,7 @@ def test_the_reading_probabilities_are_those_of_the_lecture(
 
 def test_gain_ratio_asks_first_what_information_gain_asks_second(bakeoff: Bakeoff) -> None:
     learner = run_and_load(bakeoff, "experiment=gain_ratio", "figures=[]")[-1]
-    assert learner.feature_names_in_[learner.tree_.feature[0]] == "first"
+    assert learner.feature_names_in_[learner.fitted_tree_.feature[0]] == "first"
 
 
 def test_every_command_within_a_sentence_passes_the_checks_before_a_run(bakeoff: Bakeoff) -> None:

@@ -97,7 +97,7 @@ def test_a_tree_with_the_rules_of_c45_is_that_of_the_definition(
     rules = replace(rules, least_rows=least_rows)
     fast = DecisionTreeClassifier(**options_of(rules), categorical_features=nominal or None).fit(X, y)
     node = grow_c45(X, y, nominal, rules)
-    assert Walk(X, y, nominal, rules).count_same(node, fast.tree_) >= 1
+    assert Walk(X, y, nominal, rules).count_same(node, fast.fitted_tree_) >= 1
 
 
 def test_of_many_trees_nearly_all_nodes_are_the_definitions() -> None:
@@ -108,8 +108,8 @@ def test_of_many_trees_nearly_all_nodes_are_the_definitions() -> None:
         X, y = rows_of(seed, 120, 3, nominal)
         fast = DecisionTreeClassifier(**options_of(QUINLAN), categorical_features=nominal or None).fit(X, y)
         node = grow_c45(X, y, nominal)
-        compared += Walk(X, y, nominal, QUINLAN).count_same(node, fast.tree_)
-        total += fast.tree_.node_count
+        compared += Walk(X, y, nominal, QUINLAN).count_same(node, fast.fitted_tree_)
+        total += fast.fitted_tree_.node_count
     assert total > 40
     assert compared > 0.9 * total
 
@@ -119,9 +119,9 @@ def test_each_rule_changes_trees(rule: str) -> None:
     X, y = rows_of(3, 150, 3, [1, 3])
     without = DecisionTreeClassifier(**options_of(NO_RULES), categorical_features=[1, 3]).fit(X, y)
     other = DecisionTreeClassifier(**options_of(EACH_RULE[rule]), categorical_features=[1, 3]).fit(X, y)
-    assert (without.tree_.feature.tolist(), without.tree_.threshold.tolist()) != (
-        other.tree_.feature.tolist(),
-        other.tree_.threshold.tolist(),
+    assert (without.fitted_tree_.feature.tolist(), without.fitted_tree_.threshold.tolist()) != (
+        other.fitted_tree_.feature.tolist(),
+        other.fitted_tree_.threshold.tolist(),
     )
 
 
@@ -134,8 +134,8 @@ def test_sorted_rows_and_histograms_give_one_c45_tree(monkeypatch: pytest.Monkey
     monkeypatch.setattr(binning, "MIN_ROWS_PER_BIN", 10**6)
     assert Bins.from_columns(X.T) is None
     presorted = DecisionTreeClassifier(**options_of(QUINLAN)).fit(X, y)
-    assert counted.tree_.feature.tolist() == presorted.tree_.feature.tolist()
-    np.testing.assert_array_equal(counted.tree_.threshold, presorted.tree_.threshold)
+    assert counted.fitted_tree_.feature.tolist() == presorted.fitted_tree_.feature.tolist()
+    np.testing.assert_array_equal(counted.fitted_tree_.threshold, presorted.fitted_tree_.threshold)
 
 
 def test_a_row_of_weight_two_counts_twice_in_every_rule_but_the_number_of_rows() -> None:
@@ -143,8 +143,8 @@ def test_a_row_of_weight_two_counts_twice_in_every_rule_but_the_number_of_rows()
     options = options_of(replace(QUINLAN, least_rows=1))
     twice = DecisionTreeClassifier(**options, categorical_features=[1]).fit(np.vstack([X, X]), np.concatenate([y, y]))
     weighted = DecisionTreeClassifier(**options, categorical_features=[1]).fit(X, y, np.full(90, 2.0))
-    assert twice.tree_.feature.tolist() == weighted.tree_.feature.tolist()
-    np.testing.assert_array_equal(twice.tree_.threshold, weighted.tree_.threshold)
+    assert twice.fitted_tree_.feature.tolist() == weighted.fitted_tree_.feature.tolist()
+    np.testing.assert_array_equal(twice.fitted_tree_.threshold, weighted.fitted_tree_.threshold)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_rule_in_bits_needs_a_criterion_in_bits(options: dict[str, Any], cure:
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
 def test_both_sides_of_a_cut_hold_the_minimum_under_every_criterion(criterion: Any) -> None:
     X, y = rows_of(1, 400, 2, [])
-    tree = DecisionTreeClassifier(criterion=criterion, cut_minimum=True).fit(X, y).tree_
+    tree = DecisionTreeClassifier(criterion=criterion, cut_minimum=True).fit(X, y).fitted_tree_
     inner = np.flatnonzero(tree.feature >= 0)
     assert inner.size > 5
     for node in inner:

@@ -66,11 +66,11 @@ def test_w18_the_criterion_decides_between_the_two_splits(
     second = np.array([0] * 8 + [1] + [0] * 3 + [1] * 8)
     tree = DecisionTreeClassifier(criterion=criterion, max_depth=1, categorical_features=nominal)
     tree.fit(np.column_stack([first, second]), y)
-    assert tree.tree_.feature[0] == feature
-    shares = tree.tree_.weighted_n_node_samples[1:] / 20
+    assert tree.fitted_tree_.feature[0] == feature
+    shares = tree.fitted_tree_.weighted_n_node_samples[1:] / 20
     measure = gini if criterion == "gini" else entropy
     chosen = [FIRST_SPLIT, SECOND_SPLIT][feature]
-    assert shares @ tree.tree_.impurity[1:] == pytest.approx(np.sum(chosen, axis=1) / 20 @ measure(chosen))
+    assert shares @ tree.fitted_tree_.impurity[1:] == pytest.approx(np.sum(chosen, axis=1) / 20 @ measure(chosen))
 
 
 def test_the_second_splits_weighted_gini_is_the_smaller() -> None:
@@ -85,7 +85,7 @@ small_tables = arrays(np.int64, st.tuples(st.integers(2, 12), st.just(3)), eleme
 @given(small_tables, st.data())
 def test_the_root_takes_the_first_of_the_best_cuts(X: np.ndarray, data: st.DataObject) -> None:
     y = data.draw(arrays(np.int64, X.shape[0], elements=st.integers(0, 2)))
-    tree = DecisionTreeClassifier(max_depth=1).fit(X, y).tree_
+    tree = DecisionTreeClassifier(max_depth=1).fit(X, y).fitted_tree_
     best = pick_question(X, y, range(3), criteria.gini)  # in exact arithmetic
     if best is None or len(np.unique(y)) == 1:
         assert tree.node_count == 1
@@ -120,8 +120,8 @@ def test_weight_two_equals_the_row_twice(X: np.ndarray, data: st.DataObject, reg
     weighted = learner(categorical_features=nominal).fit(X, y, sample_weight=weight)
     repeated = learner(categorical_features=nominal).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     for name in ("feature", "threshold", "first_child", "depth", "weighted_n_node_samples"):
-        np.testing.assert_array_equal(getattr(weighted.tree_, name), getattr(repeated.tree_, name))
-    np.testing.assert_allclose(weighted.tree_.value, repeated.tree_.value, atol=1e-12)
+        np.testing.assert_array_equal(getattr(weighted.fitted_tree_, name), getattr(repeated.fitted_tree_, name))
+    np.testing.assert_allclose(weighted.fitted_tree_.value, repeated.fitted_tree_.value, atol=1e-12)
 
 
 @examples(40)
@@ -131,7 +131,7 @@ def test_the_order_of_rows_does_not_matter(X: np.ndarray, data: st.DataObject, r
     shuffle = np.array(data.draw(st.permutations(range(X.shape[0]))))
     learner = DecisionTreeRegressor if regression else DecisionTreeClassifier
     one, other = learner().fit(X, y), learner().fit(X[shuffle], y[shuffle])
-    np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)
+    np.testing.assert_array_equal(one.fitted_tree_.threshold, other.fitted_tree_.threshold)
     np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-12)
 
 
@@ -156,7 +156,7 @@ def test_every_limit_of_growth_holds(limit: dict[str, Any], holds: Callable[...,
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
     X[rng.random(X.shape) < 0.1] = np.nan
     for learner in (DecisionTreeClassifier, DecisionTreeRegressor):
-        tree = learner(**limit).fit(X, y).tree_
+        tree = learner(**limit).fit(X, y).fitted_tree_
         assert tree.node_count > 1
         assert holds(tree, 200)
 
@@ -172,8 +172,8 @@ def test_drawn_features_depend_on_the_seed_alone() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(100, 6)), rng.integers(0, 3, 100)
     trees = [DecisionTreeClassifier(max_features=2, random_state=seed).fit(X, y) for seed in (0, 0, 1)]
-    np.testing.assert_array_equal(trees[0].tree_.threshold, trees[1].tree_.threshold)
-    assert trees[0].tree_.feature.tolist() != trees[2].tree_.feature.tolist()
+    np.testing.assert_array_equal(trees[0].fitted_tree_.threshold, trees[1].fitted_tree_.threshold)
+    assert trees[0].fitted_tree_.feature.tolist() != trees[2].fitted_tree_.feature.tolist()
     assert all(tree.score(X, y) == 1 for tree in trees)
 
 
@@ -195,7 +195,7 @@ def test_the_scale_of_targets_and_features_changes_nothing(scale: float) -> None
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
     plain, scaled = DecisionTreeRegressor().fit(X, y), DecisionTreeRegressor().fit(X * scale, y * scale)
-    assert plain.tree_.feature.tolist() == scaled.tree_.feature.tolist()
+    assert plain.fitted_tree_.feature.tolist() == scaled.fitted_tree_.feature.tolist()
     np.testing.assert_array_equal(scaled.predict(X * scale), y * scale)
 
 
@@ -238,7 +238,7 @@ def test_input_of_every_layout_is_taken_and_left_alone(convert: Callable[[np.nda
         table.setflags(write=False)
     tree = DecisionTreeClassifier().fit(table, y)
     same = DecisionTreeClassifier().fit(np.asarray(table, dtype=float).copy(), y)
-    np.testing.assert_array_equal(tree.tree_.threshold, same.tree_.threshold)
+    np.testing.assert_array_equal(tree.fitted_tree_.threshold, same.fitted_tree_.threshold)
 
 
 def test_prediction_of_a_row_does_not_depend_on_the_others() -> None:
@@ -252,10 +252,10 @@ def test_prediction_of_a_row_does_not_depend_on_the_others() -> None:
 def test_decision_path_leads_from_the_root_to_the_leaf() -> None:
     X, y = np.arange(8.0)[:, None], [0, 0, 1, 1, 0, 0, 1, 1]
     tree = DecisionTreeClassifier().fit(X, y)
-    path = tree.decision_path(X)
+    path = tree.decision_path(X).toarray()
     assert path[:, 0].all()
     assert path[np.arange(8), tree.apply(X)].all()
-    np.testing.assert_array_equal(path.sum(axis=1) - 1, tree.tree_.depth[tree.apply(X)])
+    np.testing.assert_array_equal(path.sum(axis=1) - 1, tree.fitted_tree_.depth[tree.apply(X)])
 
 
 def test_text_rules_and_drawing_say_the_same() -> None:

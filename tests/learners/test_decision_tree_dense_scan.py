@@ -44,9 +44,9 @@ def test_a_dense_scan_and_listed_cuts_give_one_tree(
         rng = np.random.default_rng(seed)
         sample_weight = {"none": None, "whole": rng.integers(1, 4, 300), "fractions": rng.random(300) + 0.1}[weights]
         learner = (DecisionTreeClassifier if c else DecisionTreeRegressor)(**limit)
-        by_dense_scan = learner.fit(X, y, sample_weight).tree_
+        by_dense_scan = learner.fit(X, y, sample_weight).fitted_tree_
         with monkeypatch.context() as without_scan:
             without_scan.setattr(numeric, "MAX_CELLS_SCANNED", 0)
             without_scan.setattr(numeric, "MAX_POSITIONS_PER_CUT", 0)
-            by_listing = learner.fit(X, y, sample_weight).tree_
+            by_listing = learner.fit(X, y, sample_weight).fitted_tree_
         assert _are_equal(by_dense_scan, by_listing)

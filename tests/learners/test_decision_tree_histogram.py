@@ -45,10 +45,10 @@ def test_histograms_and_sorted_rows_give_one_tree(
         X, y, weight = _make_table(seed)
         sample_weight = weight if weighted else None
         learner = DecisionTreeClassifier(criterion=criterion, **limit)
-        by_histogram = learner.fit(X, y, sample_weight).tree_
+        by_histogram = learner.fit(X, y, sample_weight).fitted_tree_
         with monkeypatch.context() as without_bins:
             without_bins.setattr(binning, "MAX_BINS", 0)
-            by_sorting = learner.fit(X, y, sample_weight).tree_
+            by_sorting = learner.fit(X, y, sample_weight).fitted_tree_
         assert _are_equal(by_histogram, by_sorting)
 
 

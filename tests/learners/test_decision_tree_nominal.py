@@ -53,7 +53,7 @@ def _make_table(n: int, values: int, seed: int = 0) -> tuple[np.ndarray, np.ndar
 def test_multiway_asks_a_feature_once_on_a_path_and_has_a_branch_for_each_value(criterion: Any, values: int) -> None:
     X, y = _make_table(300, values)
     learner = DecisionTreeClassifier(criterion=criterion, categorical_features=[0, 1, 2])
-    tree = learner.fit(X, y).tree_
+    tree = learner.fit(X, y).fitted_tree_
     assert tree.max_depth <= 3
     assert tree.n_children[0] == values
     parent = tree.parent
@@ -66,7 +66,9 @@ def test_multiway_asks_a_feature_once_on_a_path_and_has_a_branch_for_each_value(
 
 def test_multiway_gain_is_the_information_gain() -> None:
     X, y = _make_table(200, 5)
-    tree = DecisionTreeClassifier(criterion="entropy", max_depth=1, categorical_features=[0, 1, 2]).fit(X, y).tree_
+    tree = (
+        DecisionTreeClassifier(criterion="entropy", max_depth=1, categorical_features=[0, 1, 2]).fit(X, y).fitted_tree_
+    )
     gains = [information_gain(pd.crosstab(X[:, j], y)) for j in range(3)]
     fall = tree.impurity[0] - tree.weighted_n_node_samples[1:] @ tree.impurity[1:] / 200
     assert fall == pytest.approx(max(gains))
@@ -89,7 +91,7 @@ def test_binary_grouping_finds_the_best_of_all_groupings_for_two_classes_and_for
         (DecisionTreeClassifier, rng.integers(0, 2, 80)),
         (DecisionTreeRegressor, rng.normal(size=80)),
     ):
-        tree = learner(max_depth=1, nominal_splits="binary", categorical_features=[0]).fit(X[:, None], y).tree_
+        tree = learner(max_depth=1, nominal_splits="binary", categorical_features=[0]).fit(X[:, None], y).fitted_tree_
         within = []
         for group in range(1, 63):
             left = (group >> X) & 1 == 1
@@ -107,7 +109,7 @@ def _sum_squares(y: np.ndarray) -> float:
 def test_binary_grouping_learns_more_than_two_classes() -> None:
     X, y = _make_table(300, 6)
     tree = DecisionTreeClassifier(nominal_splits="binary", categorical_features=[0, 1, 2]).fit(X, y)
-    assert np.all(tree.tree_.n_children[~tree.tree_.is_leaf] == 2)
+    assert np.all(tree.fitted_tree_.n_children[~tree.fitted_tree_.is_leaf] == 2)
     full = DecisionTreeClassifier(categorical_features=[0, 1, 2]).fit(X, y)
     assert tree.score(X, y) == full.score(X, y)
 
@@ -118,7 +120,7 @@ def test_limits_hold_for_branches_of_values() -> None:
         learner = DecisionTreeClassifier(
             categorical_features=[0, 1, 2], min_samples_leaf=12, nominal_splits=nominal_splits
         )
-        tree = learner.fit(X, y).tree_
+        tree = learner.fit(X, y).fitted_tree_
         assert tree.n_node_samples.min() >= 12
 
 
@@ -174,7 +176,7 @@ def test_a_missing_value_of_a_nominal_feature_is_a_value() -> None:
 def test_a_wholly_missing_column_is_never_asked() -> None:
     X = np.column_stack([np.full(10, np.nan), np.arange(10)])
     tree = DecisionTreeClassifier().fit(X, np.arange(10) // 5)
-    assert set(tree.tree_.feature) == {1, -1}
+    assert set(tree.fitted_tree_.feature) == {1, -1}
 
 
 # The routes of nominal splits

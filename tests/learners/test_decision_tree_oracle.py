@@ -63,7 +63,7 @@ def test_same_fall_of_impurity_at_every_node_and_same_splits_but_for_ties(
     theirs = (ScikitLearnRegressor if regression else ScikitLearnClassifier)(criterion=criterion, random_state=0)
     ours.fit(X, y, sample_weight=weight)
     theirs.fit(X, y, sample_weight=weight)
-    compared, ties = _compare(ours.tree_, theirs.tree_, X, np.arange(y.size), 0, 0)
+    compared, ties = _compare(ours.fitted_tree_, theirs.tree_, X, np.arange(y.size), 0, 0)
     assert compared >= 9
     assert ties < compared
 
@@ -78,7 +78,7 @@ def test_limited_trees_predict_alike(name: str) -> None:
         theirs = (ScikitLearnRegressor if regression else ScikitLearnClassifier)(**limit, random_state=0).fit(X, y)
         assert ours.score(X, y) == pytest.approx(theirs.score(X, y), abs=0.01)
         assert ours.get_n_leaves() == theirs.get_n_leaves()
-        assert sorted(ours.tree_.impurity) == pytest.approx(sorted(theirs.tree_.impurity), abs=0.02, rel=0.01)
+        assert sorted(ours.fitted_tree_.impurity) == pytest.approx(sorted(theirs.tree_.impurity), abs=0.02, rel=0.01)
 
 
 def test_missing_cells_split_as_scikit_learns() -> None:
@@ -86,7 +86,7 @@ def test_missing_cells_split_as_scikit_learns() -> None:
     X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     ours, theirs = DecisionTreeClassifier(max_depth=3).fit(X, y), ScikitLearnClassifier(max_depth=3, random_state=0)
     theirs.fit(X, y)
-    assert sorted(ours.tree_.impurity) == pytest.approx(sorted(theirs.tree_.impurity))
+    assert sorted(ours.fitted_tree_.impurity) == pytest.approx(sorted(theirs.tree_.impurity))
     assert np.mean(ours.predict(X) == theirs.predict(X)) == 1
 
 

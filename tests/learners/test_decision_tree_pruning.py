@@ -25,12 +25,12 @@ def _score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 def _by_the_text(learner: Any, X: np.ndarray, y: np.ndarray, method: str) -> Any:
     """Prune a learner of the first 20 rows on the others by the definition."""
-    tree = as_node(learner.tree_, X[:20], y[:20])
+    tree = as_node(learner.fitted_tree_, X[:20], y[:20])
     prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
     regression = isinstance(learner, DecisionTreeRegressor)
     prune(tree, X[20:], y[20:], pruning.minus_squared_error if regression else pruning.accuracy)
     smaller = deepcopy(learner)
-    smaller.tree_.collapse(np.array(cut_nodes(tree, learner.tree_), dtype=np.intp))
+    smaller.fitted_tree_.collapse(np.array(cut_nodes(tree, learner.fitted_tree_), dtype=np.intp))
     return smaller
 
 
@@ -47,7 +47,7 @@ def test_pruning_does_what_the_lecture_says(
     full = learner(categorical_features=[0, 1] if nominal else None).fit(X[:20], y[:20])
     wanted = _by_the_text(full, X, y, method)
     pruned = deepcopy(full).prune(X[20:], y[20:], method=method)
-    np.testing.assert_array_equal(pruned.tree_.feature, wanted.tree_.feature)
+    np.testing.assert_array_equal(pruned.fitted_tree_.feature, wanted.fitted_tree_.feature)
     np.testing.assert_array_equal(pruned.predict(X), wanted.predict(X))
     path = pruned.pruning_path_
     assert path["score"][0] == pytest.approx(_score(full, X[20:], y[20:]))

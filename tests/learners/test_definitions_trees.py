@@ -82,7 +82,7 @@ def test_a_classification_tree_is_split_of_r_and_t(
     tree = definition_of(X, y, criterion, nominal, limits)
     by_ratio = criterion == "gain_ratio"
     comparison = Comparison(X, y, IMPURITIES[criterion], by_ratio, nominal, exact=criterion == "gini" and not nominal)
-    comparison.assert_same(tree, fast.tree_)
+    comparison.assert_same(tree, fast.fitted_tree_)
     if comparison.exact:
         queries = queries_for(seed, d)
         assert fast.predict(queries).tolist() == [predict_row(tree, query) for query in queries]
@@ -103,7 +103,7 @@ def test_a_regression_tree_is_split_of_r_and_t(
     nominal = nominal[:d]
     fast = DecisionTreeRegressor(categorical_features=nominal or None, **limits).fit(X, y)
     tree = definition_of(X, y, "squared_error", nominal, limits)
-    Comparison(X, y, criteria.squared_error, nominal=nominal).assert_same(tree, fast.tree_)
+    Comparison(X, y, criteria.squared_error, nominal=nominal).assert_same(tree, fast.fitted_tree_)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
@@ -111,7 +111,7 @@ def test_a_tree_of_few_rows_is_split_of_r_and_t(n: int) -> None:
     for seed in range(40):
         X, y = table(seed, n, 2, 3, values=3)
         fast = DecisionTreeClassifier().fit(X, y)
-        Comparison(X, y, criteria.gini, exact=True).assert_same(grow_tree(X, y), fast.tree_)
+        Comparison(X, y, criteria.gini, exact=True).assert_same(grow_tree(X, y), fast.fitted_tree_)
 
 
 @pytest.mark.parametrize("c", [2, 3, 6])
@@ -119,8 +119,8 @@ def test_a_tree_of_few_rows_is_split_of_r_and_t(n: int) -> None:
 def test_a_large_tree_of_counted_or_sorted_rows_is_split_of_r_and_t(c: int, values: int) -> None:
     X, y = table(c, 400, 4, c, values)
     fast = DecisionTreeClassifier(max_depth=5).fit(X, y)
-    compared = Comparison(X, y, criteria.gini, exact=True).assert_same(grow_tree(X, y, max_depth=5), fast.tree_)
-    assert compared == fast.tree_.node_count > 20
+    compared = Comparison(X, y, criteria.gini, exact=True).assert_same(grow_tree(X, y, max_depth=5), fast.fitted_tree_)
+    assert compared == fast.fitted_tree_.node_count > 20
 
 
 def test_an_unseen_value_stops_at_the_majority_of_the_node() -> None:
@@ -152,11 +152,11 @@ def test_pruning_leaves_the_tree_of_the_definition(
     y = signal + rng.normal(size=n + m) if regression else signal ^ (rng.random(n + m) < 0.3)
     learner: Any = DecisionTreeRegressor if regression else DecisionTreeClassifier
     full = learner(categorical_features=nominal or None).fit(X[:n], y[:n])
-    tree = as_node(full.tree_, X[:n], y[:n])
+    tree = as_node(full.fitted_tree_, X[:n], y[:n])
     prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
     prune(tree, X[n:], y[n:], minus_squared_error if regression else accuracy)
     pruned = deepcopy(full).prune(X[n:], y[n:], method=method)
-    assert_same_cut_tree(tree, pruned.tree_)
+    assert_same_cut_tree(tree, pruned.fitted_tree_)
     combine = average if regression else majority_vote
     expected = [predict_row(tree, x, combine) for x in X]
     np.testing.assert_allclose(np.asarray(pruned.predict(X), dtype=float), np.array(expected, dtype=float), rtol=1e-12)

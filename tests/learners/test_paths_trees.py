@@ -40,7 +40,11 @@ def same(one: Any, two: Any, X: np.ndarray) -> None:
         if hasattr(one, answer):
             assert getattr(one, answer)(X).tobytes() == getattr(two, answer)(X).tobytes()
     assert {k: str(v) for k, v in one.get_params().items()} == {k: str(v) for k, v in two.get_params().items()}
-    pairs = [(one.tree_, two.tree_)] if hasattr(one, "tree_") else zip(one.trees_, two.trees_, strict=True)
+    pairs = (
+        [(one.fitted_tree_, two.fitted_tree_)]
+        if hasattr(one, "fitted_tree_")
+        else zip(one.trees_, two.trees_, strict=True)
+    )
     for ours, theirs in pairs:
         for name in ("feature", "threshold", "first_child", "n_children", "depth", "impurity", "value", "gain"):
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), err_msg=name)
@@ -129,7 +133,7 @@ def test_the_learner_itself_stays_as_it_was_and_the_estimators_are_independent()
     X, y = load_wine(return_X_y=True)
     learner = DecisionTreeClassifier()
     shallow, deep = learner.path(X, y, "max_depth", [2, None])
-    assert not hasattr(learner, "tree_")
+    assert not hasattr(learner, "fitted_tree_")
     before = shallow.predict_proba(X)
     deep.prune(X, np.zeros(len(y), dtype=int))
     np.testing.assert_array_equal(shallow.predict_proba(X), before)

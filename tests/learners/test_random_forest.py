@@ -43,7 +43,7 @@ def test_one_tree_on_all_rows_and_features_is_the_decision_tree() -> None:
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=0).fit(X, y)
     tree = DecisionTreeClassifier().fit(X, y)
-    np.testing.assert_array_equal(forest.trees_[0].threshold, tree.tree_.threshold)
+    np.testing.assert_array_equal(forest.trees_[0].threshold, tree.fitted_tree_.threshold)
     np.testing.assert_array_equal(forest.predict_proba(X), tree.predict_proba(X))
 
 
@@ -122,6 +122,6 @@ def test_leaves_are_limited_and_trees_pruned_as_those_of_a_decision_tree() -> No
     for limit in limits:
         forest = RandomForestClassifier(**options, **limit).fit(X, y)
         tree = DecisionTreeClassifier(**limit).fit(X, y)
-        np.testing.assert_array_equal(forest.trees_[0].threshold, tree.tree_.threshold)
+        np.testing.assert_array_equal(forest.trees_[0].threshold, tree.fitted_tree_.threshold)
     forest = RandomForestClassifier(10, max_leaf_nodes=5, random_state=0).fit(X, y)
     assert {tree.n_leaves for tree in forest.trees_} == {5}

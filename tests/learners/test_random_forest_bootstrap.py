@@ -79,7 +79,7 @@ def test_without_draws_every_tree_has_the_weights_as_they_are() -> None:
     weight = np.random.default_rng(0).random(len(y))
     forest = RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=0).fit(X, y, weight)
     tree = DecisionTreeClassifier().fit(X, y, weight)
-    np.testing.assert_array_equal(forest.trees_[0].threshold, tree.tree_.threshold)
+    np.testing.assert_array_equal(forest.trees_[0].threshold, tree.fitted_tree_.threshold)
     np.testing.assert_allclose(forest.predict_proba(X), tree.predict_proba(X))
 
 

@@ -211,13 +211,13 @@ def test_the_same_run_gives_the_same_picture_bit_for_bit(tmp_path: Path) -> None
 def test_drawing_leaves_the_runs_own_model_as_it_was() -> None:
     run = finish_run(make_experiment(MOONS, learners.DecisionTreeClassifier()))
     before = run.model.pipeline[-1].get_params()
-    leaves = run.model.pipeline[-1].tree_.n_leaves
+    leaves = run.model.pipeline[-1].fitted_tree_.n_leaves
     figure = figures.Trees(
         variants={"a": {"learner__max_depth": 2}, "b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}
     )
     figure.draw(run)
     assert run.model.pipeline[-1].get_params() == before
-    assert run.model.pipeline[-1].tree_.n_leaves == leaves
+    assert run.model.pipeline[-1].fitted_tree_.n_leaves == leaves
 
 
 def test_regions_are_coloured_by_what_the_learner_predicts() -> None:

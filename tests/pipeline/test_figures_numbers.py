@@ -445,7 +445,7 @@ def test_the_leaves_of_a_regression_tree_have_the_means_of_their_rows() -> None:
     from bakeoff.learners.decision_tree.export import draw
 
     run = finish(make_experiment(DIABETES, learners.DecisionTreeRegressor(max_depth=1)))
-    tree = run.model.pipeline[-1].tree_
+    tree = run.model.pipeline[-1].fitted_tree_
     texts = read_texts(figures.Trees(draw_tree=draw).draw(run))
     for leaf in np.flatnonzero(tree.is_leaf):
         assert f"{float(tree.value[leaf].ravel()[0]):.4g}\n{int(tree.n_node_samples[leaf])}" in texts

@@ -15,7 +15,13 @@ import numpy as np
 from bakeoff.learners.trees.criteria import entropy, gini, misclassification
 from bakeoff.learners.trees.rows.target import NodeStats, Target
 
-IMPURITY = {"gini": gini, "misclassification": misclassification, "entropy": entropy, "gain_ratio": entropy}
+IMPURITY = {
+    "gini": gini,
+    "misclassification": misclassification,
+    "entropy": entropy,
+    "log_loss": entropy,
+    "gain_ratio": entropy,
+}
 
 SUM_BITS_PER_WORD = 63
 """Bits of a word that sums may fill; the sign takes one."""
@@ -29,7 +35,7 @@ class ClassTarget(Target):
     codes : ndarray of shape (n0,), int
     weight : ndarray of shape (n0,)
     c : int
-    impurity : {"gini", "misclassification", "entropy", "gain_ratio"}
+    impurity : {"gini", "misclassification", "entropy", "log_loss", "gain_ratio"}
     tree_weight : float, optional
         The weight of a tree's rows, if not all of them.
 

@@ -67,7 +67,7 @@ class TreeDiagram:
         get_label : callable
             Takes the name of a column; returns the text to write for it.
         """
-        tree = learner.tree_
+        tree = learner.fitted_tree_
         columns = _list_columns(learner)
         labels = [get_label(column) for column in columns]
         describe_leaf = _describe_leaf_of_classes if hasattr(learner, "classes_") else _describe_leaf_of_numbers
