@@ -34,9 +34,7 @@ from bakeoff.learners.svm.decision import KernelClassifier
 from bakeoff.learners.svm.hyperplane import Hyperplane
 from bakeoff.learners.svm.kernel.training_space import TrainingSpace, make_training_space
 from bakeoff.learners.svm.one_vs_one import arrange_dual_coef
-
-MAX_FINITE_C = 1e200
-"""Largest C that is not infinite, in the unit of length of the rows."""
+from bakeoff.learners.svm.row_costs import find_weighted_rows, scale_C
 
 
 @final
@@ -68,7 +66,10 @@ class SVC(KernelClassifier):
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         One against one: one score for each class, or one for each pair.
     break_ties : bool, default=False
-        Among classes with equal votes, predict the one with the largest confidence instead of the smallest one.
+        Among classes with equal votes, predict the one with the largest confidence instead of the smallest one. Not
+        with ``decision_function_shape="ovo"``, for which `predict` refuses it.
+    random_state : int, RandomState instance or None, default=None
+        Has no effect: nothing is drawn.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class SVC(KernelClassifier):
     intercept_ : ndarray of shape (p,)
         b of each binary problem, averaged over its free support vectors.
     coef_ : ndarray of shape (p, d)
-        w of each binary problem; linear kernel only.
+        w of each binary problem; linear kernel only. It cannot be changed.
     margin_ : ndarray of shape (p,)
         The geometric margin 1 / ‖w‖, in feature space.
     dual_objective_, primal_objective_ : ndarray of shape (p,)
@@ -125,6 +126,7 @@ class SVC(KernelClassifier):
         "multi_class": [StrOptions({"ovo", "ovr"})],
         "decision_function_shape": [StrOptions({"ovo", "ovr"})],
         "break_ties": ["boolean"],
+        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -140,6 +142,7 @@ class SVC(KernelClassifier):
         multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
+        random_state: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -152,6 +155,7 @@ class SVC(KernelClassifier):
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the hyperplanes.
@@ -170,7 +174,7 @@ class SVC(KernelClassifier):
         X, codes, weight = self._check_fit(X, y, sample_weight)
         if self.classes_.size < 2:
             raise ValueError(f"SVC needs at least two classes, but y holds one class only: {self.classes_.tolist()}.")
-        fit_rows, sample_weight = _find_weighted_rows(sample_weight, codes.size)
+        fit_rows, sample_weight = find_weighted_rows(sample_weight, codes.size)
 
         # After sorting by class, the rows of a class are consecutive, so its kernel values can be copied as a block.
         order = np.argsort(codes, kind="stable")
@@ -192,7 +196,7 @@ class SVC(KernelClassifier):
             sample_weight,
             for_all_rows=problems[0].rows.size == codes.size,
         )
-        row_C = _scale_C(self.C, weight, space.length_unit)
+        row_C = scale_C(self.C, weight, space.length_unit)
         hyperplanes = fit_hyperplanes(space, row_C, problems, self.tol, self.max_iter)
 
         self._shift = space.shift
@@ -204,6 +208,12 @@ class SVC(KernelClassifier):
             self._set_linear_coefficients(hyperplanes, space, support)
         self._set_diagnostics(hyperplanes)
         return self
+
+    def _check_weight(self, sample_weight: Any, X: np.ndarray) -> np.ndarray:
+        weight = np.asarray(1.0 if sample_weight is None else sample_weight)
+        if weight.ndim == 1 and weight.dtype.kind in "fiu" and weight.size and (weight <= 0).all():
+            raise ValueError("Invalid input - all samples have zero or negative weights.")
+        return super()._check_weight(sample_weight, X)
 
     def _set_class_weight(self, codes: np.ndarray, factor: np.ndarray) -> None:
         """Store the weight of each class, given the codes (ascending) and the class weight of each row: both (n,)."""
@@ -237,12 +247,13 @@ class SVC(KernelClassifier):
     ) -> None:
         """Store w of each problem, and b for rows whose origin is not shifted."""
         assert space.rows is not None
-        self.coef_ = (self._expansion * space.length_unit).T @ space.rows[support]
+        normals = (self._expansion * space.length_unit).T @ space.rows[support]  # (p, d)
         # w of the primal is more precise than the sum over support vectors.
         for row, hyperplane in enumerate(hyperplanes):
             if hyperplane.normal is not None:
-                self.coef_[row] = hyperplane.normal
-        self.intercept_ -= self.coef_ @ self._shift
+                normals[row] = hyperplane.normal
+        self.__dict__["coef_"] = normals
+        self.intercept_ -= normals @ self._shift
 
     def _set_diagnostics(self, hyperplanes: list[Hyperplane]) -> None:
         """Store how well each problem was solved, and warn if one was not."""
@@ -253,8 +264,12 @@ class SVC(KernelClassifier):
         self.n_iter_ = np.array([max(1, hyperplane.n_iter) for hyperplane in hyperplanes])
         self.fit_status_ = int(not all(hyperplane.converged for hyperplane in hyperplanes))
         if self.fit_status_:
+            ended_early = (
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+            )
+            opening = "" if self.max_iter == -1 else ended_early + "StandardScaler or MinMaxScaler. "
             warnings.warn(
-                f"SVC stopped before tol={self.tol:g} was met: the optimality conditions are violated by "
+                f"{opening}SVC stopped before tol={self.tol:g} was met: the optimality conditions are violated by "
                 f"{self.kkt_residual_.max():.2g}; raise max_iter, scale the columns, or lower C.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -264,22 +279,3 @@ class SVC(KernelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _find_weighted_rows(sample_weight: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions in ``fit``'s input, and the weights, of the n rows whose weight is positive: both (n,)."""
-    weight = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        return np.arange(n), np.ones(n)
-    positive = np.flatnonzero(weight > 0)
-    return positive, weight[positive]
-
-
-def _scale_C(C: float, weight: np.ndarray, length_unit: float) -> np.ndarray:
-    """Return C of each row in the given unit of length; values too large for a float are scaled down in proportion."""
-    largest_weight = float(weight.max())
-    with np.errstate(over="ignore", under="ignore"):
-        largest_C = C * np.float64(length_unit) ** 2 * largest_weight
-        if np.isinf(C) or largest_C <= MAX_FINITE_C:
-            return C * weight * length_unit**2
-        return np.asarray(weight / largest_weight * MAX_FINITE_C)

@@ -25,11 +25,42 @@ class KernelClassifier(Classifier):
     break_ties: bool
     support_: np.ndarray
     support_vectors_: np.ndarray
-    coef_: np.ndarray
     intercept_: np.ndarray
     _expansion: np.ndarray  # (s, p), coefficients of the kernel values
     _shift: np.ndarray  # (d,) or (1,), subtracted from every row
     _gamma: float
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The normal w of each binary problem, of shape (p, d); read-only, since the dual coefficients define it."""
+        if "coef_" not in self.__dict__:
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        normals: np.ndarray = self.__dict__["coef_"].view()
+        normals.flags.writeable = False
+        return normals
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or (m, n) for a precomputed kernel
+
+        Returns
+        -------
+        ndarray of shape (m,)
+
+        Raises
+        ------
+        ValueError
+            ``break_ties`` with ``decision_function_shape="ovo"``, whose scores are not of classes.
+        """
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo': the confidence of a class breaks "
+                "ties, and that shape has none; choose 'ovr'."
+            )
+        return super().predict(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x), or scores for three or more classes.

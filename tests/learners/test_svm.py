@@ -501,3 +501,35 @@ def test_every_kind_of_table_is_taken_and_left_alone(convert: Any) -> None:
     before = table.copy()
     assert SVC(kernel="linear").fit(table, y).score(table, y) > 0.7
     assert np.array_equal(table, before)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 7])
+def test_no_more_steps_are_taken_than_allowed(max_iter: int) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match=rf"terminated early \(max_iter={max_iter}\)"):
+        machine = SVC(kernel="poly", C=100, max_iter=max_iter).fit(X, y)
+    assert machine.n_iter_.max() == max_iter
+
+
+def test_the_normal_is_there_for_the_linear_kernel_and_cannot_be_changed() -> None:
+    X, y = load_iris(return_X_y=True)
+    assert not hasattr(SVC().fit(X, y), "coef_")
+    machine = SVC(kernel="linear").fit(X, y)
+    with pytest.raises(ValueError, match="read-only"):
+        machine.coef_[0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        machine.coef_ = np.zeros((3, 4))  # type: ignore[misc]
+
+
+def test_ties_are_not_broken_by_scores_of_pairs() -> None:
+    X, y = load_iris(return_X_y=True)
+    machine = SVC(break_ties=True, decision_function_shape="ovo", random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        machine.predict(X)
+
+
+@pytest.mark.parametrize("weight", [0.0, -0.3])
+def test_rows_that_all_weigh_nothing_are_refused(weight: float) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        SVC().fit(X, y, sample_weight=np.full(len(y), weight))

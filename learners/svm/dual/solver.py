@@ -138,7 +138,7 @@ def _solve_working_set(gram: Gram, box: BoxConstraints, point: DualPoint, tol: f
             is_polished = not moved or polishing_steps > MAX_POLISHING_STEPS
             if is_within_tol and (is_polished or measure_violation(box, point) <= tol):
                 break
-    return taken
+    return min(taken, max_steps)  # the last linear system is no step beyond the limit
 
 
 def _plan_smo_steps(taken: int, n_free: int) -> int:

@@ -113,7 +113,10 @@ def _make_space_of_named_kernel(
             X = X / length_unit
         gram = make_gram(Kernel(kernel, gamma_value, float(coef0), int(degree)), X, for_all_rows=for_all_rows)
         if not (np.isfinite(X).all() and gram.is_finite()):
-            raise ValueError("X: kernel values overflow; scale the columns, or lower gamma or degree.")
+            raise ValueError(
+                "The dual coefficients or intercepts are not finite, because kernel values of X overflow; scale the "
+                "columns, or lower gamma or degree."
+            )
     rows = X if kernel == "linear" else None
     return TrainingSpace(gram, shift, length_unit, gamma_value, rows)
 
