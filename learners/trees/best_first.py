@@ -9,17 +9,32 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
+import numpy as np
+
+from bakeoff.learners.trees.criteria import TIE_TOLERANCE
+
+
+def rank_gains(gain: np.ndarray) -> list[int]:
+    """Return the rank of each of k gains, the largest first; gains that are equal but for rounding share a rank."""
+    order = np.argsort(-gain)  # (k,)
+    descending = gain[order]
+    is_smaller = descending[1:] < descending[:-1] * (1 - TIE_TOLERANCE)
+    rank = np.zeros(gain.size, dtype=np.intp)
+    rank[order[1:]] = np.cumsum(is_smaller)
+    ranks: list[int] = rank.tolist()
+    return ranks
+
 
 def order_best_first(
-    root: int, gain: list[float], first_child: list[int], n_children: list[int]
+    root: int, rank: list[int], first_child: list[int], n_children: list[int]
 ) -> Iterator[tuple[int, int]]:
     """Yield the splits below a root in best-first order; among equal gains, the node with the lowest number is first.
 
     Parameters
     ----------
     root : int
-    gain : list of k float
-        The gain of each node's split, times the node's weight.
+    rank : list of k int
+        The rank of the gain of each node's split times the node's weight, as from `rank_gains`.
     first_child, n_children : list of k int
         The child of branch b is first_child + b; a node without a split has 0 children.
 
@@ -30,7 +45,7 @@ def order_best_first(
         The number of leaves of the tree after this split.
     """
     # A heap of the nodes that can be split next: its smallest entry has the largest gain.
-    heap = [(-gain[root], root)] if n_children[root] else []
+    heap = [(rank[root], root)] if n_children[root] else []
     leaves = 1
     while heap:
         _, node = heapq.heappop(heap)
@@ -39,4 +54,4 @@ def order_best_first(
         first = first_child[node]
         for child in range(first, first + n_children[node]):
             if n_children[child]:
-                heapq.heappush(heap, (-gain[child], child))
+                heapq.heappush(heap, (rank[child], child))

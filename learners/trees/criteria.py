@@ -11,6 +11,11 @@ All gains are sums over branches of the *divergence* of the branch from its node
 squared distance between the means (Gini is the variance of 0/1 class indicators), for entropy the Kullback-Leibler
 divergence. In this form there is no cancellation, and a split and its mirror image have exactly the same gain.
 
+Equally good splits may differ in their last bits: logarithms and quotients are rounded, and sums depend on the order of
+classes and branches. Gains and gain ratios are *equal* if they differ by at most the fraction `TIE_TOLERANCE` of the
+larger one and `ROUND_OFF`; for Gini and the variance, if the root mean square distances of the branch means from the
+mean of the node differ by at most half that fraction and the round-off of a mean (see `Target.mean_error`).
+
 `bakeoff.learners.definitions.criteria` states impurities and gains node by node. A `Criterion` computes the same gains
 for many candidate splits at once, from the sums of their branches.
 Cost: O(c) per candidate split.
@@ -27,6 +32,12 @@ from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+TIE_TOLERANCE = 1e-10
+"""Gains that differ by at most this fraction of the larger one are equal."""
+
+ROUND_OFF = 1e-13
+"""Entropies in bits, and fractions of rows, that differ by at most this are equal."""
 
 Sums = np.ndarray | Sequence[np.ndarray]
 """Sums of candidates, the weight first: an array (p, q), or p arrays that broadcast against each other."""
@@ -87,13 +98,23 @@ class Criterion(ABC):
     ----------
     by_ratio : bool
         Whether features compete by gain ratio; the cut within a feature is always the one of largest gain.
+    is_strictly_convex : bool
+        Whether a cut between two rows of one class is worse than one of those around them.
     """
 
     by_ratio = False
+    is_strictly_convex = True
 
     def gain_unit(self, weight: np.ndarray) -> np.ndarray:
         """Return the factor by which gains still have to be multiplied in nodes of this weight: both (m,)."""
         return np.ones(weight.shape)
+
+    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray) -> np.ndarray:
+        """Return the least gain or gain ratio that counts as equal to the largest one of a node: all (m,).
+
+        ``mean_error`` is the round-off of the branch means times the node's weight; sums of classes are exact.
+        """
+        return largest * (1 - TIE_TOLERANCE) - ROUND_OFF
 
     @abstractmethod
     def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -116,6 +137,11 @@ class SquaredDistance(Criterion):
 
     def gain_unit(self, weight: np.ndarray) -> np.ndarray:
         return 1 / (weight * weight)
+
+    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray) -> np.ndarray:
+        # The root of the gain is the node's weight times the distance of the branch means from the mean of the node.
+        distance = np.sqrt(largest) * (1 - TIE_TOLERANCE / 2)
+        return np.square(np.maximum(distance - mean_error, 0.0))
 
     def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         return self._sum_squares(part, total) / total[0] / part[0]
@@ -163,6 +189,8 @@ class Entropy(Criterion):
 
 class Misclassification(Criterion):
     """The errors of the node's majority class that the branch's own majority class avoids."""
+
+    is_strictly_convex = False
 
     def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         part_classes = add_first_class(part)  # (c, q)

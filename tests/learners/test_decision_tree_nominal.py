@@ -202,7 +202,7 @@ def _list_branches(splits: Splits, node: int) -> list[int]:
 def test_a_better_split_brings_its_routes_and_removes_those_of_the_old_one() -> None:
     older = _make_splits([2, 0, 0, 1], [1.0, 5.0, 3.0, 2.0], [[0, 1], [1, 0], [], [0, 0, 1]])
     newer = _make_splits([1, 1, 1, 3], [4.0, 4.0, 4.0, 2.0], [[1, 1, 0], [0, 0, 1], [0, 1], [1, 0]])
-    older.improve(newer)
+    older.improve(newer, lambda largest, _: largest)
     assert older.feature.tolist() == [1, 0, 1, 1]  # of equal merit, the lower feature
     assert _list_branches(older, 0) == [1, 1, 0]
     assert _list_branches(older, 1) == [1, 0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bakeoff.learners.trees.best_first import order_best_first
+from bakeoff.learners.trees.best_first import order_best_first, rank_gains
 from bakeoff.learners.trees.growing.assembly import (
     NodeRecords,
     SplitRecords,
@@ -179,14 +179,14 @@ class TreeBuilder:
     def mark_best_first(self, max_leaf_nodes: float) -> np.ndarray:
         """Mark the splits that come first in best-first order, within the allowed leaves: (node_count,)."""
         splits = self._join_splits()
-        gain = scatter(splits.gain, splits.number, self.node_count).tolist()
+        rank = rank_gains(scatter(splits.gain, splits.number, self.node_count))
         first_child = scatter(splits.first_child, splits.number, self.node_count).tolist()
         n_children = scatter(splits.n_children, splits.number, self.node_count).tolist()
         is_first = np.zeros(self.node_count, dtype=bool)
         # Every tree has its own order; a root has the number of its tree.
         n_trees = self.root_weight.size
         for root in range(n_trees):
-            for node, leaves in order_best_first(root, gain, first_child, n_children):
+            for node, leaves in order_best_first(root, rank, first_child, n_children):
                 if leaves > max_leaf_nodes:
                     break
                 is_first[node] = True

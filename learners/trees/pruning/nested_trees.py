@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.trees.best_first import order_best_first
+from bakeoff.learners.trees.best_first import order_best_first, rank_gains
 from bakeoff.learners.trees.pruning.collapsible_tree import list_collapsed_nodes
 from bakeoff.learners.trees.pruning.cost_complexity import collapse_weakest_links
 from bakeoff.learners.trees.tree import Tree
@@ -52,10 +52,10 @@ def nest_trees(
 
 def _list_best_first(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Return the inner nodes in best-first order, and the number of leaves after each is split: both (s,)."""
-    gain = tree.gain.tolist()
+    rank = rank_gains(tree.gain)
     first_child = tree.first_child.tolist()
     n_children = tree.n_children.tolist()
-    order = list(order_best_first(0, gain, first_child, n_children))
+    order = list(order_best_first(0, rank, first_child, n_children))
     nodes = np.array([node for node, _ in order], dtype=np.intp)
     leaves = np.array([leaves for _, leaves in order], dtype=np.intp)
     return nodes, leaves

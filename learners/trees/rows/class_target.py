@@ -23,6 +23,9 @@ IMPURITY = {
     "gain_ratio": entropy,
 }
 
+FRACTION_ERROR = 2.0**-48
+"""The round-off of the fraction of a class: products of weights in fixed point have 53 of at most 104 bits."""
+
 SUM_BITS_PER_WORD = 63
 """Bits of a word that sums may fill; the sign takes one."""
 
@@ -44,6 +47,8 @@ class ClassTarget(Target):
     ValueError
         Weights that are all too small.
     """
+
+    mean_error = FRACTION_ERROR
 
     def __init__(
         self,

@@ -13,9 +13,11 @@ If columns have few values, the first levels do not require sorting: histograms 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.rows.binning import Bins
 from bakeoff.learners.trees.rows.presort import divide_columns, narrow_rows, radix_argsort
 from bakeoff.learners.trees.rows.target import NodeStats, Target
@@ -100,6 +102,21 @@ class Frontier:
         """The weight of each node in fixed point, shape (m,)."""
         weights = self.n_positions if self.target.fixed_point_weight is None else self.sums[0]
         return weights.astype(np.float64)
+
+    @cached_property
+    def mean_error(self) -> np.ndarray:
+        """The round-off of branch means times the weight of each node, shape (m,)."""
+        return self.node_weights * self.target.mean_error
+
+    def bound_ties(
+        self,
+        criterion: Criterion,
+        largest: np.ndarray,
+        node: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the least merit that ties with the largest one of these nodes (k,), or of all nodes: (k,)."""
+        mean_error = self.mean_error if node is None else self.mean_error.take(node)
+        return criterion.bound_ties(largest, mean_error)
 
     def column_offset(self, feature: np.ndarray) -> np.ndarray:
         """Return, for features (..., m) of each node, what is added to a row to find its cell in ``table.cells``."""

@@ -13,10 +13,17 @@ MAX_ABS_TARGET = 1e152
 """The square of a target up to this is within the range of floats."""
 
 BITS_OF_SUM = 52
-"""The bits of weight times sum in all but the largest nodes: such products are exact as floats."""
+"""The bits of a sum of targets: it is exact as a float."""
 
-MIN_BITS_OF_TARGET = 32
-"""The bits of a target in the largest nodes."""
+BITS_OF_FLOAT = 53
+"""The bits of a floating-point number: steps finer than the last bit of the largest target say nothing."""
+
+MAX_WHOLE_TOTAL = 1 << 20
+"""Whole weights multiply targets in fixed point up to this total, and leave 32 bits for a target; larger weights are
+applied before targets are rounded."""
+
+STEPS_OF_ERROR = 2.0
+"""The rounding of targets to steps, and of the targets given, moves the mean of a branch by at most this many steps."""
 
 
 class NodeWeights(NamedTuple):
@@ -60,10 +67,12 @@ class NumericTarget(Target):
             )
         self.y = y
         self._set_weights(weight, tree_weight)
-        self._has_exact_weights = self._is_fixed_point_exact()
+        self._has_exact_weights = self._is_fixed_point_exact() and weight.sum() <= MAX_WHOLE_TOTAL
         self._addend_unit = 1.0  # the weight of one step of a row's target
+        self.mean_error = STEPS_OF_ERROR
         if not self._has_exact_weights:
             self._addend_unit = self.fixed_point_scale * self.max_weight
+            self.mean_error = STEPS_OF_ERROR / (self.fixed_point_scale * float(weight.mean()))
         self._addend = np.zeros(y.size, dtype=np.int64)  # (n0,), relative to the node where a row now is
 
     def compute_stats(
@@ -85,19 +94,24 @@ class NumericTarget(Target):
         mean = np.add.reduceat(weights.of_row * y, start) / weights.of_node
 
         # Relative to the spread as well, targets are within [0, 1], and their squares within the range of floats.
-        y /= spread.take(node)
+        # The next power of two in place of the spread keeps whole targets, and their ties, exact.
+        _, exponent = np.frexp(spread)  # (m,)
+        unit = np.ldexp(1.0, exponent)  # (m,), at most twice the spread
+        y /= unit.take(node)
         mean_square = np.add.reduceat(weights.of_row * (y * y), start) / weights.of_node
 
         # Fixed point: an integer of steps for each row, whose sums are exact.
-        steps = self._choose_steps(weights.total if self._has_exact_weights else n_positions)
+        counted = weights.total if self._has_exact_weights else n_positions
+        largest = np.maximum(np.abs(smallest), np.abs(smallest + spread))
+        steps = self._choose_steps(counted, exponent, largest)
         y *= steps.take(node)
         addends = self._round_addends(y, rows)
         sums = self._sum_addends(addends, start, weights)
 
         # Squares of targets near the limit, or far below 1, leave the range of floats: the result is inf or 0.
         with np.errstate(over="ignore", under="ignore"):
-            gain_unit = np.square(spread * self._addend_unit / steps)
-            variance = _compute_variance(mean_square, mean, spread)
+            gain_unit = np.square(unit * self._addend_unit / steps)
+            variance = _compute_variance(mean_square, mean, unit)
         stats = NodeStats(
             n_rows=weights.total if self.weights_are_counts else n_positions,
             n_positions=n_positions,
@@ -119,13 +133,16 @@ class NumericTarget(Target):
             return NodeWeights(of_row, total.astype(np.float64), total)
         return NodeWeights(of_row, np.add.reduceat(of_row, start), total)
 
-    def _choose_steps(self, counted: np.ndarray) -> np.ndarray:
-        """Return the number of fixed-point steps of the range of y in nodes with this number of rows: both (m,).
+    def _choose_steps(self, counted: np.ndarray, exponent: np.ndarray, largest: np.ndarray) -> np.ndarray:
+        """Return the number of fixed-point steps of the unit of y in nodes with this number of rows: both (m,).
 
-        Steps are fine, yet weight times sum stays below 2^53 in all but the largest nodes.
+        The unit is 2^``exponent`` (m,). Steps are as fine as exact sums allow, but no finer than the last bit of the
+        largest target (m,) by magnitude.
         """
-        bits = BITS_OF_SUM - np.ceil(2 * np.log2(counted))
-        steps: np.ndarray = np.exp2(np.maximum(bits, MIN_BITS_OF_TARGET))
+        bits_for_sum = BITS_OF_SUM - np.ceil(np.log2(counted))
+        _, exponent_of_largest = np.frexp(largest)
+        bits_given = BITS_OF_FLOAT + exponent - exponent_of_largest
+        steps: np.ndarray = np.exp2(np.minimum(bits_for_sum, bits_given))
         return steps
 
     def _round_addends(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -175,9 +192,9 @@ class NumericTarget(Target):
         return None
 
 
-def _compute_variance(mean_square: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return the variance of nodes, given the mean square of targets divided by the spread, and their mean: (m,)."""
-    scaled_variance = mean_square - np.square(mean / spread)
+def _compute_variance(mean_square: np.ndarray, mean: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Return the variance of nodes, given the mean square of targets divided by the unit, and their mean: (m,)."""
+    scaled_variance = mean_square - np.square(mean / unit)
     # Rounding may leave a variance of 0 slightly negative.
     scaled_variance = np.maximum(scaled_variance, 0.0)
-    return np.asarray(scaled_variance * spread * spread)
+    return np.asarray(scaled_variance * unit * unit)

@@ -64,12 +64,15 @@ class Target(ABC):
         Whether a weight is the number of times that a row counts.
     allows_histogram : bool
         Whether rows may be counted by value without changing a tree in its last bit.
+    mean_error : float
+        The round-off of the mean of a branch, in the unit of the sums of rows of weight 1.
     """
 
     weight: np.ndarray
     max_weight: float
     fixed_point_weight: np.ndarray | None
     fixed_point_scale: float
+    mean_error: float
     weights_are_counts: bool = False
     allows_histogram: bool = False
 

@@ -10,13 +10,17 @@ Cost: O(n c) per feature and level; O(n) for Gini impurity of many classes (see 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from bakeoff.learners.trees.criteria import SquaredDistance
+from bakeoff.learners.trees.splitting.best_candidates import find_first_of_nodes
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.gini_prefix_sums import (
+    bound_gini_merit,
     compute_gini_gain,
     scan_square_sums,
     supports_square_sums,
@@ -58,14 +62,18 @@ def find_dense_cuts(block: FeatureBlock, rules: SplitRules) -> BestCuts:
             node_weight = block.total[0].take(block.node)  # (n,)
             merit = squares.compute_merit(node_weight)  # (b, n)
             is_cut = _mark_cuts(block, squares.weight, rules)
-            position, node = _find_first_best(merit, is_cut, block)
-            best_squares = squares.take(position)
-            return BestCuts(position, node, compute_gini_gain(block, best_squares, node))
+            # The merit is rounded: of the cuts that come close to the largest one, gains are computed in integers.
+            close = _find_hits(merit, is_cut, block, bound_gini_merit)
+            node = block.node.take(close % block.n)
+            gain = compute_gini_gain(block, squares.take(close), node)
+            best = find_first_of_nodes(gain, node, block.m, partial(block.frontier.bound_ties, criterion))
+            return BestCuts(close.take(best), node.take(best), gain.take(best))
         left = block.sum_left_densely()
         total = block.total.take(block.node, axis=1)  # (p, n)
         gain = criterion.cut_gain(left, total)  # (b, n)
         is_cut = _mark_cuts(block, left[0], rules)
-        position, node = _find_first_best(gain, is_cut, block)
+        hits = _find_hits(gain, is_cut, block, partial(block.frontier.bound_ties, criterion))
+        position, node = _choose_first(hits, block)
         return BestCuts(position, node, gain.take(position))
 
 
@@ -88,19 +96,24 @@ def _mark_cuts(block: FeatureBlock, left_weight: np.ndarray, rules: SplitRules) 
     return is_cut
 
 
-def _find_first_best(
+def _find_hits(
     merit: np.ndarray,
     is_cut: np.ndarray,
     block: FeatureBlock,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position of the first largest merit (b, n) among the cuts of each node that has one, and the nodes."""
+    bound_ties: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Return the positions of the cuts whose merit (b, n) ties with the largest one of their node, ascending."""
     merit = np.where(is_cut, merit, -np.inf)
     # The maximum over features first leaves one merit for each row, the maximum over rows one for each node.
     largest_of_row = merit.max(axis=0)  # (n,)
     largest = np.maximum.reduceat(largest_of_row, block.start)  # (m,)
-    largest[largest == -np.inf] = np.inf  # equals no merit
-    is_hit = merit == largest.take(block.node)
-    hits = is_hit.ravel().nonzero()[0]
+    largest[largest == -np.inf] = np.inf  # is reached by no merit
+    is_hit = merit >= bound_ties(largest).take(block.node)
+    return is_hit.ravel().nonzero()[0]
+
+
+def _choose_first(hits: np.ndarray, block: FeatureBlock) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first position of each node that has one, of ascending positions (q,), and the nodes."""
     # Of several hits in a node the last one written stays, which in reversed order is the first.
     hits = hits[::-1]
     node_of_hit = block.node.take(hits % block.n)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import Criterion, SquaredDistance, add_first_class
+from bakeoff.learners.trees.criteria import TIE_TOLERANCE, Criterion, SquaredDistance, add_first_class
 from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 
@@ -124,6 +124,12 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
         return SquareSums(block.rows_up_to, left, right)
     left_weight = _sum_within_nodes(weight, node_classes.sum(axis=0), block)
     return SquareSums(left_weight, left, right)
+
+
+def bound_gini_merit(largest: np.ndarray) -> np.ndarray:
+    """Return the least merit of which the gain may tie with that of the largest merit of a node: both (m,)."""
+    # The merit is the gain plus a positive number that is the same for all cuts of the node.
+    return largest * (1 - TIE_TOLERANCE)
 
 
 def compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -> np.ndarray:

@@ -8,15 +8,16 @@ grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import add_first_class
+from bakeoff.learners.trees.criteria import ROUND_OFF, add_first_class
 from bakeoff.learners.trees.rows.class_target import ClassTarget
 from bakeoff.learners.trees.splitting.best_candidates import (
     choose_pairs,
-    compute_split_information,
+    compute_gain_ratio,
     find_first_of_pairs,
 )
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
@@ -47,7 +48,8 @@ def find_nominal_splits(block: FeatureBlock, wanted: np.ndarray, rules: SplitRul
     groups = ValueGroups.collect(block, wanted)
     split_groups = _split_by_value if rules.multiway else _split_in_two
     candidates = split_groups(groups, rules)
-    chosen = choose_pairs(candidates.merit, candidates.pair, block.b, block.m)
+    bound_ties = partial(block.frontier.bound_ties, rules.criterion)
+    chosen = choose_pairs(candidates.merit, candidates.pair, block.b, block.m, bound_ties)
     pair = candidates.pair[chosen]
     slot, node = np.divmod(pair, block.m)
     found = Splits(
@@ -93,7 +95,9 @@ def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates
         # Gain ratio: the split information is the entropy of the branch sizes.
         share = weight / groups.total[0]
         information = np.add.reduceat(-share * np.log2(share), groups.begin)
-        ratio = gain / np.where(information > 0, information, 1.0)
+        # A gain of 0, but for rounding, would be magnified by a small split information.
+        gain_or_zero = np.where(np.abs(gain) > ROUND_OFF, gain, 0.0)
+        ratio = gain_or_zero / np.where(information > 0, information, 1.0)
         merit = np.where(groups.length > 1, ratio, -np.inf)
 
     # Branches are numbered in the order of the values.
@@ -108,11 +112,13 @@ def _split_in_two(groups: ValueGroups, rules: SplitRules) -> NominalCandidates:
     mean = _compute_mean_target(groups)
     by_mean = np.lexsort((mean, groups.pair))
     gain, left_weight = _compute_gains_of_cuts(groups, by_mean, rules)
-    cut = find_first_of_pairs(gain, groups.pair)
+    bound_ties = partial(groups.block.frontier.bound_ties, rules.criterion)
+    cut = find_first_of_pairs(gain, groups.pair, groups.block.m, bound_ties)
     merit = gain[cut]
     if rules.criterion.by_ratio:
-        share = left_weight[cut] / groups.total[0, cut]
-        merit = merit / compute_split_information(share)
+        left = left_weight[cut]
+        total = groups.total[0, cut]
+        merit = compute_gain_ratio(merit, [left, total - left], total)
 
     # Groups up to the cut of their pair go left; a pair without a cut is never chosen.
     n_pairs = groups.block.b * groups.block.m

@@ -5,11 +5,12 @@ the sorted frontier give the sums to the left of every candidate, and one array 
 Missing cells come last; they are tried on the right and on the left.
 Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of squares are prefix sums as well.
 
-Ties, to the last bit, go to the first feature, then to the lowest threshold, then to missing cells on the right.
+Ties go to the first feature, then to the lowest threshold, then to missing cells on the right.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +18,10 @@ import numpy as np
 from bakeoff.learners.trees.criteria import SquaredDistance
 from bakeoff.learners.trees.splitting.best_candidates import (
     choose_pairs,
-    compute_split_information,
+    compute_gain_ratio,
     find_first_of_nodes,
     find_first_of_pairs,
+    find_largest_of_nodes,
 )
 from bakeoff.learners.trees.splitting.c45_rules import charge_cuts
 from bakeoff.learners.trees.splitting.dense_scan import (
@@ -30,6 +32,7 @@ from bakeoff.learners.trees.splitting.dense_scan import (
 )
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.gini_prefix_sums import (
+    bound_gini_merit,
     compute_gini_gain,
     sum_squares_at_cuts,
     supports_square_sums,
@@ -119,9 +122,10 @@ def _choose_cuts(
         if rules.c45.description_length:
             gains = charge_cuts(gains, cuts.pair, total[0] / rules.row_weight)
         if rules.criterion.by_ratio:
-            best, merit = _choose_by_ratio(block, cuts, gains, total[0])
+            best, merit = _choose_by_ratio(block, cuts, gains, rules)
         else:
-            best = find_first_of_nodes(gains, cuts.node, block.m)
+            bound_ties = partial(block.frontier.bound_ties, rules.criterion)
+            best = find_first_of_nodes(gains, cuts.node, block.m, bound_ties)
             merit = gains.take(best)
         gain = gains.take(best)
     position = cuts.position.take(best)
@@ -140,25 +144,30 @@ def _choose_by_square_sums(
     node_weight = block.total[0].take(cuts.node)  # (q,)
     merit = squares.compute_merit(node_weight)
     _exclude_light_branches(merit, block, cuts, rules)
-    best = find_first_of_nodes(merit, cuts.node, block.m)
-    # The merit is cheap to compute but rounded; only the gain of the best cut is computed in integers.
-    gain = compute_gini_gain(block, squares.take(best), cuts.node.take(best))
-    return best, gain
+    # The merit is cheap to compute but rounded: gains are computed in integers for cuts that come close to the largest.
+    largest = find_largest_of_nodes(merit, cuts.node, block.m)
+    close = np.flatnonzero(merit >= bound_gini_merit(largest).take(cuts.node))
+    node = cuts.node.take(close)
+    gain = compute_gini_gain(block, squares.take(close), node)
+    best = find_first_of_nodes(gain, node, block.m, partial(block.frontier.bound_ties, rules.criterion))
+    return close.take(best), gain.take(best)
 
 
 def _choose_by_ratio(
     block: FeatureBlock,
     cuts: Cuts,
     gain: np.ndarray,
-    total: np.ndarray,
+    rules: SplitRules,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of the best cut of each node, and its gain ratio, given gains and node weights (q,)."""
+    """Return the index of the best cut of each node, and its gain ratio, given gains (q,)."""
     # The cut of a feature is the one of largest gain; only features compete by gain ratio.
-    best_of_pair = find_first_of_pairs(gain, cuts.pair)
-    share = cuts.left[0, best_of_pair] / total[best_of_pair]
-    ratio = gain[best_of_pair] / compute_split_information(share)
+    bound_ties = partial(block.frontier.bound_ties, rules.criterion)
+    best_of_pair = find_first_of_pairs(gain, cuts.pair, block.m, bound_ties)
+    total = block.total[0].take(cuts.node.take(best_of_pair))
+    left = cuts.left[0].take(best_of_pair)
+    ratio = compute_gain_ratio(gain[best_of_pair], [left, total - left], total)
     pair = cuts.pair[best_of_pair]
-    chosen = choose_pairs(ratio, pair, block.b, block.m)
+    chosen = choose_pairs(ratio, pair, block.b, block.m, bound_ties)
     return best_of_pair[chosen], ratio[chosen]
 
 
@@ -230,7 +239,8 @@ def _mark_candidates(
         is_candidate &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
     if wanted is not None:
         is_candidate &= block.spread_over_positions(wanted)
-    if rules.min_rows == 1 and rules.min_weight == 0 and not missing_left and not rules.c45.judges_all_cuts:
+    sees_all_cuts = rules.min_rows > 1 or rules.min_weight > 0 or rules.c45.judges_all_cuts
+    if rules.criterion.is_strictly_convex and not sees_all_cuts and not missing_left:
         _skip_cuts_within_class(block, is_candidate)
     return is_candidate
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
+from bakeoff.learners.trees.splitting.best_candidates import BoundTies
 from bakeoff.learners.trees.splitting.c45_rules import NO_RULES, C45Rules
 
 
@@ -143,12 +144,18 @@ class Splits:
             routes = routes._replace(node=nodes.take(routes.node))
         self._replace_routes(nodes, routes)
 
-    def improve(self, other: Splits) -> None:
-        """Adopt the better splits of ``other``; ties go to the lower feature, and then to the existing split."""
-        # Merits of -inf are equal too, but mean that there is no split.
+    def improve(self, other: Splits, bound_ties: BoundTies) -> None:
+        """Adopt the better splits of ``other``.
+
+        Ties go to the lower feature, then to the lower threshold, and then to the existing split.
+        """
         is_larger = other.merit > self.merit
-        is_tied = (other.merit == self.merit) & np.isfinite(other.merit)
-        is_better = is_larger | (is_tied & (other.feature < self.feature))
+        largest = np.maximum(self.merit, other.merit)
+        largest[largest == -np.inf] = np.inf  # is reached by no merit
+        is_tied = np.minimum(self.merit, other.merit) >= bound_ties(largest, None)
+        is_lower = other.threshold < self.threshold
+        is_before = (other.feature < self.feature) | ((other.feature == self.feature) & is_lower)
+        is_better = np.where(is_tied, is_before, is_larger)
         better = np.flatnonzero(is_better)
         for name in PER_NODE:
             getattr(self, name)[better] = getattr(other, name)[better]

@@ -9,6 +9,7 @@ or histograms (see `numeric`, `dense_scan`, `histogram`), nominal ones by groups
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
         if best is None:
             best = splits
         else:
-            best.improve(splits)
+            best.improve(splits, partial(frontier.bound_ties, rules.criterion))
     assert best is not None
     return best
 
@@ -65,7 +66,7 @@ def _search_features(frontier: Frontier, features: np.ndarray, rules: SplitRules
     searches = _search_block(block, rules)
     best = next(searches)
     for splits in searches:
-        best.improve(splits)
+        best.improve(splits, partial(frontier.bound_ties, rules.criterion))
     return best
 
 
