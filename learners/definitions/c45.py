@@ -37,7 +37,7 @@ import numpy as np
 
 from bakeoff.learners.definitions.criteria import entropy, gain, gain_ratio
 from bakeoff.learners.definitions.decision_tree import Node, split
-from bakeoff.learners.definitions.splits import Question, answers, midpoints, parts_of
+from bakeoff.learners.definitions.splits import ROUND_OFF, Question, answers, first_of_largest, midpoints, parts_of
 
 SLACK_BITS = 1e-3
 """A gain may be smaller than the average by this much."""
@@ -129,10 +129,10 @@ def ask_cut(column: np.ndarray, y: np.ndarray, j: int, n_classes: int, rules: Ru
     if not cuts:
         return None
     gains = [float(gain(y, parts_of(y, column, s), entropy)) for s in cuts]
-    largest = max(gains)
-    cut = cuts[gains.index(largest)]
+    best = first_of_largest(gains, ROUND_OFF)
+    cut = cuts[best]
     cost = math.log2(len(cuts)) / n if rules.mdl_correction else 0.0
-    worth = largest - cost
+    worth = gains[best] - cost
     if rules.mdl_correction and worth <= LEAST_BITS:
         return None
     # The ratio divides what is left of the gain by the entropy of the sizes of both sides.
@@ -149,7 +149,8 @@ def choose(candidates: list[Candidate], averaged: Collection[int], rules: Rules)
         candidates = [one for one in candidates if one.gain >= average - SLACK_BITS and one.ratio > LEAST_BITS]
     if not candidates:
         return None
-    return max(candidates, key=lambda one: one.ratio).question
+    ratios = [one.ratio for one in candidates]
+    return candidates[first_of_largest(ratios, ROUND_OFF)].question
 
 
 def collapse(node: Node) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from bakeoff.learners.trees.splitting.best_candidates import BoundTies
 from bakeoff.learners.trees.splitting.c45_rules import LEAST_GAIN_BITS
 from bakeoff.learners.trees.splitting.splits import Splits
 
@@ -29,7 +30,7 @@ def mark_averaged_features(n_values: np.ndarray, n_rows: int) -> np.ndarray:
     return is_averaged if is_averaged.any() else np.ones(n_values.size, dtype=bool)
 
 
-def choose_above_average(candidates: Sequence[Splits], is_averaged: np.ndarray) -> Splits:
+def choose_above_average(candidates: Sequence[Splits], is_averaged: np.ndarray, bound_ties: BoundTies) -> Splits:
     """Return for each node the split of largest gain ratio among those whose gain is at least average.
 
     Parameters
@@ -38,6 +39,8 @@ def choose_above_average(candidates: Sequence[Splits], is_averaged: np.ndarray) 
         The best split of each of m nodes by one feature after another.
     is_averaged : ndarray of shape (d,), bool
         Which features count in the average.
+    bound_ties : callable
+        As in `Splits.improve`.
     """
     gain = np.stack([splits.gain for splits in candidates])  # (b, m)
     feature = np.stack([splits.feature for splits in candidates])  # (b, m)
@@ -53,7 +56,7 @@ def choose_above_average(candidates: Sequence[Splits], is_averaged: np.ndarray) 
     allowed = _keep_allowed(candidates, is_allowed)
     best = next(allowed)
     for splits in allowed:
-        best.improve(splits)
+        best.improve(splits, bound_ties)
     return best
 
 

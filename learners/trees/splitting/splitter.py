@@ -42,17 +42,18 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
     Splits
         The best split of each node; ties go to the lowest feature.
     """
+    bound_ties = partial(frontier.bound_ties, rules.criterion)
     if rules.c45.average_gain:
         # The average is over features, so that the best split of each of them must be known.
         by_feature = [_search_features(frontier, feature[None, :], rules) for feature in features]
-        return choose_above_average(by_feature, rules.c45.is_averaged)
+        return choose_above_average(by_feature, rules.c45.is_averaged, bound_ties)
     best: Splits | None = None
     for some_features in _divide_features(frontier, features):
         splits = _search_features(frontier, some_features, rules)
         if best is None:
             best = splits
         else:
-            best.improve(splits, partial(frontier.bound_ties, rules.criterion))
+            best.improve(splits, bound_ties)
     assert best is not None
     return best
 
