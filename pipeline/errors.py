@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 MIN_SIMILARITY = 0.6
@@ -18,6 +19,19 @@ class UserError(Exception):
 
 class MissingPackage(UserError):
     """An option needs a package that is not installed; the message names the extra that installs it."""
+
+
+class InvalidPredictions(UserError):
+    """A fitted learner gives predictions that cannot be scored, such as a label that is no class of the dataset."""
+
+    @classmethod
+    @contextmanager
+    def placed(cls, place: str) -> Iterator[None]:
+        """Put the place of the predictions, such as a fold, before the message of such an error in the block."""
+        try:
+            yield
+        except InvalidPredictions as error:
+            raise cls(f"{place}: {error}") from error
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:

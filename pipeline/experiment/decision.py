@@ -23,9 +23,12 @@ from bakeoff.pipeline.experiment.fitting import fit_pipeline, prune_learner, sel
 from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stage_log import RowLog
 from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY, Outputs
-from bakeoff.pipeline.stages.scoring import Predictions, compute_score
+from bakeoff.pipeline.stages.scoring import Predictions, compute_decision, compute_score, predict_probabilities
 from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.stages.threshold import BinaryScores, ChosenThreshold, GivenThreshold, TunedThreshold
+
+RESPOND = {DECISION: compute_decision, PROBABILITY: predict_probabilities}
+"""How a fitted model is asked for scores of rows, which are checked."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def _collect_outputs(experiment: Experiment, pipeline: Pipeline, split: Split, l
     rows = list_decision_rows(experiment, split)
     X = _note_rows(experiment, rows, log)
     if not experiment.decision_folds:
-        scores = np.asarray(getattr(pipeline, method)(X))
+        scores = RESPOND[method](pipeline, X, "validation")
     else:
         scores = _predict_inner_folds(experiment, pipeline, split, method, log)
     truth = experiment.dataset.y[rows]
@@ -133,7 +136,7 @@ def _predict_inner_folds(
                 f"an inner fold of the training rows leaves {len(inner.train)} rows without the class {missing}; set "
                 "calibration.folds=0 or threshold.folds=0, which use the validation part."
             )
-        outputs.append(np.asarray(getattr(copy, method)(experiment.dataset.X.iloc[inner.test])))
+        outputs.append(RESPOND[method](copy, experiment.dataset.X.iloc[inner.test], "inner validation"))
     return np.concatenate(outputs)
 
 

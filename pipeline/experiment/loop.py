@@ -11,6 +11,7 @@ from joblib import parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
 from bakeoff.pipeline import stage_log
+from bakeoff.pipeline.errors import InvalidPredictions
 from bakeoff.pipeline.experiment.decision import decide
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import fit_pipeline, make_pipeline, make_tuning_data, prune_learner
@@ -51,7 +52,18 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
 
 
 def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldResult:
-    """Fit on one split and score every part of it that has rows."""
+    """Fit on one split and score every part of it that has rows.
+
+    Raises
+    ------
+    InvalidPredictions
+        The learner, or a candidate of tuning, gives predictions that cannot be scored; the message names the fold.
+    """
+    with InvalidPredictions.placed(f"fold {number}"):
+        return _evaluate_split(experiment, number, split)
+
+
+def _evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldResult:
     model = fit_model(experiment, split)
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     predictions: dict[str, Predictions] = {}
@@ -85,7 +97,8 @@ def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) ->
     """Return the run's model: under holdout the scored one, otherwise one fitted on all rows in the same way."""
     if splits.refit is None:
         return last.model
-    return fit_model(experiment, splits.refit)
+    with InvalidPredictions.placed("the model of all rows"):
+        return fit_model(experiment, splits.refit)
 
 
 def fit_model(experiment: Experiment, split: Split) -> FittedModel:

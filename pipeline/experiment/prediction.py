@@ -29,7 +29,7 @@ def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray
     weights = None if dataset.weights is None else dataset.weights[rows]
     with_decision = needs_decision(experiment.metrics.values())
     y = dataset.y[rows]
-    return predict_rows(model, X, y, classes, dataset.positive, weights=weights, with_decision=with_decision)
+    return predict_rows(model, X, y, classes, dataset.positive, weights=weights, with_decision=with_decision, part=part)
 
 
 def score_headline(

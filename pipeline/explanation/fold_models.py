@@ -10,6 +10,14 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
+from bakeoff.pipeline.stages.scoring import (
+    compute_decision,
+    get_classes,
+    locate_labels,
+    predict_probabilities,
+    predict_values,
+)
+
 
 def _all_have(method: str) -> Callable[[Any], bool]:
     """Return a condition of several models: whether each of them has a method."""
@@ -44,7 +52,7 @@ class FoldModels(BaseEstimator):
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
         """Return the predictions for rows X (m, d), shape (m,)."""
-        return np.concatenate([model.predict(rows) for model, rows in self._divide(X)])
+        return np.concatenate([predict_values(model, rows, self.classes) for model, rows in self._divide(X)])
 
     @available_if(_all_have("predict_proba"))
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
@@ -53,14 +61,15 @@ class FoldModels(BaseEstimator):
         parts = []
         for model, rows in self._divide(X):
             probabilities = np.zeros((len(rows), len(self.classes)))
-            probabilities[:, np.searchsorted(self.classes, model.classes_)] = model.predict_proba(rows)
+            columns = locate_labels(get_classes(model), self.classes)
+            probabilities[:, columns] = predict_probabilities(model, rows)
             parts.append(probabilities)
         return np.concatenate(parts)
 
     @available_if(_all_have("decision_function"))
     def decision_function(self, X: pd.DataFrame) -> np.ndarray:
         """Return the decision values, shape (m,) or (m, c)."""
-        return np.concatenate([np.asarray(model.decision_function(rows)) for model, rows in self._divide(X)])
+        return np.concatenate([compute_decision(model, rows) for model, rows in self._divide(X)])
 
     def _divide(self, X: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
         """Return each model with its rows."""

@@ -9,6 +9,14 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 
+from bakeoff.pipeline.stages.scoring import (
+    compute_decision,
+    get_classes,
+    locate_labels,
+    predict_probabilities,
+    predict_values,
+)
+
 PROBABILITY = "predict_proba"
 DECISION = "decision_function"
 PREDICTION = "predict"
@@ -57,14 +65,21 @@ class ModelOutputs:
         return f"{WORDS[self.method]} {joint} {what}"
 
     def compute(self, X: pd.DataFrame) -> np.ndarray:
-        """Return the numbers for rows X (m, d), shape (m, k)."""
+        """Return the numbers for rows X (m, d), shape (m, k).
+
+        Raises
+        ------
+        InvalidPredictions
+            The model gives no such numbers.
+        """
         if not self.is_of_classes:
-            return np.asarray(self.model.predict(X), dtype=np.float64)[:, np.newaxis]
+            return predict_values(self.model, X, classes=None).astype(np.float64)[:, np.newaxis]
         if self.method == PREDICTION:
-            labels = self.model.classes_[list(self.codes)]  # (k,)
-            is_predicted = np.asarray(self.model.predict(X))[:, np.newaxis] == labels  # (m, k)
-            return is_predicted.astype(np.float64)
-        scores = np.asarray(getattr(self.model, self.method)(X), dtype=np.float64)
+            classes = get_classes(self.model)
+            codes = locate_labels(predict_values(self.model, X, classes), classes)  # (m,)
+            return (codes[:, np.newaxis] == self.codes).astype(np.float64)
+        respond = predict_probabilities if self.method == PROBABILITY else compute_decision
+        scores = respond(self.model, X).astype(np.float64)
         if scores.ndim == 1:
             # The decision value of two classes is that of the second one.
             scores = np.column_stack([-scores, scores])

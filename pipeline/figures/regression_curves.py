@@ -14,6 +14,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, GRID_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
 from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.stages.scoring import predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class RegressionCurves(RunFigure):
         for axes, (title, parameters) in zip(panels[0], variants.items(), strict=True):
             axes.scatter(X[name], y, s=22, c=CLASS_COLOURS[0], alpha=0.55, edgecolors="none", label="rows")
             pipeline = run.fit_predictor(parameters, run.split.train)
-            axes.plot(grid[name], pipeline.predict(grid), color=CLASS_COLOURS[1], linewidth=1.8, label="prediction")
+            curve = predict_values(pipeline, grid, classes=None)  # (m,)
+            axes.plot(grid[name], curve, color=CLASS_COLOURS[1], linewidth=1.8, label="prediction")
             axes.set(xlabel=self.get_label(name))
             axes.grid(axis="y", color=GRID_COLOUR)
             add_title(axes, title, self.describe_scores(run, parameters))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from sklearn.base import is_classifier
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.scoring import get_classes, predict_probabilities, predict_values
 
 PREDICTION = "prediction"
 PROBABILITY_PREFIX = "probability_"
@@ -30,17 +33,26 @@ def predict_table(estimator: Any, X: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     UserError
-        The learner does not accept a value.
+        The learner does not accept a value, or gives what is no prediction, such as a label that is no class.
     """
     try:
-        table = pd.DataFrame({PREDICTION: estimator.predict(X)})
+        table = pd.DataFrame({PREDICTION: _predict(estimator, X)})
         if hasattr(estimator, "predict_proba"):
-            probabilities = estimator.predict_proba(X)  # (m, c)
+            probabilities = predict_probabilities(estimator, X)  # (m, c)
             for label, column in zip(estimator.classes_, probabilities.T, strict=True):
                 table[f"{PROBABILITY_PREFIX}{label}"] = column
     except ValueError as error:
         raise UserError(str(error)) from error
     return table
+
+
+def _predict(estimator: Any, X: pd.DataFrame) -> np.ndarray:
+    """Return the predictions for X (m, d), shape (m,), checked against the classes, if the estimator has any."""
+    if hasattr(estimator, "classes_"):
+        return predict_values(estimator, X, get_classes(estimator))
+    if is_classifier(estimator):
+        return np.asarray(estimator.predict(X))
+    return predict_values(estimator, X, classes=None)
 
 
 def list_outputs(estimator: Any) -> list[str]:

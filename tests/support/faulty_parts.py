@@ -58,6 +58,14 @@ class Renamed(GaussianNB):
         return np.searchsorted(self.classes_, super().predict(X))
 
 
+class Doubled(GaussianNB):
+    """Gives probabilities whose sum is 2."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return twice the probabilities."""
+        return 2 * super().predict_proba(X)
+
+
 class Unseeded(GaussianNB):
     """Differs from fit to fit."""
 

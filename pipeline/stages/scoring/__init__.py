@@ -7,6 +7,7 @@ The formulas are scikit-learn's. A score that is not defined on some rows (ROC A
 from bakeoff.pipeline.stages.scoring.choice import choose_metrics
 from bakeoff.pipeline.stages.scoring.costs import COST, COST_SENTENCE
 from bakeoff.pipeline.stages.scoring.entries import describe_definition, is_bounded, is_greater_better, name_entry
+from bakeoff.pipeline.stages.scoring.labels import locate_labels
 from bakeoff.pipeline.stages.scoring.metrics import (
     CLASSIFICATION,
     DEFAULTS,
@@ -18,6 +19,7 @@ from bakeoff.pipeline.stages.scoring.metrics import (
     needs_decision,
 )
 from bakeoff.pipeline.stages.scoring.named_scorers import list_scorer_names
+from bakeoff.pipeline.stages.scoring.outputs import compute_decision, get_classes, predict_probabilities, predict_values
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, encode_labels, predict_rows
 from bakeoff.pipeline.stages.scoring.trial import Target
 
@@ -31,16 +33,21 @@ __all__ = [
     "Predictions",
     "Target",
     "choose_metrics",
+    "compute_decision",
     "compute_score",
     "compute_scores",
     "count_confusions",
     "describe_definition",
     "encode_labels",
+    "get_classes",
     "get_task_metrics",
     "is_bounded",
     "is_greater_better",
     "list_scorer_names",
+    "locate_labels",
     "name_entry",
     "needs_decision",
+    "predict_probabilities",
     "predict_rows",
+    "predict_values",
 ]

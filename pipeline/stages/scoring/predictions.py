@@ -10,6 +10,15 @@ from typing import Any
 import numpy as np
 from sklearn import metrics
 
+from bakeoff.pipeline.stages.scoring.labels import locate_labels
+from bakeoff.pipeline.stages.scoring.outputs import (
+    compute_decision,
+    get_classes,
+    name_learner,
+    predict_probabilities,
+    predict_values,
+)
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -60,6 +69,7 @@ def predict_rows(
     weights: np.ndarray | None = None,
     labels_only: bool = False,
     with_decision: bool = False,
+    part: str = "",
 ) -> Predictions:
     """Return the predictions of a fitted model, with the time they took.
 
@@ -78,17 +88,24 @@ def predict_rows(
         Whether to leave out probabilities and decision values, because no metric needs them.
     with_decision : bool
         Whether a metric needs decision values, even if the model has probabilities.
+    part : str
+        Of which rows these are, for messages.
+
+    Raises
+    ------
+    InvalidPredictions
+        A label that is no class, a number that is not finite, or an array of the wrong shape.
     """
     started = time.perf_counter()
-    predicted = np.asarray(model.predict(X))  # (m,)
+    predicted = predict_values(model, X, classes, part)  # (m,)
     seconds = time.perf_counter() - started
     probabilities = None
     decision = None
     if classes is not None and not labels_only:
         if hasattr(model, "predict_proba"):
-            probabilities = _predict_probabilities(model, X, classes)
+            probabilities = _place_columns(predict_probabilities(model, X, part), model, classes)
         if hasattr(model, "decision_function") and (with_decision or probabilities is None):
-            decision = np.asarray(model.decision_function(X))  # (m,) or (m, c)
+            decision = compute_decision(model, X, part)  # (m,) or (m, c)
     return Predictions(truth, predicted, probabilities, decision, classes, positive, seconds, weights)
 
 
@@ -114,6 +131,11 @@ def encode_labels(predictions: Predictions) -> Predictions:
     """Return the predictions with each label replaced by its position among the classes.
 
     scikit-learn would sort text labels again for each score.
+
+    Raises
+    ------
+    InvalidPredictions
+        A label is no class.
     """
     classes = predictions.classes
     if classes is None:
@@ -123,24 +145,30 @@ def encode_labels(predictions: Predictions) -> Predictions:
         positive_code = int(np.flatnonzero(classes == predictions.positive)[0])
     return replace(
         predictions,
-        truth=np.searchsorted(classes, predictions.truth),
-        predicted=np.searchsorted(classes, predictions.predicted),
+        truth=locate_labels(predictions.truth, classes),
+        predicted=locate_labels(predictions.predicted, classes),
         classes=np.arange(len(classes)),
         positive=positive_code,
     )
 
 
 def count_confusions(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Count the rows of each true class (rows) and predicted class (columns): shape (c, c)."""
-    true_codes = np.searchsorted(classes, truth)  # (m,)
-    predicted_codes = np.searchsorted(classes, predicted)  # (m,)
+    """Count the rows of each true class (rows) and predicted class (columns): shape (c, c).
+
+    Raises
+    ------
+    InvalidPredictions
+        A label is no class.
+    """
+    true_codes = locate_labels(truth, classes)  # (m,)
+    predicted_codes = locate_labels(predicted, classes)  # (m,)
     counts: np.ndarray = metrics.confusion_matrix(true_codes, predicted_codes, labels=np.arange(len(classes)))
     return counts
 
 
-def _predict_probabilities(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    """Return probabilities for all classes of the dataset, shape (m, c)."""
-    by_training_class = model.predict_proba(X)
+def _place_columns(by_training_class: np.ndarray, model: Any, classes: np.ndarray) -> np.ndarray:
+    """Return probabilities for all classes of the dataset, shape (m, c), from those for the classes of a model."""
+    columns = locate_labels(get_classes(model), classes, f"one of the classes_ of {name_learner(model)}")
     probabilities = np.zeros((len(by_training_class), len(classes)))
-    probabilities[:, np.searchsorted(classes, model.classes_)] = by_training_class
+    probabilities[:, columns] = by_training_class
     return probabilities

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import InvalidPredictions, UserError
 from bakeoff.pipeline.stages.tuning.candidates import (
     FitRows,
     Grid,
@@ -102,8 +102,9 @@ class GridTuning:
     seed : int
         Of the draw.
     strict : bool
-        Whether a learner without a space is an error, and a candidate that needs more rows than there are. Otherwise
-        such a learner is not tuned, such candidates are left out, and a warning says so.
+        Whether a learner without a space is an error, a candidate that needs more rows than there are, and one whose
+        predictions cannot be scored. Otherwise such a learner is not tuned, such candidates are left out, and a warning
+        says so.
     largest : mapping of str to int
         Parameter -> the largest value that the rows allow; filled in by preflight if ``strict`` is false.
     """
@@ -162,6 +163,11 @@ class GridTuning:
 
         Ties go to the first candidate, in the order of scikit-learn's ``ParameterGrid``: parameters in alphabetical
         order, values in the order given, the last parameter fastest.
+
+        Raises
+        ------
+        UserError
+            The predictions of a candidate cannot be scored, or no score is defined.
         """
         self._warn_of_absent_candidates(model[-1])
         if not self.candidates:
@@ -170,6 +176,7 @@ class GridTuning:
         rows = {position: row for row, position in enumerate(self.positions)}
         scores = np.empty((len(self.candidates), len(inner_splits)))
         seconds = np.empty_like(scores)
+        left_out: list[str] = []
         for number, (train, validation) in enumerate(inner_splits):
             # Candidates differ in parameters of the learner alone, so the rows are preprocessed once for all.
             X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
@@ -177,15 +184,40 @@ class GridTuning:
             weights = data.select_weights(validation)
             fits = fit_candidates(model[-1], self.grids, given.X, given.y, rows, given.weights)
             for position, learner, fit_seconds in fits:
-                scores[rows[position], number] = data.score(given.complete(learner), Q, data.y[validation], weights)
+                score = partial(data.score, given.complete(learner), Q, data.y[validation], weights)
+                scores[rows[position], number] = self._score_candidate(rows[position], score, left_out)
                 seconds[rows[position], number] = fit_seconds
         mean_scores = scores.mean(axis=1)  # (number of candidates,)
+        if left_out and np.isnan(mean_scores).all():
+            raise InvalidPredictions(f"tuning has no candidate left; {left_out[0]}")
         best_params = self.candidates[find_best_candidate(mean_scores, data.greater_is_better)]
         learner_params = {f"learner__{name}": value for name, value in best_params.items()}
         best_model: Pipeline = clone(model).set_params(**learner_params)
         table = pd.DataFrame(self.candidates)
         table = table.assign(validation_score=mean_scores, fit_seconds=seconds.mean(axis=1))
         return best_model, table
+
+    def _score_candidate(self, row: int, score: Callable[[], float], left_out: list[str]) -> float:
+        """Return the score of a candidate on an inner fold; NaN, with a warning, if it is left out.
+
+        Parameters
+        ----------
+        row : int
+            The position of the candidate in the table.
+        score : callable
+        left_out : list of str
+            The reason is appended.
+        """
+        candidate = ", ".join(f"{name}={value}" for name, value in self.candidates[row].items())
+        try:
+            with InvalidPredictions.placed(f"the candidate {candidate} of tuning"):
+                return score()
+        except InvalidPredictions as error:
+            if self.strict:
+                raise
+            left_out.append(str(error))
+            warnings.warn(f"left out: {error}", stacklevel=2)
+            return float("nan")
 
     def count_fits(self) -> int:
         """Return how often the learner is fitted for one fold: every candidate on all inner folds, and the best."""

@@ -1,0 +1,185 @@
+"""What a fitted model says of rows, checked: labels that are classes, finite numbers, probabilities that sum to 1.
+
+A score of anything else would be a number that looks like a score. scikit-learn's scores check some of this, and only
+for some metrics; a label that is no class would be counted as the class that it sorts before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from bakeoff.pipeline.errors import InvalidPredictions
+from bakeoff.pipeline.stages.scoring.labels import explain_foreign_label, find_codes
+
+MAX_SUM_ERROR = 3.5e-4
+"""By which probabilities may miss the sum of 1: the square root of the epsilon of float32, as in scikit-learn."""
+MAX_SHOWN_VALUES = 4
+
+
+def predict_values(model: Any, X: Any, classes: np.ndarray | None, part: str = "") -> np.ndarray:
+    """Return the predictions of a fitted model for rows X (m, d): shape (m,), also of those in a column (m, 1).
+
+    Parameters
+    ----------
+    model : estimator
+    X : table of shape (m, d)
+    classes : ndarray of shape (c,) or None
+        The labels that a prediction may have, sorted; None for regression.
+    part : str
+        Of which rows these are, for messages.
+
+    Raises
+    ------
+    InvalidPredictions
+        Of the wrong shape, a label that is no class, or a number that is not finite.
+    """
+    predicted = np.asarray(model.predict(X))
+    learner = name_learner(model)
+    n_rows = _count_rows(X)
+    if predicted.shape == (n_rows, 1):
+        predicted = predicted.ravel()
+    _require_shape(f"{learner}.predict", predicted, (n_rows,), part)
+    if classes is None:
+        _require_finite(learner, predicted, part)
+        return predicted
+    is_foreign = find_codes(predicted, classes) < 0  # (m,)
+    if is_foreign.any():
+        counted = _count_of(is_foreign, n_rows, part)
+        reason = explain_foreign_label(predicted[is_foreign][0], classes)
+        raise InvalidPredictions(
+            f"{learner} predicts {reason} ({counted}); its method predict must return labels that fit was given."
+        )
+    return predicted
+
+
+def predict_probabilities(model: Any, X: Any, part: str = "") -> np.ndarray:
+    """Return the probabilities of a fitted classifier for rows X (m, d), a column for each of its ``classes_``.
+
+    Raises
+    ------
+    InvalidPredictions
+        Of the wrong shape, not between 0 and 1, or of another sum than 1.
+    """
+    probabilities = np.asarray(model.predict_proba(X))  # (m, c)
+    learner = name_learner(model)
+    method = f"{learner}.predict_proba"
+    n_rows = _count_rows(X)
+    _require_shape(method, probabilities, (n_rows, len(get_classes(model))), part)
+    _require_finite(method, probabilities, part)
+    is_outside = (probabilities < -MAX_SUM_ERROR) | (probabilities > 1 + MAX_SUM_ERROR)  # (m, c)
+    total = probabilities.sum(axis=1)  # (m,)
+    is_wrong = is_outside.any(axis=1) | (np.abs(total - 1) > MAX_SUM_ERROR)  # (m,)
+    if is_wrong.any():
+        row = int(is_wrong.argmax())
+        values = ", ".join(f"{value:.6g}" for value in probabilities[row][:MAX_SHOWN_VALUES])
+        more = ", …" if probabilities.shape[1] > MAX_SHOWN_VALUES else ""
+        raise InvalidPredictions(
+            f"{method} returns probabilities such as ({values}{more}), whose sum is {total[row]:.6g} "
+            f"({_count_of(is_wrong, n_rows, part)}); those of a row must lie between 0 and 1 and sum to 1."
+        )
+    return probabilities
+
+
+def compute_decision(model: Any, X: Any, part: str = "") -> np.ndarray:
+    """Return the decision values of a fitted classifier for rows X (m, d), shape (m,), (m, c) or (m, pairs of classes).
+
+    Raises
+    ------
+    InvalidPredictions
+        Of the wrong shape, or not finite.
+    """
+    decision = np.asarray(model.decision_function(X))
+    method = f"{name_learner(model)}.decision_function"
+    n_rows = _count_rows(X)
+    has_columns = decision.ndim == 2 and len(get_classes(model)) > 2
+    _require_shape(method, decision, (n_rows, decision.shape[1]) if has_columns else (n_rows,), part)
+    _require_finite(method, decision, part)
+    return decision
+
+
+def get_classes(model: Any) -> np.ndarray:
+    """Return the ``classes_`` of a fitted classifier, shape (c,), the columns of its probabilities.
+
+    Raises
+    ------
+    InvalidPredictions
+        There are none, or they are not sorted, as scikit-learn and the metrics take for granted.
+    """
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise InvalidPredictions(
+            f"{name_learner(model)} has no classes_ after fit, so that it is not known which class each column of its "
+            "probabilities belongs to; set self.classes_ = np.unique(y) in fit."
+        )
+    classes = np.asarray(classes)
+    if not np.array_equal(classes, np.unique(classes)):
+        raise InvalidPredictions(
+            f"{name_learner(model)} has the classes_ {', '.join(map(str, classes))}, which must be sorted; set "
+            "self.classes_ = np.unique(y) in fit."
+        )
+    return classes
+
+
+def name_learner(model: Any) -> str:
+    """Return the class of the learner inside of what predicts.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> name_learner(Pipeline([("learner", DummyClassifier())]))
+    'DummyClassifier'
+    """
+    while True:
+        inner = _find_inner(model)
+        if inner is None:
+            return type(model).__name__
+        model = inner
+
+
+def _find_inner(model: Any) -> Any:
+    """Return what is wrapped by a pipeline, or by a calibration, a threshold or a transformation of the target."""
+    if isinstance(model, Pipeline):
+        return model[-1]
+    if isinstance(model, FrozenEstimator):
+        return model.estimator
+    wrapped = getattr(model, "regressor", getattr(model, "estimator", None))
+    return wrapped if isinstance(wrapped, FrozenEstimator) else None
+
+
+def _require_shape(method: str, values: np.ndarray, shape: tuple[int, ...], part: str) -> None:
+    if values.shape != shape:
+        raise InvalidPredictions(
+            f"{method} returns an array of shape {values.shape} for {shape[0]}{_space(part)} rows, where {shape} is "
+            "required."
+        )
+
+
+def _require_finite(source: str, values: np.ndarray, part: str) -> None:
+    """Reject values (m,) or (m, c) that are not finite numbers."""
+    if values.dtype.kind not in "biuf":
+        raise InvalidPredictions(f"{source} returns {values.ravel()[0]!r}, which is not a number.")
+    is_finite = np.isfinite(values)
+    if is_finite.all():
+        return
+    is_wrong = ~is_finite.reshape(len(values), -1).all(axis=1)  # (m,)
+    example = values[~is_finite][0]
+    raise InvalidPredictions(
+        f"{source} returns {example} ({_count_of(is_wrong, len(values), part)}), where finite numbers are required; "
+        "scaled columns (preprocessing=standardize) or other parameters of the learner may prevent it."
+    )
+
+
+def _count_of(is_wrong: np.ndarray, n_rows: int, part: str) -> str:
+    return f"{np.count_nonzero(is_wrong)} of {n_rows}{_space(part)} rows"
+
+
+def _space(part: str) -> str:
+    return f" {part}" if part else ""
+
+
+def _count_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
