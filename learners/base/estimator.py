@@ -203,6 +203,8 @@ class Classifier(ClassifierMixin, Learner):
     def _compute_class_weight(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the factor of ``class_weight`` for each row, of shape (n,), from its class and weight (n,)."""
         class_weight = getattr(self, "class_weight", None)
+        if class_weight == "balanced_subsample":
+            class_weight = "balanced"  # of all rows, for a forest whose trees have all of them
         labels = self.classes_[codes]  # (n,)
         factors = compute_class_weight(class_weight, classes=self.classes_, y=labels, sample_weight=weight)
         return np.asarray(factors)[codes]

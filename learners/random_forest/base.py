@@ -28,21 +28,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base.estimator import Learner, with_input_tags
+from bakeoff.learners.base.estimator import with_input_tags
 from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.random_forest.batch_grower import BatchGrower, Sampling
 from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight, count_draws
-from bakeoff.learners.random_forest.out_of_bag import OutOfBag, expand_to_given_rows
+from bakeoff.learners.random_forest.out_of_bag import (
+    OutOfBag,
+    expand_to_given_rows,
+    require_rows_out_of_bag,
+    warn_of_rows_in_every_bag,
+)
 from bakeoff.learners.random_forest.predictor import average_over_trees
+from bakeoff.learners.random_forest.sklearn_attributes import SklearnForestAttributes, refuse_sparse_target
 from bakeoff.learners.trees import (
     TREE_CONSTRAINTS,
     Criterion,
@@ -54,12 +60,14 @@ from bakeoff.learners.trees import (
 )
 
 
-class ForestLearner(Learner):
+class ForestLearner(SklearnForestAttributes):
     """Abstract: draws rows and features, grows the trees, and averages their predictions.
 
     Attributes
     ----------
     trees_ : list of Tree
+    estimators_ : list of decision trees
+        The same trees as fitted estimators, also by ``forest[i]`` and iteration; ``len(forest)`` is their number.
     feature_importances_ : ndarray of shape (d,)
         The average of the trees' importances.
     """
@@ -78,10 +86,10 @@ class ForestLearner(Learner):
         "bootstrap": ["boolean"],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
+            Interval(RealNotInt, 0.0, None, closed="neither"),
             None,
         ],
-        "oob_score": ["boolean"],
+        "oob_score": ["boolean", callable],
         "n_jobs": [Integral, None],
     }
 
@@ -162,6 +170,10 @@ class ForestLearner(Learner):
     def _make_target(self, rows: TrainingRows, n_draws: int | None) -> Target:
         """Return the target of the rows, for trees that draw ``n_draws`` of them; None for all, with their weights."""
 
+    def _balances_each_tree(self, n_draws: int | None) -> bool:
+        """Whether all classes weigh the same among the rows of each tree."""
+        return False
+
     @abstractmethod
     def _predict_at_nodes(self, value: np.ndarray) -> np.ndarray:
         """Return the predictions of nodes with these values: same shape, (nodes, width)."""
@@ -176,8 +188,12 @@ class ForestLearner(Learner):
 
     def _grow_forests(self, X: Any, y: Any, sample_weight: Any, sizes: set[int]) -> Iterator[int]:
         """Grow ``trees_``; yield each of the sizes when the learner is fitted as a forest of that number of trees."""
+        refuse_sparse_target(y)
         X, y, weight = self._check_training_data(X, y, sample_weight)
         n_draws = count_draws(self.max_samples, weight, replacement=self.bootstrap)
+        self._n_samples_bootstrap = weight.size if n_draws is None else n_draws
+        if self.oob_score:
+            require_rows_out_of_bag(n_draws)
         # Equal rows are merged, so that draws do not depend on how the table lists them; without draws nothing does.
         rows = TrainingRows.from_table(X, y, weight, merge_equal=n_draws is not None)
         target = self._make_target(rows, n_draws)
@@ -212,7 +228,8 @@ class ForestLearner(Learner):
         tree_weight = average_tree_weight(rows, target.weight, n_draws)
         criterion = self._criteria[self.criterion]
         limits = derive_limits(self, criterion, n_rows_per_tree, d, tree_weight)
-        sampling = Sampling(n_draws, self.bootstrap, self.feature_subset == "tree")
+        balances_classes = self._balances_each_tree(n_draws)
+        sampling = Sampling(n_draws, self.bootstrap, self.feature_subset == "tree", balances_classes)
         n_values = count_categories(self.categories_)
         return BatchGrower(rows, target, n_values, sampling, limits)
 
@@ -222,6 +239,7 @@ class ForestLearner(Learner):
         return self._predict_at_nodes(tree.value)[stop]
 
     def _set_out_of_bag_attributes(self, predictions: np.ndarray, rows: TrainingRows, sample_weight: Any) -> None:
+        warn_of_rows_in_every_bag(predictions)
         self.oob_score_ = self._score_out_of_bag(predictions, rows)
         self._store_out_of_bag(expand_to_given_rows(predictions, rows, sample_weight))
 

@@ -19,6 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bakeoff.learners.random_forest.bootstrap import TrainingRows
 from bakeoff.learners.trees import (
+    ClassTarget,
     Frontier,
     GrowthLimits,
     Target,
@@ -54,11 +55,14 @@ class Sampling:
         Whether a row can be drawn again.
     features_per_tree : bool
         Whether features are drawn once for a tree, instead of once for each node.
+    balances_classes : bool
+        Whether all classes weigh the same among the rows of each tree.
     """
 
     n_draws: int | None
     replacement: bool
     features_per_tree: bool
+    balances_classes: bool = False
 
 
 class BatchGrower:
@@ -92,6 +96,8 @@ class BatchGrower:
         has_unit_weights = target.fixed_point_weight is None
         # A row that is drawn several times is stored once, with its count as its weight, if it has no other weight.
         self._stores_counts = sampling.n_draws is not None and may_repeat and has_unit_weights
+        if sampling.balances_classes:
+            self._stores_counts = False
 
     def grow_trees(self, generators: Generators, n_jobs: int | None) -> Iterator[GrownTree]:
         """Grow one tree per generator.
@@ -154,7 +160,11 @@ class BatchGrower:
         """Return the frontier of the roots of T trees, given how many times each has each row (T, k)."""
         n_trees, k = counts.shape
         # Row i of tree t is row i + t k of the target.
-        target = self._target.take_rows(np.tile(np.arange(k), n_trees))
+        if self._sampling.balances_classes:
+            assert isinstance(self._target, ClassTarget)
+            target: Target = self._target.balance_classes(counts)
+        else:
+            target = self._target.take_rows(np.tile(np.arange(k), n_trees))
         repeats = counts  # (T, k), how many positions each row takes
         if self._stores_counts:
             repeats = np.minimum(counts, 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier
+from bakeoff.learners.decision_tree import DecisionTreeClassifier
 from bakeoff.learners.random_forest.base import ForestLearner
 from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight
 from bakeoff.learners.trees import CLASSIFICATION, ClassTarget, Criterion
@@ -32,14 +33,16 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
     bootstrap : bool, default True
         Whether rows are drawn with replacement.
     max_samples : int, fraction, optional
-        The number of rows drawn for each tree, or a fraction of the total of ``sample_weight``. By default all of the
-        total, which is n without weights.
+        The number of rows drawn for each tree, or a fraction of the total of ``sample_weight``, rounded up; it may be
+        above 1. By default all of the total, which is n without weights.
     voting : {"average", "majority"}, default "average"
         Whether the trees' probabilities are averaged, or the classes that they predict are counted.
-    oob_score : bool, default False
-        Whether to measure the accuracy on out-of-bag rows.
-    class_weight : dict, "balanced", optional
-        Weights of classes in the criterion and in the leaves; they do not change which rows are drawn.
+    oob_score : bool or callable, default False
+        Whether to measure the accuracy on out-of-bag rows; or a function that takes the codes of their classes, which
+        are positions in ``classes_``, and the predicted codes, one for each given row, and returns a score.
+    class_weight : dict, "balanced", "balanced_subsample", optional
+        Weights of classes in the criterion and in the leaves; they do not change which rows are drawn. With
+        "balanced_subsample", all classes weigh the same among the rows of each tree.
     n_jobs : int, optional
         The number of processes that grow trees; -1 for all cores, -2 for all but one. The result is the same.
     random_state : int, RandomState, optional
@@ -64,18 +67,21 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
 
     _criteria: ClassVar[Mapping[str, Criterion]] = CLASSIFICATION
 
+    _counterpart = ("sklearn.ensemble", "RandomForestClassifier")
+    _member = DecisionTreeClassifier
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ForestLearner._parameter_constraints,
         "criterion": [StrOptions(set(CLASSIFICATION))],
         "voting": [StrOptions({"average", "majority"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
     }
 
     def __init__(
         self,
         n_estimators: int = 100,
         *,
-        criterion: Literal["gini", "entropy", "gain_ratio", "misclassification"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "misclassification"] = "gini",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -87,8 +93,8 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         voting: Literal["average", "majority"] = "average",
-        oob_score: bool = False,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        oob_score: bool | Callable[[np.ndarray, np.ndarray], float] = False,
+        class_weight: dict[Any, float] | Literal["balanced", "balanced_subsample"] | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         ccp_alpha: float = 0.0,
@@ -117,6 +123,11 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         self.categorical_features = categorical_features
 
     @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        return self.classes_.size
+
+    @property
     def _prediction_width(self) -> int:
         return self.classes_.size
 
@@ -125,10 +136,13 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
 
     def _make_target(self, rows: TrainingRows, n_draws: int | None) -> ClassTarget:
         weight = rows.weigh_each_draw(n_draws)
-        if self.class_weight is not None:
+        if self.class_weight is not None and not self._balances_each_tree(n_draws):
             weight = weight * self._compute_class_weight(rows.y, rows.weight)
         tree_weight = average_tree_weight(rows, weight, n_draws)
         return ClassTarget(rows.y, weight, self.classes_.size, self.criterion, tree_weight)
+
+    def _balances_each_tree(self, n_draws: int | None) -> bool:
+        return self.class_weight == "balanced_subsample" and n_draws is not None
 
     def _predict_at_nodes(self, value: np.ndarray) -> np.ndarray:
         if self.voting == "average":
@@ -142,6 +156,10 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         has_prediction = ~np.isnan(predictions[:, 0])  # (k,)
         if not has_prediction.any():
             return 0.0
+        if callable(self.oob_score):
+            given = rows.inverse[has_prediction[rows.inverse]]
+            predicted = np.argmax(predictions[given], axis=1)
+            return float(self.oob_score(rows.y[given], predicted))
         predicted = np.argmax(predictions[has_prediction], axis=1)
         is_correct = predicted == rows.y[has_prediction]
         return float(np.average(is_correct, weights=rows.weight[has_prediction]))

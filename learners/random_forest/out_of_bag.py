@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,29 @@ class OutOfBag:
         """The averages, shape (k, width); NaN for a row that every tree has drawn."""
         average = self._total / np.maximum(self._n_trees, 1)
         return np.where(self._n_trees > 0, average, np.nan)
+
+
+def require_rows_out_of_bag(n_draws: int | None) -> None:
+    """Raise ValueError if every tree has all rows, because nothing is drawn."""
+    if n_draws is None:
+        raise ValueError(
+            "Out of bag estimation only available if bootstrap=True, or if max_samples leaves rows out: every tree has "
+            "all rows. Set one of them, or oob_score=False."
+        )
+
+
+def warn_of_rows_in_every_bag(predictions: np.ndarray) -> None:
+    """Warn if rows have no out-of-bag prediction, given all of them (k, width)."""
+    is_missing = np.isnan(predictions[:, 0])
+    if is_missing.any():
+        n_missing = np.count_nonzero(is_missing)
+        warnings.warn(
+            f"Some inputs do not have OOB scores: every tree has drawn {n_missing} of {is_missing.size} rows, which do "
+            "not count. This probably means too few trees were used to compute any reliable OOB "
+            "estimates: raise n_estimators.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def expand_to_given_rows(predictions: np.ndarray, rows: TrainingRows, sample_weight: Any) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import Regressor
+from bakeoff.learners.decision_tree import DecisionTreeRegressor
 from bakeoff.learners.random_forest.base import ForestLearner
 from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight
 from bakeoff.learners.trees import REGRESSION, Criterion, NumericTarget, replace_deprecated_criterion
@@ -27,8 +28,9 @@ class RandomForestRegressor(Regressor, ForestLearner):
     criterion : {"squared_error"}
     max_features : int, fraction, {"sqrt", "log2"} or None, default 1.0
         The number of features that are drawn; by default all.
-    oob_score : bool, default False
-        Whether to measure R² on out-of-bag rows.
+    oob_score : bool or callable, default False
+        Whether to measure R² on out-of-bag rows; or a function that takes their targets and predictions, one for
+        each given row, and returns a score.
 
     Attributes
     ----------
@@ -47,6 +49,9 @@ class RandomForestRegressor(Regressor, ForestLearner):
     """
 
     _criteria: ClassVar[Mapping[str, Criterion]] = REGRESSION
+
+    _counterpart = ("sklearn.ensemble", "RandomForestRegressor")
+    _member = DecisionTreeRegressor
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ForestLearner._parameter_constraints,
@@ -68,7 +73,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         feature_subset: Literal["split", "tree"] = "split",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
-        oob_score: bool = False,
+        oob_score: bool | Callable[[np.ndarray, np.ndarray], float] = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         ccp_alpha: float = 0.0,
@@ -115,6 +120,9 @@ class RandomForestRegressor(Regressor, ForestLearner):
             return 0.0
         weight = rows.weight[has_prediction]
         y = rows.y[has_prediction]
+        if callable(self.oob_score):
+            given = rows.inverse[has_prediction[rows.inverse]]
+            return float(self.oob_score(rows.y[given], predictions[given, 0]))
         mean = np.average(y, weights=weight)
         total_squares = float(weight @ (y - mean) ** 2)
         residual_squares = float(weight @ (y - predictions[has_prediction, 0]) ** 2)

@@ -12,6 +12,7 @@ from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier, g
 from bakeoff.learners.trees.parameters import (
     TREE_CONSTRAINTS,
     count_categories,
+    count_features,
     derive_limits,
     replace_deprecated_criterion,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "convert_to_sklearn",
     "count_categories",
     "count_errors_at_nodes",
+    "count_features",
     "derive_limits",
     "grow_frontier",
     "grow_tree",

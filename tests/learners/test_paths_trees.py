@@ -14,6 +14,8 @@ from bakeoff.learners import (
     RandomForestRegressor,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+
 LIMITS: dict[str, list[Any]] = {
     "max_depth": [3, 1, None, 20, 7, 3],
     "max_leaf_nodes": [5, 2, None, 40, 13],

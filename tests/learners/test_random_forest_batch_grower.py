@@ -26,6 +26,8 @@ from bakeoff.learners.trees import (
     grow_frontier,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+
 
 def test_trees_grown_together_are_the_trees_grown_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_wine(return_X_y=True)

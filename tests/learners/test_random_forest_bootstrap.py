@@ -16,6 +16,8 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
 from bakeoff.learners.random_forest.bootstrap import TrainingRows
 
+pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"oob_score": True},

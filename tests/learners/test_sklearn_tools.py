@@ -10,13 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn.ensemble
 import sklearn.tree
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.metrics import matthews_corrcoef, mean_absolute_error
 
-from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 Tree = DecisionTreeClassifier | DecisionTreeRegressor
 
+IRIS = load_iris(return_X_y=True)
 FITTED: dict[str, Callable[[], Tree]] = {
     "classes": lambda: DecisionTreeClassifier(max_depth=4).fit(*load_iris(return_X_y=True)),
     "numbers": lambda: DecisionTreeRegressor(max_leaf_nodes=20).fit(*load_diabetes(return_X_y=True)),
@@ -126,6 +134,86 @@ def test_a_stored_tree_of_an_earlier_version_is_read() -> None:
     X = load_iris().data
     np.testing.assert_array_equal(old.predict(X), tree.predict(X))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(old)).apply(X), tree.apply(X))
+
+
+@pytest.fixture
+def forest() -> RandomForestClassifier:
+    return RandomForestClassifier(n_estimators=7, max_depth=4, random_state=0).fit(*IRIS)
+
+
+def test_a_forest_is_a_list_of_fitted_trees(forest: RandomForestClassifier) -> None:
+    X = IRIS[0]
+    assert isinstance(forest, sklearn.ensemble.RandomForestClassifier)
+    assert len(forest) == len(forest.estimators_) == 7
+    assert bool(RandomForestClassifier())
+    assert [member.get_n_leaves() for member in forest] == [tree.n_leaves for tree in forest.trees_]
+    assert isinstance(forest[0], DecisionTreeClassifier)
+    assert (forest[0].max_depth, forest[0].max_features_, forest.n_classes_) == (4, 2, 3)
+    average = np.mean([member.predict_proba(X) for member in forest], axis=0)
+    np.testing.assert_allclose(forest.predict_proba(X), average)
+    assert sklearn.tree.export_text(forest[3]).count("class") == forest.trees_[3].n_leaves
+
+
+def test_the_trees_of_a_forest_know_its_columns() -> None:
+    cells = np.array([["a", "x"], ["b", "x"], ["a", "y"], ["b", "y"]] * 5, dtype=object)
+    y = np.array([0.0, 1.0, 2.0, 3.0] * 5)
+    forest = RandomForestRegressor(n_estimators=3, categorical_features=[0, 1], random_state=0).fit(cells, y)
+    average = np.mean([member.predict(cells) for member in forest.estimators_], axis=0)
+    np.testing.assert_allclose(forest.predict(cells), average)
+
+
+def test_paths_through_a_forest_stand_side_by_side(forest: RandomForestClassifier) -> None:
+    X = IRIS[0][::10]
+    paths, first_node = forest.decision_path(X)
+    stops = forest.apply(X)
+    assert stops.shape == (15, 7)
+    np.testing.assert_array_equal(np.diff(first_node), [tree.node_count for tree in forest.trees_])
+    for t, member in enumerate(forest):
+        own = paths[:, first_node[t] : first_node[t + 1]].toarray()
+        np.testing.assert_array_equal(own, member.decision_path(X).toarray())
+        assert own[np.arange(15), stops[:, t]].all()
+
+
+def test_an_out_of_bag_score_of_ones_own() -> None:
+    X, y = IRIS
+    own = RandomForestClassifier(n_estimators=40, oob_score=matthews_corrcoef, random_state=0).fit(X, y)
+    assert own.oob_score_ == pytest.approx(matthews_corrcoef(y, own.oob_decision_function_.argmax(axis=1)))
+    X, y = load_diabetes(return_X_y=True)
+    regressor = RandomForestRegressor(n_estimators=40, oob_score=mean_absolute_error, random_state=0).fit(X, y)
+    assert regressor.oob_score_ == pytest.approx(mean_absolute_error(y, regressor.oob_prediction_))
+
+
+def test_rows_that_every_tree_has_drawn_are_counted_in_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"Some inputs do not have OOB scores: every tree has drawn \d+ of 149 rows"):
+        RandomForestClassifier(n_estimators=2, oob_score=True, random_state=0).fit(*IRIS)
+
+
+def test_no_out_of_bag_score_where_every_tree_has_all_rows() -> None:
+    with pytest.raises(ValueError, match="Out of bag estimation only available if bootstrap=True"):
+        RandomForestClassifier(oob_score=True, bootstrap=False).fit(*IRIS)
+
+
+def test_more_draws_than_rows() -> None:
+    X, y = IRIS
+    one = RandomForestClassifier(n_estimators=3, max_samples=1.5, random_state=0).fit(X, y)
+    other = RandomForestClassifier(n_estimators=3, max_samples=225, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_balanced_subsample_gives_all_classes_of_a_tree_the_same_weight() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.repeat([0, 1, 2], [150, 40, 10])
+    forest = RandomForestClassifier(n_estimators=20, max_depth=2, class_weight="balanced_subsample", random_state=0)
+    for tree in forest.fit(X, y).trees_:
+        np.testing.assert_allclose(tree.value[0], 1 / 3)
+        assert tree.weighted_n_node_samples[0] == pytest.approx(200)
+    # Where every tree has all rows, it is "balanced".
+    whole = [
+        RandomForestClassifier(n_estimators=3, bootstrap=False, class_weight=name, random_state=0).fit(X, y)
+        for name in ("balanced", "balanced_subsample")
+    ]
+    np.testing.assert_array_equal(whole[0].predict_proba(X), whole[1].predict_proba(X))
 
 
 def test_friedmans_criterion_is_replaced_with_a_warning() -> None:

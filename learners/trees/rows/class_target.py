@@ -79,6 +79,29 @@ class ClassTarget(Target):
         part._pack_classes(largest)
         return part
 
+    def balance_classes(self, counts: np.ndarray) -> ClassTarget:
+        """Return the target of T trees, in each of which all classes that it has drawn weigh the same.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (T, n0), int
+            How many times each tree has drawn each row.
+
+        Returns
+        -------
+        ClassTarget
+            Of T n0 rows, tree after tree. The weights of the drawn rows of a tree sum to their number.
+        """
+        n_trees = counts.shape[0]
+        drawn = np.stack([np.bincount(self.codes, weights=times, minlength=self.c) for times in counts])  # (T, c)
+        n_rows = drawn.sum(axis=1, keepdims=True)  # (T, 1)
+        n_classes = np.count_nonzero(drawn, axis=1)[:, None]
+        weight_of_class = np.ones(drawn.shape)
+        np.divide(n_rows / n_classes, drawn, out=weight_of_class, where=drawn > 0)
+        weight = weight_of_class.take(self.codes, axis=1)  # (T, n0)
+        codes = np.tile(self.codes, n_trees)
+        return ClassTarget(codes, weight.ravel(), self.c, self._impurity, float(n_rows.mean()))
+
     def _count_all_rows(self) -> int:
         """Return the weight of all rows in fixed point."""
         if self.fixed_point_weight is None:
