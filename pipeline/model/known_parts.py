@@ -94,7 +94,9 @@ def is_from(part: Any, packages: Collection[str]) -> bool:
     """Return whether a part or one of its parameters is of one of some packages."""
     if _is_plain(part):
         return False
-    return package_of(name_class(part)) in packages or any(is_from(child, packages) for _, child in _iter_children(part))
+    return package_of(name_class(part)) in packages or any(
+        is_from(child, packages) for _, child in _iter_children(part)
+    )
 
 
 def describe_types(part: Any) -> str:
