@@ -38,9 +38,9 @@ def write_files(folder: Path) -> None:
 @pytest.mark.slow
 def test_every_command_of_the_readme_runs(bakeoff: Bakeoff) -> None:
     write_files(bakeoff.folder)
-    # Models of all learners are kept in the tests of tracking.
-    typed = [[*shlex.split(line), *(["tracking.models=false"] if "learner=glob" in line else [])] for line in commands()]
-    for words in typed:
+    for line in commands():
+        # Models of all learners are kept in the tests of tracking.
+        words = [*shlex.split(line), *(["tracking.models=false"] if "learner=glob" in line else [])]
         if words[0] == "bakeoff":
             answer = bakeoff(*words[1:])
             assert answer.status == 0, f"{' '.join(words)}\n{answer.err}"
