@@ -24,8 +24,22 @@ quiet_mlflow()  # MLflow asks when it is imported, which a test may do before an
 register_profiles()
 
 
-SHARED_FILES = ("test_ui.py", "test_metrics.py", "test_site.py", "test_tutorial.py")
+SHARED_FILES = (
+    "test_ui.py",
+    "test_metrics.py",
+    "test_site.py",
+    "test_tutorial.py",
+    "test_views.py",
+    "test_python_compare.py",
+)
 """Files whose tests share a store or a site that takes long to make: each goes to one process as a whole."""
+SERVER_TESTS = (
+    "test_server.py",
+    "test_slurm.py",
+    "test_a_server_gives_the_same_numbers_as_a_file",
+    "test_machines_share_a_study_on_a_server",
+)
+"""Files and tests that share one MLflow server on PostgreSQL: they go to one process together."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -44,6 +58,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class StoreScheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if any(name in nodeid for name in SERVER_TESTS):
+                return "server"
             path = nodeid.partition("::")[0]
             return path if path.endswith(SHARED_FILES) else nodeid
 

@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -77,11 +78,20 @@ LOADED_LATE = {
 """Packages that take long to load, or may be missing: they are imported where they are used."""
 
 
-def imports(file: Path, *, when_loaded: bool = False) -> Iterator[str]:
-    """Yield the dotted modules that a file imports; of ``from a import b`` both a and a.b.
+def imports(file: Path, *, when_loaded: bool = False) -> tuple[str, ...]:
+    """Return the dotted modules that a file imports; of ``from a import b`` both a and a.b.
 
     With ``when_loaded`` those alone that loading the file executes: none inside functions or for type checkers.
     """
+    return _read_imports(file, when_loaded)
+
+
+@cache
+def _read_imports(file: Path, when_loaded: bool) -> tuple[str, ...]:
+    return tuple(_find_imports(file, when_loaded))
+
+
+def _find_imports(file: Path, when_loaded: bool) -> Iterator[str]:
     for node in _statements(ast.parse(file.read_text()), when_loaded):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -114,11 +124,30 @@ def stage(file: Path) -> str:
     return file.relative_to(ROOT / "pipeline" / "stages").parts[0].removesuffix(".py")
 
 
-def named(files: list[Path]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("file", files, ids=lambda file: str(file.relative_to(ROOT)))
+def in_each(files: list[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """Make one test of a rule for files, which names every file that breaks it."""
+
+    def make_test(require: Callable[[Path], None]) -> Callable[[], None]:
+        def test() -> None:
+            broken = [reason for file in files if (reason := find_reason(require, file))]
+            assert not broken, "\n".join(broken)
+
+        test.__name__ = require.__name__
+        return test
+
+    return make_test
 
 
-@named(LEARNERS)
+def find_reason(require: Callable[[Path], None], file: Path) -> str:
+    """Return how a file breaks a rule; empty if it does not."""
+    try:
+        require(file)
+    except AssertionError as error:
+        return f"{file.relative_to(ROOT)}: {error}"
+    return ""
+
+
+@in_each(LEARNERS)
 def test_learners_import_numpy_and_scikit_learns_base_and_validation_alone(file: Path) -> None:
     libraries = {"xgboost", "lightgbm"} if file.parent.name == "boosting" else set()
     forms = (
@@ -131,19 +160,19 @@ def test_learners_import_numpy_and_scikit_learns_base_and_validation_alone(file:
     assert all(name.startswith(VALIDATION_HELPERS) for name in theirs - forms)
 
 
-@named(DEFINITIONS)
+@in_each(DEFINITIONS)
 def test_definitions_import_numpy_and_one_another_alone(file: Path) -> None:
     assert packages(file) <= {"numpy", "bakeoff", *sys.stdlib_module_names}
     ours = {name for name in imports(file) if name.split(".")[0] == "bakeoff"}
     assert all(name.startswith("bakeoff.learners.definitions.") for name in ours)
 
 
-@named([file for file in SHIPPED if file not in DEFINITIONS])
+@in_each([file for file in SHIPPED if file not in DEFINITIONS])
 def test_nothing_but_tests_and_documentation_imports_definitions(file: Path) -> None:
     assert not [name for name in imports(file) if name.startswith("bakeoff.learners.definitions")]
 
 
-@named([file for file in LEARNERS if file not in DEFINITIONS])
+@in_each([file for file in LEARNERS if file not in DEFINITIONS])
 def test_docstrings_refer_to_definitions_that_exist(file: Path) -> None:
     referred = re.findall(r"\bdefinitions\.(\w+)", file.read_text())
     assert set(referred) <= {definition.stem for definition in DEFINITIONS}
@@ -154,20 +183,20 @@ def test_the_lectures_page_links_to_every_definition_and_to_no_other() -> None:
     assert set(linked) == {file.name for file in DEFINITIONS} - {"__init__.py"}
 
 
-@named([file for file in LEARNERS if "scipy" in packages(file)])
+@in_each([file for file in LEARNERS if "scipy" in packages(file)])
 def test_a_learner_that_needs_scipy_says_why(file: Path) -> None:
     source = file.read_text()
     said = "".join(line for line in source.splitlines() if "import" not in line)
     assert "SciPy" in said or "scipy" in said
 
 
-@named(PIPELINE)
+@in_each(PIPELINE)
 def test_each_foreign_house_has_one_door(file: Path) -> None:
     for package, doors in ONE_DOOR.items():
         assert package not in packages(file) or room(file) in doors
 
 
-@named(PIPELINE)
+@in_each(PIPELINE)
 def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
     late = LOADED_LATE | ({"matplotlib"} if room(file) != "figures" else set())
     assert not packages(file, when_loaded=True) & late
@@ -176,14 +205,14 @@ def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
     )
 
 
-@named([file for file in PIPELINE if room(file) == "stages"])
+@in_each([file for file in PIPELINE if room(file) == "stages"])
 def test_stages_do_not_import_one_another(file: Path) -> None:
     stages = {f"bakeoff.pipeline.stages.{name}" for name in STAGES if name != stage(file)}
     above = {f"bakeoff.pipeline.{name}" for name in ("experiment", "job", "tracking", "config")}
     assert not [name for name in imports(file) if name.startswith((*stages, *above))]
 
 
-@named([file for file in PIPELINE if room(file) != "__init__"])
+@in_each([file for file in PIPELINE if room(file) != "__init__"])
 def test_the_rooms_of_the_pipeline_import_downwards_alone(file: Path) -> None:
     (layer,) = (number for number, rooms in enumerate(LAYERS) if room(file) in rooms)
     below = {name for rooms in LAYERS[:layer] for name in rooms}
@@ -192,13 +221,13 @@ def test_the_rooms_of_the_pipeline_import_downwards_alone(file: Path) -> None:
     assert imported <= below | {room(file)}
 
 
-@named(PIPELINE)
+@in_each(PIPELINE)
 def test_the_pipeline_knows_no_learner_by_name(file: Path) -> None:
     known = {name for name in imports(file) if name.startswith("bakeoff.learners")}
     assert known <= {"bakeoff.learners", "bakeoff.learners.REGISTRY"}
 
 
-@named([file for file in LEARNERS if file.parent.name in ("decision_tree", "random_forest")])
+@in_each([file for file in LEARNERS if file.parent.name in ("decision_tree", "random_forest")])
 def test_the_tree_engine_has_one_door(file: Path) -> None:
     door = {"bakeoff.learners.trees", *(f"bakeoff.learners.trees.{name}" for name in trees.__all__)}
     assert {name for name in imports(file) if name.startswith("bakeoff.learners.trees")} <= door
@@ -233,12 +262,12 @@ def imports_between_children(folder: Path) -> dict[str, set[str]]:
     return found
 
 
-@named(LEARNERS)
+@in_each(LEARNERS)
 def test_learners_keep_no_state_in_the_module(file: Path) -> None:
     assert not [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Global | ast.Nonlocal)]
 
 
-@named(LEARNERS)
+@in_each(LEARNERS)
 def test_libraries_of_boosting_are_loaded_late(file: Path) -> None:
     assert not packages(file, when_loaded=True) & {"xgboost", "lightgbm"}
 

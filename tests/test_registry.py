@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,11 @@ ALL = sorted(CONF.rglob("*.yaml"))
 
 def spec(name: str) -> dict[str, Any]:
     """Return the learner's part of the composed configuration."""
+    return deepcopy(_compose_learner(name))
+
+
+@cache
+def _compose_learner(name: str) -> dict[str, Any]:
     return dict(resolve_config(composed(f"learner={name}", "seed=3"))["learner"])
 
 

@@ -49,7 +49,8 @@ def parse_arguments(
     if not has_right_number:
         optional = [f"[{rest} ...]"] if rest else []
         usage = " ".join([*positions, *optional, *(f"[{key}=...]" for key in keys)])
-        raise UserError(f"{verb}: {len(arguments)} arguments were given; usage: bakeoff {verb} {usage}")
+        were_given = "1 argument was given" if len(arguments) == 1 else f"{len(arguments)} arguments were given"
+        raise UserError(f"{verb}: {were_given}; usage: bakeoff {verb} {usage}")
     return arguments, values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def start_project(words: Sequence[str]) -> int:
     print(f"{folder} holds a dataset, a learner, a metric and their tests:")
     for file in files:
         print(f"  {file}")
-    print(f"cd {folder}")
+    print(f"cd {shlex.quote(folder)}")
     width = max(len(command) for command, _ in NEXT_STEPS)
     for command, meaning in NEXT_STEPS:
         print(f"{command:<{width}}  # {meaning}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf import DictConfig
@@ -16,6 +18,7 @@ UNDELETED = "Could not delete from config."
 """How Hydra's message begins if a key that is to be deleted does not exist."""
 SEARCH_PATH = "\nConfig search path"
 """How the lines of Hydra's messages begin that list folders."""
+DATASET_GROUP = "dataset"
 LISTS_OF_OWN = {"metric": "evaluation.metrics", "figure": "figures"}
 """Groups of the user's options alone -> the key whose list takes their names."""
 
@@ -35,8 +38,7 @@ def explain_error(error: Exception) -> UserError:
     if isinstance(error, UserError):
         return error
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
-        group, _, option = str(error.missing_cfg_file).rpartition("/")
-        return UserError(f"{group}={option} is not an option. {did_you_mean(option, error.options)}")
+        return _explain_option(str(error.missing_cfg_file), error.options)
     if isinstance(error, YAMLError):
         return UserError(explain_yaml_error(error))
     if isinstance(error, OverrideParseException):
@@ -60,3 +62,16 @@ def explain_error(error: Exception) -> UserError:
         group = of_list[1]
         return UserError(f"{group}= is not a key; name your {group} in the list {LISTS_OF_OWN[group]}=[NAME].")
     return UserError(" ".join(message.split()))
+
+
+def _explain_option(given: str, options: Sequence[str]) -> UserError:
+    """Name the nearest option of a group, or the keys of a file that was given in place of one."""
+    group, _, option = given.partition("/")
+    is_file = group == DATASET_GROUP and (Path(option).suffix or Path(option).is_file())
+    if is_file:
+        return UserError(
+            f"{group}={option} is not an option; a file is given by dataset=file dataset.path={option} "
+            "dataset.target=COLUMN."
+        )
+    group, _, option = given.rpartition("/")
+    return UserError(f"{group}={option} is not an option. {did_you_mean(option, options)}")

@@ -7,6 +7,7 @@ packages through the key ``trust`` of the configuration or of the command.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from bakeoff import learners
@@ -69,8 +70,7 @@ class UntrustedType(Exception):
         self.types = tuple(types)
         self.packages = tuple(sorted({package_of(name) for name in types}))
         super().__init__(
-            f"the model holds {', '.join(types)}, which was not reviewed for safe loading; "
-            f"if you trust it, add trust=[{','.join(self.packages)}], or keep no model with tracking.models=false."
+            f"the model holds {', '.join(types)}, which was not reviewed for safe loading; {_name_cure(types)}"
         )
 
 
@@ -121,6 +121,27 @@ def find_untrusted(types: Sequence[str], trust: Sequence[str]) -> list[str]:
 def list_own_packages(types: Sequence[str]) -> list[str]:
     """Return the packages of the user that some types belong to, sorted."""
     return sorted({package_of(name) for name in find_untrusted(types, ())})
+
+
+def _name_cure(types: Sequence[str]) -> str:
+    """Return what to do about types that were not reviewed."""
+    unnamed = [name for name in types if _is_unnamed(name)]
+    if unnamed:
+        return (
+            f"{', '.join(unnamed)} cannot be built from a file, whatever is trusted: leave it out of what the learner "
+            "keeps, by __getstate__, or keep no model with tracking.models=false."
+        )
+    packages = sorted({package_of(name) for name in types})
+    return f"if you trust it, add trust=[{','.join(packages)}], or keep no model with tracking.models=false."
+
+
+def _is_unnamed(name: str) -> bool:
+    """Return whether a type of Python's own library, such as that of locks, is not found under its name."""
+    if package_of(name) not in sys.stdlib_module_names:
+        return False
+    module, _, attribute = name.rpartition(".")
+    # Nothing is imported here: the file of a model may name any module.
+    return module in sys.modules and not hasattr(sys.modules[module], attribute)
 
 
 def package_of(name: str) -> str:

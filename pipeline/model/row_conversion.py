@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -27,18 +29,40 @@ def convert_rows(record: TrainingRecord, rows: pd.DataFrame, rules: ColumnRules 
     Raises
     ------
     UserError
-        A column is missing or occurs twice, or holds a cell of another kind.
+        There are no rows; a column is missing or occurs twice, or holds a cell of another kind or an infinite one.
     """
+    _require_rows(rows)
     given = [str(column) for column in rows.columns]
     _require_features(record, given)
     columns = record.feature_columns
     named = restore_codes(rows.set_axis(given, axis=1), columns)
-    return convert_like(named, columns, rules or make_rules(record))
+    converted = convert_like(named, columns, rules or make_rules(record))
+    _require_finite(converted.frame)
+    return converted
 
 
 def make_rules(record: TrainingRecord) -> ColumnRules:
     """Return which spellings counted as missing cells in training."""
     return ColumnRules(na_values=record.dataset_config.get("na_values"))
+
+
+def _require_rows(rows: Any) -> None:
+    if not isinstance(rows, pd.DataFrame):
+        raise UserError(
+            f"the rows must be a DataFrame with the columns that the model needs, but a {type(rows).__name__} was "
+            "given."
+        )
+    if not len(rows):
+        raise UserError("there are no rows to predict.")
+
+
+def _require_finite(frame: pd.DataFrame) -> None:
+    """Reject an infinite cell, which training rows cannot have."""
+    for name, column in frame.select_dtypes("number").items():
+        is_infinite = np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan))  # (m,)
+        if is_infinite.any():
+            row = int(is_infinite.argmax()) + 1
+            raise UserError(f"{name!r} in row {row} is infinite; correct the cell, or leave it empty.")
 
 
 def _require_features(record: TrainingRecord, given: list[str]) -> None:

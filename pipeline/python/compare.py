@@ -11,6 +11,7 @@ from bakeoff.pipeline.cli.comparison_report import keep_reports, make_comparison
 from bakeoff.pipeline.comparison.request_words import DEFAULT_ALPHA, DEFAULT_ROPE, check_values
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.comparison_result import ComparisonResult, add_stored_predictions
+from bakeoff.pipeline.python.keywords import reject_unknown_keywords
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult
 from bakeoff.pipeline.python.sweep_result import SweepResult
@@ -33,6 +34,7 @@ DEFAULT_VALUES = {
 """Values that the command line need not say, so that the command of a comparison stays readable."""
 
 
+@reject_unknown_keywords(CURES)
 def compare(
     *runs: str | RunResult | SweepResult,
     sweep: str = "",
@@ -137,7 +139,8 @@ def _name_results(results: Sequence[Any]) -> list[str]:
     for result in results:
         if not isinstance(result, RunResult | SweepResult):
             raise UserError(
-                f"compare: a {type(result).__name__} was given; give the results of run or sweep, or ids of runs."
+                f"compare: a value of type {type(result).__name__} was given; give the results of run or sweep, or "
+                "ids of runs."
             )
     if len(results) == 1 and isinstance(results[0], SweepResult):
         return [f"sweep={results[0].name}"]

@@ -12,6 +12,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.frames import DEFAULT_NAME, FRAMES_FOLDER, FrameFile, join_target, write_frame
+from bakeoff.pipeline.stages.dataset.reading.formats import READERS
 from bakeoff.pipeline.sweep.compose import override_text
 
 FILE_OPTION = "dataset=file"
@@ -113,6 +114,9 @@ def _require_once(given: GivenData, words: Sequence[str]) -> None:
 def _name_option(given: GivenData) -> Iterator[str]:
     """Yield the words of data that are an option, with ``target`` as the command line has it: a transformation."""
     names = [item for item in given.items if item is not None]
+    for name in names:
+        if Path(name).suffix.lower() in READERS:
+            raise UserError(f"dataset={name!r} is not an option; a file is given as pathlib.Path({name!r}).")
     if names:
         yield f"dataset={','.join(names)}"
     if given.target is None:

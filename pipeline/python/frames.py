@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset.reading import read_frame
+from bakeoff.pipeline.stages.dataset.reading import read_frame, require_table
 
 FRAMES_FOLDER = Path("outputs") / "frames"
 DIGEST_BYTES = 8
@@ -113,6 +113,7 @@ def join_target(table: Any, target: Any) -> tuple[Any, str]:
     """
     if isinstance(target, str):
         return table, target
+    require_table(table)
     if not isinstance(table, pd.DataFrame):
         raise UserError(
             f"target is a {type(target).__name__}, which can be joined to a DataFrame of pandas only; name a column of "
@@ -136,9 +137,11 @@ def _require_targets(table: pd.DataFrame, target: Any) -> Any:
         raise UserError(
             f"target is a {type(target).__name__}; give the name of a column, or a Series, an array or a list."
         )
-    if np.ndim(target) != 1 or len(target) != len(table):
+    if np.ndim(target) != 1:
         shape = " × ".join(map(str, np.shape(target)))
         raise UserError(f"target has the shape {shape}, and the table has {len(table)} rows; give one value for each.")
+    if len(target) != len(table):
+        raise UserError(f"target has {len(target)} values, and the table has {len(table)} rows; give one for each.")
     if is_series and not target.index.equals(table.index):
         raise UserError(
             "target has another index than the table, so that its values may belong to other rows; give "

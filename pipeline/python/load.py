@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
+from bakeoff.pipeline.python.keywords import reject_unknown_keywords
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.tracking import load_model
 
 
+@reject_unknown_keywords()
 def load(
     word: str,
     *,
@@ -55,8 +57,8 @@ first, or give tracking.uri=URI.
     """
     if not isinstance(word, str):
         raise UserError(
-            f"load: a {type(word).__name__} was given; give the name of a registered model or the id of a run. The "
-            "model of a result is its attribute model."
+            f"load: a value of type {type(word).__name__} was given; give the name of a registered model or the id of "
+            "a run. The model of a result is its attribute model."
         )
     packages = [trust] if isinstance(trust, str) else list(trust)
     with own_process_state():

@@ -18,6 +18,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.python.data import GivenData, open_data
+from bakeoff.pipeline.python.keywords import reject_misspelled_keywords
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabulate_scores
@@ -81,6 +82,7 @@ def run(
     >>> run("learner=majority", dataset=frame, target="sort", tracking="none").metric
     'accuracy'
     """
+    reject_misspelled_keywords(keys)
     given = GivenData(dataset, target, dataset_name)
     own_words = [*check_words(words), *make_words(keys)]
     reject_passwords(own_words)

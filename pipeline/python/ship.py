@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
+from bakeoff.pipeline.python.keywords import reject_unknown_keywords
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.run_result import RunResult
@@ -17,6 +18,7 @@ from bakeoff.pipeline.tracking.registry import parse_model_name
 from bakeoff.pipeline.tracking.store import open_store
 
 
+@reject_unknown_keywords({"alias": "give it with the name: ship(run, 'titanic@champion')"})
 def ship(
     run: str | RunResult | SweepResult,
     name: str,

@@ -19,6 +19,7 @@ from bakeoff.pipeline.config.invocation import split_sweep_words
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.data import GivenData, open_data
+from bakeoff.pipeline.python.keywords import reject_misspelled_keywords
 from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.sweep_result import SweepResult, make_sweep_result
@@ -57,8 +58,9 @@ def sweep(
         sweep says of its data and of jobs that failed is a `BakeoffWarning` each.
     **keys
         Further keys with Python values. A list has a value for each job: ``learner=["knn", "svm"]``,
-        ``learner__C=[0.1, 1, 10]``. Of ``trust``, ``figures`` and ``space`` a list is one value. The keys of sweeps are
-        those of the command: ``workers=2``, ``timeout=60``, ``search="grid"``, ``resume=False``, ``dry_run=True``.
+        ``learner__C=[0.1, 1, 10]``. Of ``trust``, ``figures`` and ``space``, and of keys that hold columns, such as
+        ``dataset__drop``, a list is one value. The keys of sweeps are those of the command: ``workers=2``,
+        ``timeout=60``, ``search="grid"``, ``resume=False``, ``dry_run=True``.
 
     Returns
     -------
@@ -75,6 +77,7 @@ def sweep(
     >>> result.table.round(3).to_dict()
     {'wine': {'knn': 0.697, 'majority': 0.399}}
     """
+    reject_misspelled_keywords(keys)
     given = GivenData(dataset, target, dataset_name, is_sweep=True)
     own_words = [*check_words(words), *make_words(keys, is_sweep=True)]
     reject_passwords(own_words)
@@ -111,7 +114,8 @@ def _require_start(outcomes: Sequence[JobOutcome], report: SweepReport | None) -
     shown = "; ".join(reasons[:MAX_SHOWN_REASONS])
     n_more = len(reasons) - MAX_SHOWN_REASONS
     more = f"; and {n_more} other reasons" if n_more > 0 else ""
-    cure = "" if is_refused and not was_stopped else " on_invalid='skip' runs the others."
+    has_others = report is not None and len(outcomes) < len(report.plan.entries)
+    cure = " on_invalid='skip' runs the others." if has_others else ""
     raise UserError(f"{n_jobs} cannot work, so none was started: {shown}{more}{cure}")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.columns.rules import LIST_KEYS
 from bakeoff.pipeline.sweep.compose import override_text
 
 NESTING = "__"
@@ -20,6 +21,8 @@ SECOND_WORD = re.compile(r"^[^'\"\[{(]*\s[+~]*[\w./@]+=")
 """A word with another KEY=VALUE after a space."""
 UNSWEPT_KEYS = ("trust", "figures", "space")
 """Keys of a sweep whose lists are one value."""
+COLUMN_KEYS = tuple(f"dataset.{key}" for key in LIST_KEYS)
+"""Keys of a sweep that each job needs as a list, so that a list of names is one value."""
 CONFIG_FLAGS = ("--config-dir", "-cd")
 
 
@@ -44,8 +47,8 @@ def check_words(words: Sequence[Any]) -> list[str]:
     for word in words:
         if not isinstance(word, str):
             raise UserError(
-                f"a {type(word).__name__} was given as a word; words are texts such as 'learner=knn', and other values "
-                "are given by key: dataset=frame."
+                f"a value of type {type(word).__name__} was given as a word; words are texts such as 'learner=knn', "
+                "and other values are given by key: dataset=frame."
             )
         if SECOND_WORD.match(word):
             raise UserError(f"{word!r} holds several KEY=VALUE; give each as a text of its own, with a comma between.")
@@ -67,8 +70,8 @@ def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:
         ``learner``, is taken as it is written, so that ``"knn,svm"`` and ``"glob(*)"`` mean what they do there; every
         other text is a value. A mapping of a group gives several keys of it.
     is_sweep : bool
-        Whether a list has one value for each job. Lists of `UNSWEPT_KEYS` are one value, and a list of lists gives each
-        job a list.
+        Whether a list has one value for each job. Lists of `UNSWEPT_KEYS`, and lists of names of `COLUMN_KEYS`, are one
+        value. A list of lists gives each job a list.
 
     Raises
     ------
@@ -96,6 +99,8 @@ def make_words(values: Mapping[str, Any], is_sweep: bool = False) -> list[str]:
 def _write_value(key: str, value: Any, is_sweep: bool) -> str:
     is_swept = is_sweep and key.split(".")[0] not in UNSWEPT_KEYS
     if not (is_swept and _is_list(value)):
+        return _write_one(key, value)
+    if key in COLUMN_KEYS and all(isinstance(item, str) for item in value):
         return _write_one(key, value)
     items = list(value)
     if not items:

@@ -163,7 +163,8 @@ class SweepDisplay:
         n_jobs = _count_jobs(len(plan.entries))
         self._err.print(f"refused: {len(invalid)} of {n_jobs} cannot work, so none was started:")
         self._show_reasons([entry.to_outcome(REFUSED) for entry in invalid])
-        self._err.print("Correct them, or add on_invalid=skip to run the others.", soft_wrap=True)
+        if len(invalid) < len(plan.entries):
+            self._err.print("Correct them, or add on_invalid=skip to run the others.", soft_wrap=True)
 
     def show_plan(self, plan: Plan, workers: int) -> None:
         """Print all jobs, which are done or invalid and why, and how long the others may take."""

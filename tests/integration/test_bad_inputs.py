@@ -30,8 +30,8 @@ def one_line(text: str) -> str:
 
 
 def left_files(folder: Path) -> set[Path]:
-    """Return the files in a folder and below."""
-    return {path for path in folder.rglob("*") if path.is_file()}
+    """Return the files in a folder and below, without the compiled modules that Python keeps."""
+    return {path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
 
 
 @pytest.mark.parametrize("row", parameters())

@@ -31,6 +31,7 @@ SHORTER: Mapping[str, Sequence[str]] = {
     REPEATED[0]: REPEATED[1:],
     "learner=glob(*)": ["evaluation.folds=2", "tracking=none"],
     "learner=glob(sklearn_*)": ["evaluation.folds=2", "tracking=none"],
+    "evaluation=kfold": ["evaluation.folds=2"],
     "learner=random_forest": ["learner.n_estimators=10"],
     "figures=all": ["figures=[confusion_matrix,roc]"],
 }
@@ -100,7 +101,9 @@ def is_run_by_the_sweep_of_experiments(command: Command) -> bool:
 def shorten(command: Command) -> list[str]:
     """Return words that make a command of a page shorter, and keep what it shows."""
     is_run = "=" in command.words[1] or command.words[1].startswith("-")
-    words = [added for word in command.words for added in SHORTER.get(word, ())]
+    # What a page prints depends on the folds.
+    shorter = {} if command.page in PRINTED_AS_SHOWN else SHORTER
+    words = [added for word in command.words for added in shorter.get(word, ())]
     if not is_run or NOT_STORED in words:
         return words
     # Figures are artifacts of a run.

@@ -33,10 +33,10 @@ def each_once(bakeoff: Bakeoff, jobs: int) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found in /proc, which this system does not have")
 def test_random_kills_lose_nothing_and_run_nothing_twice(bakeoff: Bakeoff, start: Start) -> None:
-    words = [*SLOW, "seed=range(60)", "workers=2"]
-    told = until_done(bakeoff.folder, words, kills=6, every=(2.0, 5.0), begin=start)
-    assert told.kills >= 3
-    each_once(bakeoff, 60)
+    words = [*SLOW, "seed=range(30)", "workers=2"]
+    told = until_done(bakeoff.folder, words, kills=4, every=(1.5, 3.5), begin=start)
+    assert told.kills >= 2
+    each_once(bakeoff, 30)
 
 
 @pytest.mark.slow

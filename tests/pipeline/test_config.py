@@ -218,6 +218,7 @@ def test_the_default_experiment_is_a_pruned_tree_on_breast_cancer() -> None:
     [
         (["learner=majoriti"], r"learner=majoriti is not an option. Did you mean 'majority'\?"),
         (["dataset=irs"], r"dataset=irs is not an option. Did you mean 'iris'\?"),
+        (["dataset=data/a.csv"], r"dataset=data/a.csv is not an option; .*dataset=file dataset.path=data/a.csv"),
         (
             ["learner=majority", "learner.categorical_feature=1"],
             r"learner.categorical_feature is not a key. Did you mean",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import time, timedelta
 from typing import Any
+from uuid import UUID
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import load_frame
+from bakeoff.pipeline.stages.dataset import ColumnRules, convert_like, load_frame
 from bakeoff.pipeline.stages.dataset.reading import read_frame
 
 FRAME = pd.DataFrame({"size": [1.5, 2.5, None], "sort": ["a", "b", "a"]})
@@ -43,6 +45,30 @@ def test_rows_keep_their_order_and_a_named_index_is_said() -> None:
     assert raw.frame["size"].tolist()[:2] == [1.5, 2.5]
     assert raw.notes == ("The index 'id' is left out; frame.reset_index() makes it a column.",)
     assert read_frame(FRAME.set_index(pd.Index([9, 5, 7]))).notes == ()
+    index = pd.MultiIndex.from_tuples([(9, 1), (5, 2), (7, 3)], names=["id", "day"])
+    assert read_frame(FRAME.set_index(index)).notes == (
+        "The index 'id', 'day' is left out; frame.reset_index() makes columns of it.",
+    )
+
+
+MONTHS = pd.period_range("2024-01", periods=9, freq="M")
+STRANGE: dict[str, tuple[Any, dict[str, Any]]] = {
+    "periods": (MONTHS, {"dates": ["x"]}),
+    "times": ([time(hour % 3, 30) for hour in range(9)], {}),
+    "durations": (pd.to_timedelta([*range(8), None], unit="h"), {"keep": ["x"]}),
+    "durations in objects": (pd.Series([timedelta(hours=n % 5) for n in range(9)], dtype=object), {"keep": ["x"]}),
+    "identifiers": ([UUID(int=n % 3) for n in range(9)], {}),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_cells_that_a_file_spells_otherwise_are_read_again_as_they_were(name: str) -> None:
+    cells, keys = STRANGE[name]
+    frame = pd.DataFrame({"x": cells, "y": ["a", "b", "b"] * 3})
+    dataset = load_frame(frame, "y", **keys)
+    features = [column for column in dataset.columns if column.name == "x"]
+    again = convert_like(frame, features, ColumnRules())
+    pd.testing.assert_series_equal(again.frame["x"], dataset.X["x"])
 
 
 def test_what_is_no_table_is_refused() -> None:

@@ -141,7 +141,7 @@ def test_a_target_beside_the_table_is_the_column_of_it(make: Any) -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ([1, 2], "shape 2, and the table has 24 rows"),
+        ([1, 2], "target has 2 values, and the table has 24 rows"),
         (np.zeros((N, 2)), "shape 24 × 2"),
         (3, "target is a int"),
         (pd.Series(range(N), index=range(1, N + 1)), "another index than the table"),
@@ -165,6 +165,10 @@ def test_targets_that_do_not_belong_to_the_rows_are_refused(target: Any, said: s
         (GivenData(pa.table({"x": [1]}), [1], None), [], "joined to a DataFrame of pandas only"),
         (GivenData(["iris", make_frame("text")], "y", None, is_sweep=True), [], "names of options and tables"),
         (GivenData(["iris"], "y", None), [], "a list was given"),
+        (GivenData("a.csv", "y", None), [], r"a file is given as pathlib.Path\('a.csv'\)"),
+        (GivenData(np.zeros((2, 2)), [0, 1], None), [], r"a ndarray was given; pandas.DataFrame\(table, columns="),
+        (GivenData(pd.Series([1, 2]), [0, 1], None), [], r"a Series was given; table.to_frame\(\)"),
+        (GivenData({"a": [1, 2]}, [0, 1], None), [], r"a dict was given; pandas.DataFrame\(table\)"),
     ],
 )
 def test_data_that_are_given_twice_or_not_at_all_are_refused(

@@ -272,7 +272,7 @@ def test_a_model_that_cannot_be_loaded_is_refused_with_what_can() -> None:
     with pytest.raises(UserError, match="there is no store"):
         bakeoff.load("latest")
     result = bakeoff.run(*WORDS)
-    with pytest.raises(UserError, match="load: a RunResult was given"):
+    with pytest.raises(UserError, match="load: a value of type RunResult was given"):
         bakeoff.load(result)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="load: there is no"):
         bakeoff.load("titanic@champion")

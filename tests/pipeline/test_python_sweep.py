@@ -91,6 +91,8 @@ def test_a_failed_job_is_a_row_with_its_reason_and_a_warning(folder: Path) -> No
     [
         ({"learner": ["knn", "svmm"]}, "1 job cannot work.*learner=svmm.*Did you mean 'svm'.*on_invalid='skip'"),
         ({"learner": "knn", "learner__n_neighbors": [1, 500]}, "use at most"),
+        ({"learner": "knn", "dryrun": True}, r"1 job cannot work.*Did you mean 'dry_run'\?$"),
+        ({"learner": "knn", "datset_name": "a"}, "datset_name is not a key. Did you mean 'dataset_name'"),
         ({"learner": "knn", "workers": 0}, "workers=0 must be a positive integer"),
         ({"learner": "knn", "workers": [1, 2]}, "workers is a key of the whole sweep"),
         ({"learner": []}, "names nothing to run"),

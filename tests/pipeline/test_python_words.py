@@ -70,6 +70,11 @@ def test_a_key_that_is_a_list_for_every_job_stays_one(key: str) -> None:
     assert word.endswith("=[a,b]")
 
 
+def test_names_of_columns_are_one_value_and_lists_of_them_are_several() -> None:
+    assert make_words({"dataset__drop": ["a", "b"]}, is_sweep=True) == ["dataset.drop=[a,b]"]
+    assert make_words({"dataset__drop": [["a"], ["a", "b"]]}, is_sweep=True) == ["dataset.drop=[a],[a,b]"]
+
+
 @pytest.mark.parametrize(
     ("word", "said"),
     [
@@ -77,7 +82,7 @@ def test_a_key_that_is_a_list_for_every_job_stays_one(key: str) -> None:
         ("-m", "is a flag of the command line, which Python does not have"),
         ("--config-dir=mine", "give config_dir=FOLDER"),
         ("predict", "is not KEY=VALUE"),
-        (3, "a int was given as a word"),
+        (3, "a value of type int was given as a word"),
     ],
 )
 def test_words_that_mean_nothing_in_python_are_refused(word: Any, said: str) -> None:

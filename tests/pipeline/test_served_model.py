@@ -97,6 +97,20 @@ def test_columns_that_are_missing_or_occur_twice_are_refused(model: Model) -> No
         model.predict(TABLE.assign(size=["1", "3 mm", *["2"] * (N - 2)]))
 
 
+def test_rows_that_are_none_or_no_table_are_refused(model: Model) -> None:
+    with pytest.raises(UserError, match="there are no rows to predict"):
+        model.predict(TABLE.iloc[:0])
+    rows: Any = TABLE.to_dict("records")
+    with pytest.raises(UserError, match=r"the rows must be a DataFrame with the columns .* but a list was given"):
+        model.predict(rows)
+
+
+@pytest.mark.parametrize("cell", [np.inf, -np.inf, "1e999"])
+def test_an_infinite_cell_is_refused_by_its_column_and_row(model: Model, cell: Any) -> None:
+    with pytest.raises(UserError, match="'size' in row 2 is infinite; correct the cell, or leave it empty"):
+        model.predict(TABLE.assign(size=[1.5, cell, *[2.5] * (N - 2)]))
+
+
 def test_a_model_describes_itself_in_a_line(model: Model) -> None:
     rows = "fitted on 48 of 80 rows (16 for validation, 16 for the test)"
     line = f"a run that was not stored, tree table: {rows}; test accuracy 0.8750"

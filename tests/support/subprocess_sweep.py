@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SWEEP = ("-m", "learner=knn,decision_tree,logistic_regression", "dataset=iris,wine", "evaluation=kfold")
-JOBS = 6
+SWEEP = ("-m", "learner=knn,decision_tree", "dataset=iris,wine", "evaluation=kfold")
+JOBS = 4
 DEADLY = '''
 import os, signal
 from bakeoff.learners import MajorityClassifier

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,8 @@ from bakeoff.pipeline.stages.dataset.columns.numbers import (
 
 DATE_TYPES = (datetime, date, np.datetime64)
 NUMBER_TYPES = (int, float, Decimal, np.integer, np.floating)
-CELL_TYPES = (str, bool, np.bool_, *DATE_TYPES, *NUMBER_TYPES)
+TEXT_TYPES = (str, time, UUID)
+CELL_TYPES = (bool, np.bool_, timedelta, *TEXT_TYPES, *DATE_TYPES, *NUMBER_TYPES)
 SHORT_FLOATS = ("float32", "float16")
 TEXT_TYPE = pa.large_string()
 
@@ -150,6 +152,8 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
         return {"numbers": column.dt.total_seconds().to_numpy(dtype=np.float64)}
     if is_datetime64_any_dtype(dtype):
         return {"dates": _to_plain_dates(column)}
+    if isinstance(dtype, pd.PeriodDtype):
+        return {"dates": _to_plain_dates(column.dt.to_timestamp())}
     if is_numeric_dtype(dtype):
         return _read_typed_numbers(column)
     if isinstance(dtype, pd.StringDtype):
@@ -192,6 +196,8 @@ def _read_objects(column: pd.Series) -> dict[str, Any]:
         if any(isinstance(cell, int) and abs(cell) > MAX_EXACT_INTEGER for cell in present):
             return {"text": _spell_objects(column)}
         return {"numbers": np.array([np.nan if pd.isna(cell) else float(cell) for cell in column])}
+    if types and all(issubclass(each, timedelta) for each in types):
+        return {"numbers": pd.to_timedelta(column).dt.total_seconds().to_numpy(dtype=np.float64)}
     if types and all(issubclass(each, DATE_TYPES) for each in types):
         return {"dates": _to_plain_dates(pd.to_datetime(column, utc=True))}
     return {"text": _spell_objects(column)}

@@ -1,6 +1,6 @@
 """Reading: a function for each source, all of which return a `RawTable`; ``formats`` chooses one by the extension."""
 
-from bakeoff.pipeline.stages.dataset.reading.data_frame import read_frame
+from bakeoff.pipeline.stages.dataset.reading.data_frame import read_frame, require_table
 from bakeoff.pipeline.stages.dataset.reading.formats import read_file, require_file
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.openml import OpenmlQuery, read_openml
@@ -23,4 +23,5 @@ __all__ = [
     "read_query",
     "read_sklearn",
     "require_file",
+    "require_table",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -46,16 +47,42 @@ def read_frame(table: Any, name: str = "frame") -> RawTable:
     index_names = [str(level) for level in table.index.names if level is not None]
     unified, notes = unify_types(frame)
     if index_names:
-        notes = (*notes, f"The index {index_names[0]!r} is left out; frame.reset_index() makes it a column.")
+        shown = ", ".join(map(repr, index_names))
+        cure = "makes it a column" if len(index_names) == 1 else "makes columns of it"
+        notes = (*notes, f"The index {shown} is left out; frame.reset_index() {cure}.")
     return RawTable(unified, name, SOURCE, notes, find_categories(unified))
 
 
+def require_table(table: Any) -> None:
+    """Reject an object that is no table.
+
+    Raises
+    ------
+    UserError
+    """
+    # A Series exports Arrow too, and is one column.
+    is_table = hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.Series)
+    if isinstance(table, pd.DataFrame) or is_table:
+        return
+    raise UserError(
+        f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was given"
+        f"{_suggest_frame(table)}."
+    )
+
+
+def _suggest_frame(table: Any) -> str:
+    """Return how to make a DataFrame of an object, or nothing."""
+    if isinstance(table, pd.Series):
+        return "; table.to_frame() makes one of it"
+    if isinstance(table, dict):
+        return "; pandas.DataFrame(table) makes one of columns by their names"
+    if isinstance(table, np.ndarray):
+        return "; pandas.DataFrame(table, columns=[...]) makes one with names of columns"
+    return ""
+
+
 def _read_arrow(table: Any, name: str) -> RawTable:
-    if not hasattr(table, "__arrow_c_stream__"):
-        raise UserError(
-            f"a table must be a DataFrame of pandas, or a table of Arrow or polars, but a {type(table).__name__} was "
-            "given."
-        )
+    require_table(table)
     converted = pa.table(table)
     _require_rows(len(converted), name)
     return make_raw_table(converted, name, SOURCE)
