@@ -14,13 +14,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from bakeoff.learners.base.estimator import Learner
 from bakeoff.learners.base.paths import check_path_values
-from bakeoff.learners.mlp.network import ACTIVATIONS, Network, propagate_forward
+from bakeoff.learners.mlp.network import ACTIVATIONS, Network, check_hidden_layer_sizes, propagate_forward
+from bakeoff.learners.mlp.quasi_newton import train_by_lbfgs
 from bakeoff.learners.mlp.solvers import SGD, Adam, Solver
 from bakeoff.learners.mlp.training import DivergedError, TrainingHistory, TrainingSchedule, train_network
+from bakeoff.learners.mlp.training_problem import TrainingProblem, count_validation_rows, split_validation_rows
 
 TILE_ROWS = 128
 """Query rows that pass through the network together; the last tile is filled up.
@@ -33,30 +35,6 @@ AUTO_BATCH_ROWS = 200
 
 MIN_LOSS_DECREASE_RATIO = 1e-9
 """Share of its first value by which the loss must fall: learning rates may be too small for the data, or too large."""
-
-
-@final
-@dataclass(frozen=True)
-class TrainingProblem:
-    """The rows to learn from, and the kind of output.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    target : ndarray of shape (n,)
-        Values or class codes.
-    strata : ndarray of shape (n,)
-        Validation rows are drawn from each stratum in proportion to its size.
-    n_outputs : int
-    output : {"identity", "logistic", "softmax"}
-        Function of the outputs.
-    """
-
-    X: np.ndarray
-    target: np.ndarray
-    strata: np.ndarray
-    n_outputs: int
-    output: str
 
 
 @final
@@ -78,10 +56,12 @@ class MultilayerPerceptron(Learner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
         "activation": [StrOptions(set(ACTIVATIONS))],
-        "solver": [StrOptions({"adam", "sgd"})],
+        "solver": [StrOptions({"adam", "lbfgs", "sgd"})],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [StrOptions({"constant", "invscaling", "adaptive"})],
         "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
+        "power_t": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
@@ -93,7 +73,8 @@ class MultilayerPerceptron(Learner):
         "beta_1": [Interval(Real, 0, 1, closed="left")],
         "beta_2": [Interval(Real, 0, 1, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), Options(Real, {np.inf})],
+        "max_fun": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -116,7 +97,10 @@ class MultilayerPerceptron(Learner):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: float = 10,
+        learning_rate: str = "constant",
+        power_t: float = 0.5,
+        max_fun: int = 15000,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
@@ -136,14 +120,20 @@ class MultilayerPerceptron(Learner):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.n_iter_no_change = n_iter_no_change
+        self.learning_rate = learning_rate
+        self.power_t = power_t
+        self.max_fun = max_fun
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the network.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows in the mean loss of their batch. If one batch holds all rows, a row of weight 2 is
+            equivalent to two equal rows; otherwise the batches are not the same.
 
         Returns
         -------
@@ -154,7 +144,7 @@ class MultilayerPerceptron(Learner):
         ValueError
             A parameter is out of range, no row is left to train on, or the loss overflowed.
         """
-        problem = self._check_problem(X, y)
+        problem = self._check_problem(X, y, sample_weight)
         for state in self._train(problem, [self.max_iter]):
             self._store_network(state)
         return self
@@ -165,16 +155,13 @@ class MultilayerPerceptron(Learner):
         The epochs of a smaller value are the first epochs of a larger one.
         """
         values = check_path_values(self, parameter, values)
-        if sample_weight is not None:
-            raise TypeError(f"{type(self).__name__} does not support sample_weight; pass None.")
         if not values:
             return
         trained = clone(self)
-        training = trained._train(trained._check_problem(X, y), values)
+        training = trained._train(trained._check_problem(X, y, sample_weight), values)
         states: dict[int, TrainedNetwork] = {}  # by number of epochs
         for max_iter in values:
-            while max_iter not in states and not _has_converged(states):
-                state = next(training)
+            while max_iter not in states and (state := next(training, None)) is not None:
                 states[len(state.history.losses)] = state
             fitted = copy(trained)
             fitted.max_iter = max_iter
@@ -183,23 +170,22 @@ class MultilayerPerceptron(Learner):
             yield fitted
 
     @abstractmethod
-    def _check_problem(self, X: Any, y: Any) -> TrainingProblem:
+    def _check_problem(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingProblem:
         """Validate parameters and input of ``fit``."""
 
     @abstractmethod
-    def _score_validation(self, output: np.ndarray, target: np.ndarray) -> float:
-        """Score outputs (v, o) for validation rows against their targets (v,); larger is better."""
+    def _score_validation(self, output: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> float:
+        """Score outputs (v, o) for validation rows against their targets, with their weights (v,); large is good."""
 
     def _train(self, problem: TrainingProblem, stops: Collection[int]) -> Iterator[TrainedNetwork]:
         """Train a network, without the validation rows if there are any; yield its state at each stop."""
-        X = problem.X
-        target = problem.target
-        n, d = X.shape
         random = check_random_state(self.random_state)
-        n_validation = self._count_validation_rows(n)
-        sizes = [d, *self._check_hidden_layer_sizes(), problem.n_outputs]
-        max_batch_size = AUTO_BATCH_ROWS if self.batch_size == "auto" else int(self.batch_size)
-        batch_size = min(max_batch_size, n - n_validation)
+        n, d = problem.X.shape
+        n_validation = 0
+        if self.early_stopping:
+            n_validation = count_validation_rows(problem, self.validation_fraction, self.solver)
+        sizes = [d, *check_hidden_layer_sizes(self.hidden_layer_sizes), problem.n_outputs]
+        batch_size = self._choose_batch_size(n - n_validation)
         network = Network(sizes, self.activation, problem.output, self.alpha, batch_size, random)
         self.n_layers_ = len(sizes)
         self.n_outputs_ = problem.n_outputs
@@ -209,20 +195,33 @@ class MultilayerPerceptron(Learner):
         score_validation = None
         if n_validation:
             training_rows, validation_rows = split_validation_rows(problem.strata, n_validation, random)
-            score_validation = self._make_scorer(network, X[validation_rows], target[validation_rows])
-            X = X[training_rows]
-            target = target[training_rows]
-        schedule = TrainingSchedule(batch_size, self.shuffle, self.tol, self.n_iter_no_change)
-        solver = self._make_solver(network.parameters.size)
-        training = train_network(network, solver, X, target, schedule, stops, random, score_validation)
+            score_validation = self._make_scorer(network, problem.take_rows(validation_rows))
+            problem = problem.take_rows(training_rows)
+        X = problem.X
+        target = problem.target
+        weight = problem.weight
+        if self.solver == "lbfgs":
+            training = train_by_lbfgs(network, X, target, weight, stops, self.tol, self.max_fun)
+        else:
+            schedule = TrainingSchedule(batch_size, self.shuffle, self.tol, self.n_iter_no_change)
+            solver = self._make_solver(network.parameters.size)
+            training = train_network(network, solver, X, target, schedule, stops, random, score_validation, weight)
         try:
             for history, parameters in training:
                 yield TrainedNetwork(network, history, parameters)
         except DivergedError as error:
             raise ValueError(
-                f"{type(self).__name__} diverged: loss or weights overflowed. Standardize the features (for "
-                f"regression also the target), or lower learning_rate_init={self.learning_rate_init}."
+                "Solver produced non-finite parameter weights. The input data may contain large values and need to be "
+                f"preprocessed. {type(self).__name__} diverged: loss or weights overflowed. Standardize the features "
+                f"(for regression also the target), or lower learning_rate_init={self.learning_rate_init}."
             ) from error
+
+    def _choose_batch_size(self, n: int) -> int:
+        """Return the number of rows of a batch, given that of the training rows."""
+        if self.solver == "lbfgs":
+            return n
+        max_batch_size = AUTO_BATCH_ROWS if self.batch_size == "auto" else int(self.batch_size)
+        return min(max_batch_size, n)
 
     def _store_network(self, state: TrainedNetwork) -> None:
         """Set the fitted attributes from the state of a training run; warn if it ended too early or had no effect."""
@@ -231,11 +230,18 @@ class MultilayerPerceptron(Learner):
         self.coefs_, self.intercepts_ = state.network.view_layers(state.parameters)
         self.loss_curve_ = losses
         self.n_iter_ = len(losses)
+        self._no_improvement_count = state.history.n_idle_epochs
         self.loss_ = losses[-1]
         self.best_loss_ = None if self.early_stopping else min(losses)
         self.validation_scores_ = scores if self.early_stopping else None
         self.best_validation_score_ = max(scores) if self.early_stopping else None
-        if not state.history.converged:
+        if self.solver == "lbfgs":
+            if not state.history.converged:
+                self._warn_of_convergence(
+                    f"lbfgs failed to converge after {self.n_iter_} iterations: raise max_iter={self.max_iter}, "
+                    f"max_fun={self.max_fun} or tol, or standardize the features."
+                )
+        elif not state.history.converged:
             self._warn_of_convergence(
                 f"stopped after max_iter={self.max_iter} epochs while still improving; raise max_iter or "
                 f"learning_rate_init={self.learning_rate_init}, or standardize the features."
@@ -249,37 +255,28 @@ class MultilayerPerceptron(Learner):
     def _warn_of_convergence(self, message: str) -> None:
         warnings.warn(f"{type(self).__name__} {message}", ConvergenceWarning, stacklevel=4)
 
-    def _count_validation_rows(self, n: int) -> int:
-        """Return the number of validation rows among n rows."""
-        if not self.early_stopping:
-            return 0
-        count = max(1, round(n * self.validation_fraction))
-        if count >= n:
-            raise ValueError(
-                f"early_stopping with validation_fraction={self.validation_fraction} leaves no row of {n} to train on."
-            )
-        return count
-
-    def _check_hidden_layer_sizes(self) -> list[int]:
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
-        are_whole = sizes.dtype.kind in "iu" and (sizes >= 1).all()
-        if sizes.ndim != 1 or (sizes.size and not are_whole):
-            raise ValueError(
-                f"hidden_layer_sizes must be integers ≥ 1, one for each layer; given {self.hidden_layer_sizes!r}."
-            )
-        return [int(size) for size in sizes]
-
     def _make_solver(self, p: int) -> Solver:
         if self.solver == "sgd":
-            return SGD(p, self.learning_rate_init, self.momentum, self.nesterovs_momentum)
+            schedule = self.learning_rate
+            return SGD(p, self.learning_rate_init, self.momentum, self.nesterovs_momentum, schedule, self.power_t)
         return Adam(p, self.learning_rate_init, self.beta_1, self.beta_2, self.epsilon)
 
-    def _make_scorer(self, network: Network, X: np.ndarray, target: np.ndarray) -> Callable[[], float]:
-        """Return a function that scores the network in its current state on validation rows X (v, d)."""
+    def _make_scorer(self, network: Network, validation: TrainingProblem) -> Callable[[], float]:
+        """Return a function that scores the network in its current state on validation rows."""
         # The views reflect the parameters during training.
         self.coefs_ = network.coefs
         self.intercepts_ = network.intercepts
-        return lambda: self._score_validation(self._compute_outputs(X), target)
+        target = validation.target
+        weight = validation.weight
+
+        def score() -> float:
+            try:
+                output = self._compute_outputs(validation.X)
+            except ValueError as error:
+                raise DivergedError from error
+            return self._score_validation(output, target, weight)
+
+        return score
 
     def _compute_outputs(self, X: np.ndarray) -> np.ndarray:
         """Return the sums of the output units for rows X (m, d), of shape (m, n_outputs_)."""
@@ -296,29 +293,3 @@ class MultilayerPerceptron(Learner):
         if not np.isfinite(output).all():
             raise ValueError("X holds values so large that the network's sums overflow; scale X as in training.")
         return output
-
-
-def split_validation_rows(
-    strata: np.ndarray, count: int, random: np.random.RandomState
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw ``count`` validation rows, stratified; return the training and the validation rows, sorted.
-
-    Parameters
-    ----------
-    strata : ndarray of shape (n,)
-    count : int
-    random : RandomState
-    """
-    n = strata.shape[0]
-    shuffled = random.permutation(n)
-    by_stratum = shuffled[np.argsort(strata[shuffled], kind="stable")]
-    # Evenly spaced positions among rows sorted by stratum select rows from each stratum in proportion to its size.
-    positions = ((np.arange(count) + 0.5) * n / count).astype(np.intp)
-    validation_rows = np.sort(by_stratum[positions])
-    training_rows = np.setdiff1d(np.arange(n), validation_rows)
-    return training_rows, validation_rows
-
-
-def _has_converged(states: dict[int, TrainedNetwork]) -> bool:
-    """Return whether the last of the states, by number of epochs, is that of a converged training run."""
-    return bool(states) and states[max(states)].history.converged

@@ -25,8 +25,9 @@ from typing import Any, final
 import numpy as np
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier
-from bakeoff.learners.mlp.base import MultilayerPerceptron, TrainingProblem
+from bakeoff.learners.mlp.base import MultilayerPerceptron
 from bakeoff.learners.mlp.losses import apply_sigmoid, apply_softmax
+from bakeoff.learners.mlp.training_problem import TrainingProblem, drop_unit_weights
 
 
 @final
@@ -39,7 +40,10 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
         Units of each hidden layer; if empty, the model is logistic regression.
     activation : {"identity", "logistic", "relu", "tanh"}, default="relu"
         f, the function of the hidden units.
-    solver : {"adam", "sgd"}, default="adam"
+    solver : {"adam", "lbfgs", "sgd"}, default="adam"
+        Stochastic descent in batches with Adam's steps or with momentum; or L-BFGS with all rows at once, for small
+        tables, which uses neither batches nor learning rates: ``max_iter`` counts its iterations, and ``tol`` is the
+        largest component of the gradient at the end.
     alpha : float, default=0.0001
         L2 penalty on the weights but not on the biases.
     batch_size : int or "auto", default="auto"
@@ -63,8 +67,15 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
         Share of the validation rows, as nearly as possible the same in every class.
     beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-8
         For solver "adam": decay rates of its two running means, and a constant that prevents division by 0.
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int or inf, default=10
         Training stops after more than this number of consecutive epochs without improvement.
+    learning_rate : {"constant", "invscaling", "adaptive"}, default="constant"
+        For solver "sgd": the learning rate stays; or is divided by (t + 1)^``power_t`` after t rows; or is divided by 5
+        instead of stopping, until it is below 1e-6.
+    power_t : float, default=0.5
+        For ``learning_rate="invscaling"``.
+    max_fun : int, default=15000
+        For solver "lbfgs": maximum number of evaluations of the loss.
 
     Attributes
     ----------
@@ -72,14 +83,14 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     coefs_ : list of ndarray of shape (units below, units above)
     intercepts_ : list of ndarray of shape (units above,)
     loss_curve_ : list of float
-        Mean loss of each epoch in nats, with penalty.
+        Mean loss of each epoch in nats, with penalty; of "lbfgs", after each iteration.
     loss_, best_loss_ : float
         The last and the smallest loss; ``best_loss_`` is None with early stopping.
     validation_scores_ : list of float or None
         Accuracy on the validation rows after each epoch.
     best_validation_score_ : float or None
     n_iter_ : int
-        Number of epochs.
+        Number of epochs or iterations.
     n_layers_, n_outputs_ : int
         Number of layers, with input and output; number of output units, which is 1 for two classes, else c.
     out_activation_ : {"logistic", "softmax"}
@@ -92,12 +103,13 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
     array(['even', 'odd', 'odd', 'even'], dtype='<U4')
     """
 
-    def _check_problem(self, X: Any, y: Any) -> TrainingProblem:
-        X, codes, _ = self._check_fit(X, y)
+    def _check_problem(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingProblem:
+        X, codes, weight = self._check_fit(X, y, sample_weight)
+        factors = drop_unit_weights(weight)
         c = self.classes_.shape[0]
         if c == 2:
-            return TrainingProblem(X, codes, codes, n_outputs=1, output="logistic")
-        return TrainingProblem(X, codes, codes, n_outputs=c, output="softmax")
+            return TrainingProblem(X, codes, codes, n_outputs=1, output="logistic", weight=factors)
+        return TrainingProblem(X, codes, codes, n_outputs=c, output="softmax", weight=factors)
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         output = self._compute_outputs(X)
@@ -107,7 +119,6 @@ class MLPClassifier(ProbabilisticClassifier, MultilayerPerceptron):
         apply_sigmoid(output)
         return np.hstack([1.0 - output, output])
 
-    def _score_validation(self, output: np.ndarray, target: np.ndarray) -> float:
-        if output.shape[1] == 1:
-            return float(np.mean((output[:, 0] > 0.0) == target))
-        return float(np.mean(output.argmax(axis=1) == target))
+    def _score_validation(self, output: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> float:
+        predicted = output[:, 0] > 0.0 if output.shape[1] == 1 else output.argmax(axis=1)
+        return float(np.average(predicted == target, weights=weight))

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -63,6 +63,15 @@ def propagate_forward(
         if above is not layers[-1]:
             apply_activation(activation, above)
     return layers[-1]
+
+
+def check_hidden_layer_sizes(hidden_layer_sizes: Any) -> list[int]:
+    """Return the units of each hidden layer, or raise ValueError unless they are integers from 1."""
+    sizes = np.atleast_1d(np.asarray(hidden_layer_sizes))
+    are_whole = sizes.dtype.kind in "iu" and (sizes >= 1).all()
+    if sizes.ndim != 1 or (sizes.size and not are_whole):
+        raise ValueError(f"hidden_layer_sizes must be integers ≥ 1, one for each layer; given {hidden_layer_sizes!r}.")
+    return [int(size) for size in sizes]
 
 
 @final
@@ -131,7 +140,9 @@ class Network:
             start = stop
         return coefs, intercepts
 
-    def compute_loss_and_gradient(self, X: np.ndarray, target: np.ndarray, rows: np.ndarray) -> float:
+    def compute_loss_and_gradient(
+        self, X: np.ndarray, target: np.ndarray, rows: np.ndarray, weight: np.ndarray | None = None
+    ) -> float:
         """Return the mean loss over a batch, with penalty, and store its derivative in ``gradient``.
 
         Parameters
@@ -141,21 +152,25 @@ class Network:
             Values, or class codes.
         rows : ndarray of shape (batch,), int
             The rows of X and target in the batch, at most ``batch_size``.
+        weight : ndarray of shape (n,), optional
+            The weights of the rows in the mean, positive.
         """
         size = rows.shape[0]
         layers = [layer[:size] for layer in self._layers]
         # mode="clip" avoids a temporary copy; all rows are within bounds.
         X.take(rows, axis=0, out=layers[0], mode="clip")
         delta = propagate_forward(layers, self.coefs, self.intercepts, self.activation)  # (batch, outputs)
-        loss = self._loss(delta, target[rows])
-        delta /= size
+        batch_weight = None if weight is None else weight[rows]  # (batch,)
+        total_weight = float(size) if batch_weight is None else float(batch_weight.sum())
+        loss = self._loss(delta, target[rows], batch_weight)
+        delta /= total_weight
         self._propagate_backward(layers, delta)
 
         # The penalty is on weights, not on biases.
         weights = self.parameters[: self._n_weights]
-        np.multiply(weights, self.alpha / size, out=self._penalty_gradient)
+        np.multiply(weights, self.alpha / total_weight, out=self._penalty_gradient)
         self.gradient[: self._n_weights] += self._penalty_gradient
-        return float(loss + 0.5 * self.alpha * (weights @ weights)) / size
+        return float(loss + 0.5 * self.alpha * (weights @ weights)) / total_weight
 
     def _propagate_backward(self, layers: list[np.ndarray], delta: np.ndarray) -> None:
         """Fill the gradient, given the activations of all layers and the derivative at the outputs."""

@@ -20,7 +20,8 @@ from typing import Any, final
 import numpy as np
 
 from bakeoff.learners.base.estimator import Regressor
-from bakeoff.learners.mlp.base import MultilayerPerceptron, TrainingProblem
+from bakeoff.learners.mlp.base import MultilayerPerceptron
+from bakeoff.learners.mlp.training_problem import TrainingProblem, drop_unit_weights
 
 
 @final
@@ -30,7 +31,8 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
     Parameters
     ----------
     hidden_layer_sizes, activation, solver, alpha, batch_size, learning_rate_init, max_iter, shuffle, random_state, tol,
-    momentum, nesterovs_momentum, early_stopping, validation_fraction, beta_1, beta_2, epsilon, n_iter_no_change
+    momentum, nesterovs_momentum, early_stopping, validation_fraction, beta_1, beta_2, epsilon, n_iter_no_change,
+    learning_rate, power_t, max_fun
         As for `MLPClassifier`; without hidden layers this is linear regression.
 
     Attributes
@@ -54,15 +56,16 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
     array([-2.,  2.])
     """
 
-    def _check_problem(self, X: Any, y: Any) -> TrainingProblem:
-        X, y, _ = self._check_fit(X, y)
+    def _check_problem(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingProblem:
+        X, y, weight = self._check_fit(X, y, sample_weight)
         strata = np.zeros(y.shape[0], dtype=np.intp)  # (n,), one stratum
-        return TrainingProblem(X, y, strata, n_outputs=1, output="identity")
+        return TrainingProblem(X, y, strata, n_outputs=1, output="identity", weight=drop_unit_weights(weight))
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         return self._compute_outputs(X)[:, 0]
 
-    def _score_validation(self, output: np.ndarray, target: np.ndarray) -> float:
-        error = np.mean((target - output[:, 0]) ** 2)
-        spread = np.var(target)
+    def _score_validation(self, output: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> float:
+        error = np.average((target - output[:, 0]) ** 2, weights=weight)
+        mean = np.average(target, weights=weight)
+        spread = np.average((target - mean) ** 2, weights=weight)
         return float(1.0 - error / (spread or 1.0))

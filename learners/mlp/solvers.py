@@ -13,6 +13,11 @@ from typing import Protocol, final
 
 import numpy as np
 
+MIN_ADAPTIVE_LEARNING_RATE = 1e-6
+"""An adaptive learning rate is not reduced below this; training ends instead."""
+
+LEARNING_RATE_DIVISOR = 5.0
+
 
 class Solver(Protocol):
     """Abstract: changes parameters along a gradient."""
@@ -20,13 +25,28 @@ class Solver(Protocol):
     def update_parameters(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
         """Change ``parameters`` (p,) in place; ``gradient`` (p,) may be overwritten."""
 
+    def end_epoch(self, n_rows_seen: int) -> None:
+        """Adapt the learning rate after an epoch; ``n_rows_seen`` counts the rows of all epochs so far."""
+
+    def reduce_learning_rate(self) -> bool:
+        """Continue with a smaller learning rate after epochs without improvement, or return False to end training."""
+
 
 @final
 class SGD:
-    """Stochastic gradient descent with momentum: v ← μv - ηg, ω ← ω + v (Nesterov: ω ← ω + μv - ηg)."""
+    """Stochastic gradient descent with momentum: v ← μv - ηg, ω ← ω + v (Nesterov: ω ← ω + μv - ηg).
 
-    def __init__(self, p: int, learning_rate: float, momentum: float, nesterov: bool) -> None:
+    The learning rate η is constant; or η_0 / (t + 1)^power after t rows ("invscaling"); or divided by 5 whenever epochs
+    bring no improvement, until it is below 1e-6 ("adaptive").
+    """
+
+    def __init__(
+        self, p: int, learning_rate: float, momentum: float, nesterov: bool, schedule: str, power: float
+    ) -> None:
+        self.initial_learning_rate = learning_rate
         self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.power = power
         self.momentum = momentum
         self.nesterov = nesterov
         self._velocity = np.zeros(p)
@@ -43,6 +63,18 @@ class SGD:
         np.multiply(self._velocity, self.momentum, out=self._change)
         self._change -= gradient
         parameters += self._change
+
+    def end_epoch(self, n_rows_seen: int) -> None:
+        """See `Solver`."""
+        if self.schedule == "invscaling":
+            self.learning_rate = self.initial_learning_rate / float(n_rows_seen + 1) ** self.power
+
+    def reduce_learning_rate(self) -> bool:
+        """See `Solver`."""
+        if self.schedule != "adaptive" or self.learning_rate <= MIN_ADAPTIVE_LEARNING_RATE:
+            return False
+        self.learning_rate /= LEARNING_RATE_DIVISOR
+        return True
 
 
 @final
@@ -81,3 +113,10 @@ class Adam:
         np.divide(self._first_moment, change, out=change)
         change *= self.learning_rate * bias_correction * (1.0 - self.beta_1) / second_moment_unit
         parameters -= change
+
+    def end_epoch(self, n_rows_seen: int) -> None:
+        """See `Solver`; the steps of Adam adapt to the gradients only."""
+
+    def reduce_learning_rate(self) -> bool:
+        """See `Solver`."""
+        return False

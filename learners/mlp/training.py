@@ -26,11 +26,14 @@ class TrainingHistory:
         Validation score after each epoch; empty without validation rows.
     converged : bool
         Whether training ended because there was no improvement, and not because ``max_iter`` was reached.
+    n_idle_epochs : int
+        Number of epochs without improvement at the end.
     """
 
     losses: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     converged: bool = False
+    n_idle_epochs: int = 0
 
 
 @final
@@ -45,14 +48,14 @@ class TrainingSchedule:
         Whether to shuffle the rows before every epoch.
     tol : float
         Smallest improvement that counts.
-    n_iter_no_change : int
+    n_iter_no_change : float
         Stop after more than this number of consecutive epochs without improvement.
     """
 
     batch_size: int
     shuffle: bool
     tol: float
-    n_iter_no_change: int
+    n_iter_no_change: float
 
 
 class DivergedError(ValueError):
@@ -68,6 +71,7 @@ def train_network(
     stops: Collection[int],
     random: np.random.RandomState,
     score_validation: Callable[[], float] | None,
+    weight: np.ndarray | None = None,
 ) -> Iterator[tuple[TrainingHistory, np.ndarray]]:
     """Train the network until training converges or the last stop is reached.
 
@@ -86,6 +90,8 @@ def train_network(
         Returns the validation score of the network in its current state; larger is better. If it is set, the
         parameters with the best score are the final ones; otherwise, improvement is measured by the loss on the
         training rows.
+    weight : ndarray of shape (n,), optional
+        Weights of the rows, positive.
 
     Yields
     ------
@@ -107,7 +113,7 @@ def train_network(
     for epoch in range(1, max(stops) + 1):
         if schedule.shuffle:
             order = order[random.permutation(X.shape[0])]
-        loss = _train_epoch(network, solver, X, target, order, schedule.batch_size)
+        loss = _train_epoch(network, solver, X, target, order, schedule.batch_size, weight)
         losses.append(loss)
         if score_validation is None:
             score = -loss
@@ -120,16 +126,26 @@ def train_network(
         if score > best_score:
             best_score = score
             best_parameters[:] = network.parameters
+        solver.end_epoch(epoch * X.shape[0])
         converged = n_idle_epochs > schedule.n_iter_no_change
+        if converged and solver.reduce_learning_rate():
+            converged = False
+            n_idle_epochs = 0
         if converged or epoch in stops:
             parameters = network.parameters if score_validation is None else best_parameters
-            yield TrainingHistory(losses.copy(), scores.copy(), converged), parameters.copy()
+            yield TrainingHistory(losses.copy(), scores.copy(), converged, n_idle_epochs), parameters.copy()
         if converged:
             return
 
 
 def _train_epoch(
-    network: Network, solver: Solver, X: np.ndarray, target: np.ndarray, order: np.ndarray, batch_size: int
+    network: Network,
+    solver: Solver,
+    X: np.ndarray,
+    target: np.ndarray,
+    order: np.ndarray,
+    batch_size: int,
+    weight: np.ndarray | None,
 ) -> float:
     """Return the mean loss over all rows, that of each batch being computed before its step."""
     n = order.shape[0]
@@ -138,7 +154,7 @@ def _train_epoch(
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, n, batch_size):
             rows = order[start : start + batch_size]
-            mean_loss = network.compute_loss_and_gradient(X, target, rows)
+            mean_loss = network.compute_loss_and_gradient(X, target, rows, weight)
             total += mean_loss * rows.shape[0]
             solver.update_parameters(network.parameters, network.gradient)
         is_finite = (

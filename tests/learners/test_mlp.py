@@ -82,6 +82,8 @@ def test_losses_of_enormous_sums_do_not_overflow() -> None:
         {"solver": "sgd", "learning_rate_init": 0.01},
         {"solver": "sgd", "learning_rate_init": 0.01, "nesterovs_momentum": False, "momentum": 0.5},
         {"solver": "adam", "shuffle": False, "alpha": 1.0},
+        {"solver": "sgd", "learning_rate_init": 0.02, "learning_rate": "invscaling", "power_t": 0.3},
+        {"solver": "sgd", "learning_rate": "adaptive", "tol": 1.0, "n_iter_no_change": 1},
     ],
 )
 def test_training_follows_scikit_learn_step_for_step(name: str, activation: str, solver: dict[str, Any]) -> None:
@@ -99,6 +101,114 @@ def test_training_follows_scikit_learn_step_for_step(name: str, activation: str,
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-8)
     assert (ours.n_layers_, ours.n_outputs_, ours.out_activation_) == (4, theirs.n_outputs_, theirs.out_activation_)
+
+
+@pytest.mark.parametrize("name", sorted(DATA))
+@pytest.mark.parametrize("solver", ["adam", "sgd"])
+def test_weights_of_rows_count_as_in_scikit_learn(name: str, solver: str) -> None:
+    X, y = standardized(name)
+    weight = np.random.RandomState(0).uniform(0.2, 3.0, len(y))
+    kind = "MLPRegressor" if name == "diabetes" else "MLPClassifier"
+    common: dict[str, Any] = {
+        "hidden_layer_sizes": (7,),
+        "solver": solver,
+        "batch_size": 50,
+        "max_iter": 6,
+        "random_state": 5,
+    }
+    ours = {"MLPClassifier": MLPClassifier, "MLPRegressor": MLPRegressor}[kind](**common)
+    theirs = getattr(reference, kind)(**common)
+    with cut_short():
+        ours.fit(X, y, sample_weight=weight)
+        theirs.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.loss_curve_, theirs.loss_curve_, rtol=1e-9)
+    np.testing.assert_allclose(weights(ours), weights(theirs), rtol=1e-8, atol=1e-10)
+
+
+def test_weights_of_validation_rows_count_in_their_score() -> None:
+    X, y = standardized("wine")
+    common: dict[str, Any] = {"early_stopping": True, "max_iter": 4, "learning_rate_init": 0.01, "random_state": 0}
+    with cut_short():
+        plain = MLPClassifier(**common).fit(X, y)
+        ones = MLPClassifier(**common).fit(X, y, sample_weight=np.ones(len(y)))
+        only_first = MLPClassifier(**common).fit(X, y, sample_weight=np.where(y == 0, 1.0, 1e-6))
+    assert plain.validation_scores_ == ones.validation_scores_
+    assert only_first.best_validation_score_ == pytest.approx(1.0, abs=1e-4)
+
+
+# L-BFGS
+
+
+@pytest.mark.parametrize("name", sorted(DATA))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lbfgs_takes_scikit_learns_first_steps_and_ends_as_low(name: str, weighted: bool) -> None:
+    X, y = standardized(name)
+    weight = np.random.RandomState(0).uniform(0.2, 3.0, len(y)) if weighted else None
+    kind = "MLPRegressor" if name == "diabetes" else "MLPClassifier"
+    ours_class = {"MLPClassifier": MLPClassifier, "MLPRegressor": MLPRegressor}[kind]
+    common: dict[str, Any] = {
+        "hidden_layer_sizes": (6,),
+        "activation": "tanh",
+        "solver": "lbfgs",
+        "alpha": 1.0,
+        "random_state": 5,
+    }
+    with cut_short():
+        ours = ours_class(max_iter=5, **common).fit(X, y, sample_weight=weight)
+        theirs = getattr(reference, kind)(max_iter=5, **common).fit(X, y, sample_weight=weight)
+        np.testing.assert_allclose(weights(ours), weights(theirs), rtol=1e-5, atol=1e-6)
+        assert len(ours.loss_curve_) == ours.n_iter_ == theirs.n_iter_ == 5
+        assert ours.loss_ == pytest.approx(theirs.loss_, rel=1e-9)
+        end = ours_class(max_iter=60, **common).fit(X, y, sample_weight=weight)
+    assert (np.diff(end.loss_curve_) <= 0).all()
+    assert end.loss_ < ours.loss_
+
+
+def test_lbfgs_without_hidden_layer_is_logistic_regression() -> None:
+    X, y = standardized("wine")
+    model = MLPClassifier((), solver="lbfgs", alpha=1.0, tol=1e-8, max_iter=1000, random_state=0).fit(X, y)
+    expected = LogisticRegression(C=1.0, tol=1e-8).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-4)
+
+
+def test_limits_of_lbfgs_are_told() -> None:
+    X, y = standardized("wine")
+    limits: list[dict[str, Any]] = [{"max_iter": 3}, {"max_fun": 3}]
+    for limit in limits:
+        with pytest.warns(ConvergenceWarning, match="lbfgs failed to converge after"):
+            model = MLPClassifier(solver="lbfgs", random_state=0, **limit).fit(X, y)
+        assert 1 <= model.n_iter_ <= 3
+
+
+def test_one_run_of_lbfgs_serves_every_number_of_iterations() -> None:
+    X, y = standardized("wine")
+    model = MLPClassifier((8,), solver="lbfgs", random_state=0)
+    values = [2, 5, 400]
+    with cut_short():
+        together = list(model.path(X, y, "max_iter", values))
+        alone = [model.set_params(max_iter=value).fit(X, y).loss_curve_ for value in values]
+    assert [fitted.loss_curve_ for fitted in together] == [alone[0], alone[1], alone[2]]
+    assert together[2].n_iter_ < 400
+
+
+def test_without_patience_training_runs_to_the_end() -> None:
+    with cut_short():
+        model = MLPClassifier(tol=1e9, n_iter_no_change=np.inf, max_iter=30, random_state=0).fit(XOR, [0, 1, 1, 0])
+    assert model.n_iter_ == 30
+
+
+def test_one_validation_row_has_no_r2() -> None:
+    with pytest.raises(ValueError, match="The validation set is too small"):
+        MLPRegressor(early_stopping=True).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
+
+
+def test_divergence_is_told_where_validation_rows_find_it() -> None:
+    X, y = standardized("diabetes")
+    model = MLPRegressor(
+        activation="identity", solver="sgd", learning_rate_init=1e3, early_stopping=True, random_state=0
+    )
+    with pytest.raises(ValueError, match="MLPRegressor diverged"):
+        model.fit(X * 1e100, y)
 
 
 def test_training_ends_at_the_same_epoch_as_scikit_learn() -> None:
@@ -168,7 +278,7 @@ def test_early_stopping_keeps_the_best_weights(name: str) -> None:
 @examples(40)
 @given(st.integers(2, 200), st.integers(1, 5), st.floats(0.01, 0.9), st.integers(0, 1000))
 def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, fraction: float, seed: int) -> None:
-    from bakeoff.learners.mlp.base import split_validation_rows
+    from bakeoff.learners.mlp.training_problem import split_validation_rows
 
     strata = np.random.default_rng(seed).integers(0, c, n)
     count = min(max(1, round(n * fraction)), n - 1)
@@ -265,7 +375,10 @@ def test_tiny_features_leave_the_prediction_to_the_biases(estimator: Any, solver
         ({"hidden_layer_sizes": (2.5,)}, "hidden_layer_sizes must be integers"),
         ({"hidden_layer_sizes": 0}, "hidden_layer_sizes"),
         ({"activation": "step"}, "activation"),
-        ({"solver": "lbfgs"}, "solver"),
+        ({"solver": "newton"}, "solver"),
+        ({"learning_rate": "falling"}, "learning_rate"),
+        ({"max_fun": 0}, "max_fun"),
+        ({"solver": "lbfgs", "early_stopping": True}, "early_stopping needs epochs"),
         ({"alpha": -1.0}, "alpha"),
         ({"batch_size": 0}, "batch_size"),
         ({"learning_rate_init": 0.0}, "learning_rate_init"),
