@@ -6,7 +6,9 @@
 
 Nothing is learned before the first query (a lazy learner). Votes may be weighted by the distance d: by 1/d, in which
 case only rows at distance 0 vote if there are any, or by the Gaussian exp(-d²/2). Among rows at equal distances,
-either the first in the table counts as the nearest, or all rows that are as near as the k-th vote.
+either the first in the table counts as the nearest, or all rows that are as near as the k-th vote. For the latter,
+distances are equal if they differ by at most `TIE_PRECISION` of the distance plus the magnitude of the query, which is
+its distance from the origin: .1 and .3 are equally far from .2.
 
 Distances are the p-norm (Σ_j |x_j - q_j|^p)^(1/p) with p = 2 (Euclidean), p = 1 (Manhattan) or p = ∞ (the largest
 difference), the fraction of features that differ (Hamming), or √((x-q)ᵀ V⁻¹ (x-q)) with the covariance V (Mahalanobis).
@@ -27,6 +29,8 @@ import numpy as np
 
 from bakeoff.learners.definitions.majority_vote import majority_vote
 
+TIE_PRECISION = 2.0**-48
+
 
 def minkowski(X: np.ndarray, q: np.ndarray, p: float = 2) -> np.ndarray:
     """Return the p-norm distances of rows X (n, d) from a query q (d,): shape (n,)."""
@@ -46,11 +50,16 @@ def mahalanobis(X: np.ndarray, q: np.ndarray, V: np.ndarray) -> np.ndarray:
     return np.array([math.sqrt((x - q) @ np.linalg.inv(V) @ (x - q)) for x in X])
 
 
-def nearest(distance: np.ndarray, k: int, *, all_ties: bool = False) -> np.ndarray:
-    """Return the k rows at the smallest distances (n,), nearest first, or all that are as near as the k-th."""
+def nearest(distance: np.ndarray, k: int, *, all_ties: bool = False, magnitude: float = 0.0) -> np.ndarray:
+    """Return the k rows at the smallest distances (n,), nearest first, or all that are as near as the k-th.
+
+    >>> nearest(abs(np.array([0.1, 0.3, 0.4]) - 0.2), 1, all_ties=True, magnitude=0.2)
+    array([1, 0])
+    """
     order = np.argsort(distance, kind="stable")  # equal distances stay in the order of the table
     if all_ties:
-        return order[distance[order] <= distance[order[k - 1]]]
+        kth_distance = distance[order[k - 1]]
+        return order[distance[order] <= kth_distance + TIE_PRECISION * (kth_distance + magnitude)]
     return order[:k]
 
 
@@ -89,5 +98,6 @@ def predict_row(
     ['R', 'B', 'B']
     """
     distance = distances(X, q)
-    neighbours = nearest(distance, k, all_ties=all_ties)
+    origin = np.zeros((1, len(q)))
+    neighbours = nearest(distance, k, all_ties=all_ties, magnitude=distances(origin, q)[0])
     return combine(y[neighbours], weights(distance[neighbours]))

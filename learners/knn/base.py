@@ -30,6 +30,8 @@ from bakeoff.learners.knn.sample_weight import (
 )
 from bakeoff.learners.knn.search.cached_search import CachedSearch
 from bakeoff.learners.knn.search.choose_algorithm import choose_algorithm
+from bakeoff.learners.knn.search.ranking import TIE_PRECISION
+from bakeoff.learners.knn.ties import choose_ties
 from bakeoff.learners.knn.voting import compute_vote_shares
 
 OWN_ROWS = np.empty((0, 0))
@@ -53,7 +55,7 @@ class KNeighborsBase(NeighborSearcher):
         "p": [Interval(Real, 0, None, closed="right")],
         "metric_params": [dict, None],
         "feature_weights": ["array-like", None],
-        "ties": [StrOptions({"first", "all", "random"})],
+        "ties": [StrOptions({"auto", "first", "all", "random"})],
         "missing": [StrOptions({"ignore", "error"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "random_state": ["random_state"],
@@ -75,7 +77,7 @@ class KNeighborsBase(NeighborSearcher):
         p: float = 2,
         metric_params: dict[str, Any] | None = None,
         feature_weights: Any = None,
-        ties: str = "first",
+        ties: str = "auto",
         missing: str = "ignore",
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
@@ -126,6 +128,7 @@ class KNeighborsBase(NeighborSearcher):
         self._store_weights(weight[order])
         self._count_rows_needed(self.n_neighbors)  # raises an error if there are too few rows
         self._build_search(X[order])
+        self.ties_ = choose_ties(self.ties, self._fitted_metric, any_nominal=self._any_nominal)
         return order
 
     def _choose_order(self) -> np.ndarray | slice:
@@ -214,12 +217,12 @@ class KNeighborsBase(NeighborSearcher):
         share : ndarray of shape (block, K)
             Each neighbour's share of the vote.
         """
-        whole_ties = self.ties == "all"
+        whole_ties = self.ties_ == "all"
         needed = self._count_rows_needed(self.n_neighbors)
+        Q = self._search.T if X is OWN_ROWS else self._compute_coordinates(X)  # (e, m)
         if X is OWN_ROWS:
             blocks = self._search_among_others(needed, whole_ties=whole_ties)
         else:
-            Q = self._compute_coordinates(X)
             blocks = self._search_in_blocks(Q, needed, whole_ties=whole_ties)
         for start, rows, distance in blocks:
             # Without ties and sample weights, exactly k neighbours of weight 1 were found.
@@ -230,9 +233,15 @@ class KNeighborsBase(NeighborSearcher):
                 sample_weight = np.ones(rows.shape)
             else:
                 k = self.n_neighbors
-                sample_weight = select_sample_weights(rows, distance, self._weight, k, whole_ties=whole_ties)
+                block = Q[:, start : start + rows.shape[0]]
+                slack = self._measure_slack(block) if whole_ties else None  # (block,)
+                sample_weight = select_sample_weights(rows, distance, self._weight, k, slack)
             share = compute_vote_shares(distance, sample_weight, self.weights, self.bandwidth)
             yield start, rows, share
+
+    def _measure_slack(self, Q: np.ndarray) -> np.ndarray:
+        """Return by how much rounding may change the distances from queries Q (e, m): (m,)."""
+        return self._fitted_metric.measure_magnitudes(Q) * (TIE_PRECISION * self._fitted_metric.unit)
 
     def _search_among_others(self, k: int, *, whole_ties: bool) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield what `_search_in_blocks` yields for the stored rows, none of which is its own neighbour.

@@ -62,9 +62,12 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     feature_weights : array-like of shape (d,) or None
         w_j, which multiplies the term of column j in the distance; 0 excludes the column. For p-norms, "hamming" and
         "gower".
-    ties : {"first", "all", "random"}
+    ties : {"auto", "first", "all", "random"}
         Which of several rows at the k-th distance are used: the first in the order of the training rows; all of them;
-        or the first in a random order drawn in ``fit``.
+        or the first in a random order drawn in ``fit``. ``"auto"`` is ``"all"`` if a nominal column enters the
+        distance, because many rows are then equally far, else ``"first"``. With ``"all"``, distances are equal if they
+        differ by at most 16 units in the last place (2⁻⁴⁸) of the distance plus the magnitude of the query, which is
+        its distance from the origin after scaling: .1 and .3 are equally far from .2, whatever the floats say.
     missing : {"ignore", "error"}
         Whether a column with a missing cell is excluded from a distance, which is then scaled up to all columns, or
         an error is raised. Only p-norms, "hamming" and "gower" without a tree can leave columns out; all others raise
@@ -83,6 +86,8 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         n, the number of rows of positive weight.
     effective_metric_ : str or callable
         The metric under its usual name.
+    ties_ : {"first", "all", "random"}
+        Which rows at the k-th distance are used.
 
     Notes
     -----

@@ -44,6 +44,7 @@ categorical_features, random_state, n_jobs
     n_samples_fit_ : int
         n, the number of rows of positive weight.
     effective_metric_ : str or callable
+    ties_ : {"first", "all", "random"}
 
     Examples
     --------
@@ -70,7 +71,7 @@ categorical_features, random_state, n_jobs
         p: float = 2,
         metric_params: dict[str, Any] | None = None,
         feature_weights: Any = None,
-        ties: str = "first",
+        ties: str = "auto",
         missing: str = "ignore",
         categorical_features: Any = "from_dtype",
         random_state: Any = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bakeoff.learners.knn.search.ranking import PADDING_ROW
+from bakeoff.learners.knn.search.ranking import PADDING_ROW, bound_ties
 
 SUM_MARGIN = 1e-12
 """The relative error that a sum of fractions may have."""
@@ -41,7 +41,7 @@ def count_rows_needed(k: int, cumulative_weight: np.ndarray) -> int:
 
 
 def select_sample_weights(
-    rows: np.ndarray, distance: np.ndarray, weight: np.ndarray, k: float, *, whole_ties: bool
+    rows: np.ndarray, distance: np.ndarray, weight: np.ndarray, k: float, slack: np.ndarray | None
 ) -> np.ndarray:
     """Return the sample weight of each neighbour in the vote.
 
@@ -53,8 +53,8 @@ def select_sample_weights(
         Positive.
     k : float
         The total weight of the neighbours.
-    whole_ties : bool
-        Whether every row at the distance at which k is reached votes with its whole weight.
+    slack : ndarray of shape (m,) or None
+        With the rounding of distances, every row at the distance at which k is reached votes with its whole weight.
 
     Returns
     -------
@@ -64,14 +64,15 @@ def select_sample_weights(
     padding = rows == PADDING_ROW
     own = np.where(padding, 0.0, weight[rows])  # (m, K)
     total = np.cumsum(own, axis=1)  # (m, K)
-    if not whole_ties:
+    if slack is None:
         still_needed = k - (total - own)
         return np.clip(still_needed, 0.0, own)
 
     # Only the distance of the row at which k is reached matters: all rows up to that distance vote.
     last = np.argmax(total >= k * (1 - SUM_MARGIN), axis=1)  # (m,)
     last_distance = distance[np.arange(last.size), last]  # (m,)
-    return np.where(distance <= last_distance[:, None], own, 0.0)
+    bound = bound_ties(last_distance, slack)  # (m,)
+    return np.where(distance <= bound[:, None], own, 0.0)
 
 
 def describe_too_few_rows(k: int, n: int, most: int) -> str:

@@ -18,6 +18,13 @@ class Metric(ABC):
 
     unit: float = 1.0
 
+    def measure_magnitudes(self, Q: np.ndarray) -> np.ndarray:
+        """Return the magnitude of queries Q (e, m), to which the rounding of their distances is relative: (m,).
+
+        It is 0 where rounding is relative to the distance alone.
+        """
+        return np.zeros(Q.shape[1])
+
     @abstractmethod
     def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
         """Return the coordinates (e, m) of rows C (d, m), which may be overwritten.

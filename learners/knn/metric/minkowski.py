@@ -138,6 +138,16 @@ class MinkowskiMetric(Metric):
 
         return self.compute_norm(subtract_column, missing=missing)
 
+    def measure_magnitudes(self, Q: np.ndarray) -> np.ndarray:
+        """Return the distances of queries Q (e, m) from the origin, without nominal and missing cells: (m,)."""
+
+        def read_column(j: int) -> np.ndarray:
+            if self.nominal[j]:
+                return np.zeros(Q.shape[1])
+            return np.nan_to_num(Q[j])
+
+        return self.compute_norm(read_column)
+
     def compute_norm(self, subtract_column: Callable[[int], np.ndarray], *, missing: bool = False) -> np.ndarray:
         """Return the norm of differences.
 

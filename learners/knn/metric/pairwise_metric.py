@@ -55,6 +55,13 @@ class PairwiseMetric(Metric):
             )
         return np.asfortranarray(C)
 
+    def measure_magnitudes(self, Q: np.ndarray) -> np.ndarray:
+        """Return the distances of queries Q (d, m) from the origin, or 1 for metrics that are fractions: (m,)."""
+        if self.name not in ("seuclidean", "sqeuclidean"):
+            return np.ones(Q.shape[1])
+        origin = np.zeros((Q.shape[0], 1))
+        return self.measure_all_pairs(Q, origin, missing=False)[:, 0]
+
     def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return all distances between Q (d, m) and T (d, n): shape (m, n).
 

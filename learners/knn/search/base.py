@@ -13,6 +13,7 @@ import numpy as np
 
 from bakeoff.learners.knn.metric.base import Metric
 from bakeoff.learners.knn.metric.coordinates import has_missing
+from bakeoff.learners.knn.search.ranking import TIE_PRECISION
 
 
 class Search(ABC):
@@ -35,6 +36,12 @@ class Search(ABC):
         self.T = T
         self.missing = has_missing(T)
 
+    def measure_slack(self, Q: np.ndarray, *, whole_ties: bool) -> np.ndarray | None:
+        """Return by how much rounding may change distances from queries Q (e, m): (m,), None without ``whole_ties``."""
+        if not whole_ties:
+            return None
+        return self.metric.measure_magnitudes(Q) * TIE_PRECISION
+
     @abstractmethod
     def choose_block_size(self, *, whole_ties: bool) -> int:
         """Return the number of queries to search for at once, so that memory stays bounded."""
@@ -50,7 +57,7 @@ class Search(ABC):
         k : int
             From 1 to n.
         whole_ties : bool
-            Return all rows that are as near as the k-th, instead of the first k.
+            Return all rows that are as near as the k-th, but for rounding, instead of the first k.
 
         Returns
         -------

@@ -76,25 +76,26 @@ class BruteForce(Search):
         """Return the k nearest rows of each query in Q (e, m); see `Search.find_nearest`."""
         m = Q.shape[1]
         missing = self.missing or has_missing(Q)
-        candidates = None if missing else self._find_candidates(Q, k)
+        slack = self.measure_slack(Q, whole_ties=whole_ties)
+        candidates = None if missing else self._find_candidates(Q, k, slack)
         if candidates is None:
-            query, row, distance = self._compare_all_pairs(Q, k, missing, whole_ties)
+            query, row, distance = self._compare_all_pairs(Q, k, missing, slack)
         else:
             query, row = sort_pairs(*candidates, self.T.shape[1])
             distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
-        return rank_pairs(query, row, distance, m, k, whole_ties=whole_ties)
+        return rank_pairs(query, row, distance, m, k, slack)
 
-    def _find_candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+    def _find_candidates(self, Q: np.ndarray, k: int, slack: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the prefilter's pairs of query and row for complete queries, or None if it does not save work."""
         n = self.T.shape[1]
         if not self.can_prefilter or n < MIN_PREFILTER_ROWS or k > n // MIN_PREFILTER_ROWS_PER_NEIGHBOUR:
             return None
         if self._prefilter is None:
             self._prefilter = Float32Prefilter(self.T)
-        return self._prefilter.find_candidates(Q, k)
+        return self._prefilter.find_candidates(Q, k, slack)
 
     def _compare_all_pairs(
-        self, Q: np.ndarray, k: int, missing: bool, whole_ties: bool
+        self, Q: np.ndarray, k: int, missing: bool, slack: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute every distance, tile by tile; return query, row and distance of the pairs that may be neighbours."""
         step = max(1, CELLS_PER_TILE // self.T.shape[1])
@@ -103,8 +104,9 @@ class BruteForce(Search):
         distances = []
         for start in range(0, Q.shape[1], step):
             block = Q[:, start : start + step]
+            slack_of_block = None if slack is None else slack[start : start + step]
             tile = self.metric.measure_all_pairs(block, self.T, missing=missing)  # (block, n)
-            query, row = select_nearest(tile, k, whole_ties=whole_ties)
+            query, row = select_nearest(tile, k, slack_of_block)
             queries.append(query + start)
             rows.append(row)
             distances.append(tile[query, row])

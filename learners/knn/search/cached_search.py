@@ -57,7 +57,7 @@ class CachedSearch(Search):
         else:
             rows, distances = self.search.find_nearest(Q, self.max_k, whole_ties=whole_ties)
             self._cache_answer(key, Q, rows, distances)
-        return take_top_k(rows, distances, k, whole_ties=whole_ties)
+        return take_top_k(rows, distances, k, self.measure_slack(Q, whole_ties=whole_ties))
 
     def _cache_answer(self, key: tuple[Any, ...], Q: np.ndarray, rows: np.ndarray, distances: np.ndarray) -> None:
         if self._cached_neighbours + rows.size > MAX_CACHED_NEIGHBOURS:

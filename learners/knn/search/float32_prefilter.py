@@ -72,7 +72,7 @@ class Float32Prefilter:
         self.radius = float(np.sqrt(near_squares.max())) or 1.0
         self.augmented_rows = self._augment_rows(T, near_squares)
 
-    def find_candidates(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+    def find_candidates(self, Q: np.ndarray, k: int, slack: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
         """Return pairs of query and row that include the k nearest rows of each query.
 
         Parameters
@@ -80,6 +80,8 @@ class Float32Prefilter:
         Q : ndarray of shape (e, m)
         k : int
             At most the number of near rows.
+        slack : ndarray of shape (m,) or None
+            By how much a row may be farther than the k-th and still be included.
 
         Returns
         -------
@@ -99,7 +101,12 @@ class Float32Prefilter:
 
         # The k-th smallest score and that of a neighbour may err in opposite directions.
         error = _bound_score_error(norms, e)  # (m,)
-        query, near = select_candidates(scores, k, 2 * error)
+        margin = 2 * error
+        if slack is not None:
+            # A distance is at most the sum of both norms: (d + s)² - d² = s (2d + s).
+            scaled_slack = slack / self.radius
+            margin += scaled_slack * (2 * (norms + 1) + scaled_slack)
+        query, near = select_candidates(scores, k, margin)
         few_per_query = 4 * k + self.near_rows.size // 16
         if query.size > m * few_per_query:
             return None

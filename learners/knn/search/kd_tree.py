@@ -95,11 +95,14 @@ class KDTree(Search):
         # The k-th nearest row of any node is at least as far as the k-th nearest of all.
         every_query = np.arange(Q.shape[1])
         start_leaf = self._find_start_leaves(Q, k)
-        _, distances = self._rank_leaf_rows(every_query, start_leaf, Q, k, whole_ties=False)
+        _, distances = self._rank_leaf_rows(every_query, start_leaf, Q, k, slack=None)
         radius = distances[:, k - 1] * RADIUS_MARGIN  # (m,)
+        slack = self.measure_slack(Q, whole_ties=whole_ties)
+        if slack is not None:
+            radius = radius + slack
 
         query, leaf = self._find_leaves_in_reach(Q, radius)
-        return self._rank_leaf_rows(query, leaf, Q, k, whole_ties=whole_ties)
+        return self._rank_leaf_rows(query, leaf, Q, k, slack)
 
     def _find_start_leaves(self, Q: np.ndarray, k: int) -> np.ndarray:
         """Descend to the nearer box as long as it contains k rows: a node for each query, of shape (m,)."""
@@ -150,7 +153,7 @@ class KDTree(Search):
         return self.metric.compute_norm(exceed_box)
 
     def _rank_leaf_rows(
-        self, query: np.ndarray, leaf: np.ndarray, Q: np.ndarray, k: int, *, whole_ties: bool
+        self, query: np.ndarray, leaf: np.ndarray, Q: np.ndarray, k: int, slack: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rank all rows of the leaves paired with each query."""
         size = self.stop[leaf] - self.start[leaf]
@@ -160,4 +163,4 @@ class KDTree(Search):
         query = np.repeat(query, size)
         query, row = sort_pairs(query, row, self.T.shape[1])
         distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
-        return rank_pairs(query, row, distance, Q.shape[1], k, whole_ties=whole_ties)
+        return rank_pairs(query, row, distance, Q.shape[1], k, slack)

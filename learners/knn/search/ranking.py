@@ -8,8 +8,28 @@ from __future__ import annotations
 
 import numpy as np
 
+TIE_PRECISION = 2.0**-48
+"""Distances are equal if they differ by at most this fraction of the distance and of the magnitude of the query: 16
+units in the last place. The cells .1 and .3 are equally far from .2, though the difference of the floats is not."""
+
 PADDING_ROW = -1
 """The row after the last neighbour, if a query has fewer neighbours than another one in its block."""
+
+
+def bound_ties(kth_distance: np.ndarray, slack: np.ndarray) -> np.ndarray:
+    """Return the largest distance that counts as equal to the k-th of each query.
+
+    Parameters
+    ----------
+    kth_distance : ndarray of shape (m,)
+    slack : ndarray of shape (m,)
+        The rounding of distances from each query, as from `Search.measure_slack`.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    return kth_distance * (1 + TIE_PRECISION) + slack
 
 
 def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -56,19 +76,21 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
     return np.divmod(candidates, n)
 
 
-def select_nearest(distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Find, in each row of exact distances (m, n), columns that include the k smallest and few others.
+def select_nearest(distances: np.ndarray, k: int, slack: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Find, in each row of distances (m, n), columns that include the k smallest and few others.
 
     Returns
     -------
     query, column : ndarrays of equal length
-        Sorted. With ``whole_ties``, all ties at the k-th place are included, otherwise at least as many as needed.
+        Sorted. With a slack (m,), all ties at the k-th place are included, otherwise at least as many as needed.
     """
     minima, _ = _compute_bucket_minima(distances, k)
     bound = np.partition(minima, k - 1, axis=1)[:, k - 1 : k]  # (m, 1), at least the k-th smallest distance
+    if slack is not None:
+        bound = bound_ties(bound, slack[:, None])
     near = distances <= bound
     many = 4 * k * near.shape[0]
-    if not whole_ties and np.count_nonzero(near) > many:
+    if slack is None and np.count_nonzero(near) > many:
         # There may be thousands of ties, of which the first k suffice.
         tied = distances == bound
         place_among_ties = np.cumsum(tied, axis=1, dtype=np.int32)  # from 1
@@ -104,7 +126,7 @@ def sort_pairs(query: np.ndarray, row: np.ndarray, n: int) -> tuple[np.ndarray, 
 
 
 def rank_pairs(
-    query: np.ndarray, row: np.ndarray, distance: np.ndarray, m: int, k: int, *, whole_ties: bool
+    query: np.ndarray, row: np.ndarray, distance: np.ndarray, m: int, k: int, slack: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Arrange candidate pairs, sorted by query and row, as a table of neighbours for each of m queries.
 
@@ -113,8 +135,8 @@ def rank_pairs(
     query, row, distance : ndarrays of equal length
         At least k pairs for each query.
     m, k : int
-    whole_ties : bool
-        Whether to keep all rows that are as near as the k-th, instead of the first k.
+    slack : ndarray of shape (m,) or None
+        With the rounding of distances, all rows that are as near as the k-th are kept; without, the first k.
 
     Returns
     -------
@@ -135,14 +157,17 @@ def rank_pairs(
     # A stable sort leaves rows at equal distances in ascending order.
     order = np.argsort(distances, axis=1, kind="stable")
     order += np.arange(0, rows.size, width)[:, None]  # positions in the flattened table
-    return take_top_k(rows.take(order), distances.take(order), k, whole_ties=whole_ties)
+    return take_top_k(rows.take(order), distances.take(order), k, slack)
 
 
-def take_top_k(rows: np.ndarray, distances: np.ndarray, k: int, *, whole_ties: bool) -> tuple[np.ndarray, np.ndarray]:
+def take_top_k(
+    rows: np.ndarray, distances: np.ndarray, k: int, slack: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Cut ranked tables (m, K) after the k-th neighbour, or after all that are as near; see `rank_pairs`."""
-    if not whole_ties:
+    if slack is None:
         return rows[:, :k], distances[:, :k]
-    beyond = distances > distances[:, k - 1 : k]
+    bound = bound_ties(distances[:, k - 1], slack)  # (m,)
+    beyond = distances > bound[:, None]
     rows = np.where(beyond, PADDING_ROW, rows)
     distances = np.where(beyond, np.inf, distances)
     width = int((rows != PADDING_ROW).sum(axis=1).max())

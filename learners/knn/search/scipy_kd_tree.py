@@ -20,7 +20,7 @@ from bakeoff.learners.knn.metric.coordinates import has_missing
 from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
 from bakeoff.learners.knn.search.base import Search
 from bakeoff.learners.knn.search.brute_force import CELLS_PER_BLOCK, BruteForce
-from bakeoff.learners.knn.search.ranking import rank_pairs
+from bakeoff.learners.knn.search.ranking import bound_ties, rank_pairs
 
 REACH_MARGIN = 1 - 1e-12
 """Two float64 sums of the same terms agree to better than this factor."""
@@ -76,13 +76,13 @@ class SciPyKDTree(Search):
         if has_missing(Q):
             return self._search_exhaustively(Q, k)
         # One more than k, because only a farther row shows that no other row is as near as the k-th.
-        rows, distances, certain = self._rank_candidates(Q, k, k + 1, whole_ties=False)
+        rows, distances, certain = self._rank_candidates(Q, k, k + 1, slack=None)
         for candidates in self._increase_candidates(k):
             if certain.all():
                 return rows, distances
             unresolved = np.flatnonzero(~certain)
             # Ties at the last candidate: other rows may be as near, so more of them are ranked.
-            found = self._rank_candidates(Q[:, unresolved], k, candidates, whole_ties=False)
+            found = self._rank_candidates(Q[:, unresolved], k, candidates, slack=None)
             rows[unresolved], distances[unresolved], certain[unresolved] = found
         unresolved = np.flatnonzero(~certain)
         if unresolved.size:
@@ -92,11 +92,12 @@ class SciPyKDTree(Search):
     def _find_whole_ties(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return all rows as near as the k-th; the table's width depends on all queries, so all are searched again."""
         if not has_missing(Q):
-            rows, distances, certain = self._rank_candidates(Q, k, k + 1, whole_ties=True)
+            slack = self.measure_slack(Q, whole_ties=True)
+            rows, distances, certain = self._rank_candidates(Q, k, k + 1, slack)
             if certain.all():
                 return rows, distances
             for candidates in self._increase_candidates(k):
-                rows, distances, certain = self._rank_candidates(Q, k, candidates, whole_ties=True)
+                rows, distances, certain = self._rank_candidates(Q, k, candidates, slack)
                 if certain.all():
                     return rows, distances
         return self._brute_force.find_nearest(Q, k, whole_ties=True)
@@ -109,7 +110,7 @@ class SciPyKDTree(Search):
             candidates *= 4
 
     def _rank_candidates(
-        self, Q: np.ndarray, k: int, candidates: int, *, whole_ties: bool
+        self, Q: np.ndarray, k: int, candidates: int, slack: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rank the nearest rows according to the tree.
 
@@ -119,7 +120,8 @@ class SciPyKDTree(Search):
         k : int
         candidates : int
             The number of rows to request for each query.
-        whole_ties : bool
+        slack : ndarray of shape (m,) or None
+            As in `rank_pairs`.
 
         Returns
         -------
@@ -137,9 +139,10 @@ class SciPyKDTree(Search):
         row = np.sort(row, axis=1).ravel()
         query = np.repeat(np.arange(m), candidates)
         distance = self.metric.measure_pairs(Q, query, self.T, row, missing=False)
-        rows, distances = rank_pairs(query, row, distance, m, k, whole_ties=whole_ties)
-        clearly_nearer = distances[:, k - 1] < reach[:, -1] * REACH_MARGIN
-        all_requested = candidates == n and not whole_ties
+        rows, distances = rank_pairs(query, row, distance, m, k, slack)
+        needed = distances[:, k - 1] if slack is None else bound_ties(distances[:, k - 1], slack)
+        clearly_nearer = needed < reach[:, -1] * REACH_MARGIN
+        all_requested = candidates == n and slack is None
         return rows, distances, clearly_nearer | all_requested
 
     def _search_exhaustively(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -95,7 +95,8 @@ class SimpleMatchingSearch(BruteForce):
         query, row = sort_pairs(*select_candidates(keys, k, slack), n)
         mismatches = (keys[query, row] // n).astype(np.intp)
         distance = self._distance_by_mismatches[mismatches]
-        return rank_pairs(query, row, distance, len(keys), k, whole_ties=whole_ties)
+        ties = self.measure_slack(Q, whole_ties=whole_ties)
+        return rank_pairs(query, row, distance, len(keys), k, ties)
 
     def _compute_keys(self, Q: np.ndarray) -> np.ndarray:
         """Return the key of each query of Q (e, m) and each row: shape (m, n), float32."""
