@@ -12,7 +12,8 @@ each of its nodes, or once for the tree, it draws a random subset of the feature
 are its out-of-bag rows, from which the generalization of the forest is estimated.
 
 A sample weight is the number of times that a row counts: rows are drawn in proportion to their weights, and the total
-weight is the number of draws (``bootstrap``).
+weight is the number of draws (``bootstrap``). Trees that have all rows, without a draw, use the weights in their
+criterion and in their leaves, as a decision tree does.
 
 Cost, for T trees: O(T n max_features c depth) to fit, O(T m depth) to predict.
 
@@ -101,10 +102,12 @@ class ForestLearner(SklearnForestAttributes):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            The number of times that each row counts: integers give the forest of the table with rows repeated
-            that many times, to the last bit. With ``bootstrap``, rows are drawn in proportion to their weights, and
-            the total weight is the number of draws. Without it, every tree has all rows with their weights, or draws
-            from that number of copies of each row, which must then be whole.
+            The number of times that each row counts. With ``bootstrap``, rows are drawn in proportion to their
+            weights, and the total weight is the number of draws. Without it, trees with ``max_samples`` draw from
+            that number of copies of each row, which must be whole. In both cases integers give the forest of the
+            table with rows repeated that many times, to the last bit. If nothing is drawn, because neither is given,
+            every tree has all rows with their weights, as `DecisionTreeClassifier` has: a row of weight 2 is one row
+            to ``min_samples_split`` and ``min_samples_leaf``, where two equal rows are two.
 
         Returns
         -------

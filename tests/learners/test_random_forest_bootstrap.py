@@ -64,6 +64,25 @@ def test_weights_of_one_are_no_weights(options: dict[str, Any]) -> None:
     assert list_fitted_bytes(unweighted) == list_fitted_bytes(weighted)
 
 
+@pytest.mark.parametrize("forest_class", FOREST_CLASSES)
+def test_without_a_draw_a_weight_is_a_weight_and_the_row_is_one_row(forest_class: Any) -> None:
+    X, y, weight = make_mixed_table()
+    y = choose_target(forest_class, y)
+    repeated_X = np.repeat(X, weight, axis=0)
+    repeated_y = np.repeat(y, weight)
+    no_draw = {"bootstrap": False}
+    weighted = make_forest(forest_class, no_draw).fit(X, y, sample_weight=weight)
+    repeated = make_forest(forest_class, no_draw).fit(repeated_X, repeated_y)
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+
+    # The limits of rows tell one row of weight 2 from two rows, in a forest as in a tree.
+    for limit in ({"min_samples_leaf": 2}, {"min_samples_split": 4}):
+        forest = make_forest(forest_class, no_draw | limit)
+        one_of_two = forest.fit([[0.0], [1.0]], [0, 1], sample_weight=[2, 2]).trees_[0]
+        two_of_one = forest.fit([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]).trees_[0]
+        assert (one_of_two.node_count, two_of_one.node_count) == (1, 3)
+
+
 def test_rows_are_drawn_in_proportion_to_their_weights() -> None:
     X = np.arange(5.0)[:, None]
     y = X[:, 0]
