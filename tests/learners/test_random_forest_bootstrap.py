@@ -77,7 +77,7 @@ def test_without_a_draw_a_weight_is_a_weight_and_the_row_is_one_row(forest_class
 
     # The limits of rows tell one row of weight 2 from two rows, in a forest as in a tree.
     for limit in ({"min_samples_leaf": 2}, {"min_samples_split": 4}):
-        forest = make_forest(forest_class, no_draw | limit)
+        forest = forest_class(5, bootstrap=False, random_state=0, **limit)
         one_of_two = forest.fit([[0.0], [1.0]], [0, 1], sample_weight=[2, 2]).trees_[0]
         two_of_one = forest.fit([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]).trees_[0]
         assert (one_of_two.node_count, two_of_one.node_count) == (1, 3)
