@@ -15,6 +15,12 @@ MIN_SAFE_SQUARES = 1e-200
 MAX_SAFE_SQUARES = 1e200
 """Sums of squares between these bounds neither underflow nor overflow in later computations."""
 
+RELATIVE_CELL_ROUNDING = 8 * float(np.finfo(np.float64).eps)
+"""Rounding of a cell relative to its size: half an eps, and what a few operations add from which the column may come.
+
+A column that varies by less is constant; subtracting its mean does not make its rounding smaller.
+"""
+
 N_SAMPLED_ROWS = 64
 MAX_SHIFT_DEVIATIONS = 1e-3
 MAX_PENALTY_ROOT = 1e300
@@ -120,8 +126,12 @@ class Standardized:
         # that neither the column nor its penalty becomes negligible.
         with np.errstate(over="ignore"):
             penalty_root = np.minimum(np.sqrt(penalty) / unit, MAX_PENALTY_ROOT)  # (d,)
-        scale = np.hypot(np.sqrt(variance), penalty_root)  # (d,)
-        scale[scale == 0] = 1.0  # a constant column, whose weight stays 0
+        deviation = np.sqrt(variance)  # (d,)
+        is_constant = deviation <= RELATIVE_CELL_ROUNDING * np.abs(mean)
+        # The weight of a constant column stays 0: its cells are 0, or next to nothing beside their mean.
+        _, exponent = np.frexp(mean)
+        scale = np.hypot(np.where(is_constant, np.ldexp(np.sign(np.abs(mean)), exponent), deviation), penalty_root)
+        scale[scale == 0] = 1.0
         self._scale = scale
         self.penalty = np.zeros(self.shape[1])
         self.penalty[:d] = (penalty_root / scale) ** 2

@@ -199,7 +199,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         losses = self._compute_losses(table, y, weight)
         total = float(weight.sum())
         prune_tree = prune_best_first if method == "best_first" else prune_bottom_up
-        return self._apply_pruning(prune_tree(self.fitted_tree_, losses, total), total)
+        return self._apply_pruning(prune_tree(self.fitted_tree_, losses), total)
 
     @abstractmethod
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:

@@ -29,7 +29,7 @@ from bakeoff.learners.definitions.decision_tree import Node, predict_row
 from bakeoff.learners.definitions.majority_vote import average
 
 ROUNDING = 1e-10
-"""Scores that differ by less are equal: sums of squares are rounded."""
+"""Scores that differ by less, relative to the larger one, are equal: sums of squares are rounded."""
 
 Score = Callable[[Node, np.ndarray, np.ndarray], float]
 
@@ -44,6 +44,11 @@ def minus_squared_error(tree: Node, X: np.ndarray, y: np.ndarray) -> float:
     return -float(np.mean([(predict_row(tree, x, average) - target) ** 2 for x, target in zip(X, y, strict=True)]))
 
 
+def is_greater(score: float, other: float) -> bool:
+    """Return whether a score is greater than another one by more than rounding."""
+    return score > other + ROUNDING * max(abs(score), abs(other))
+
+
 def prune_bottom_up(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = accuracy) -> None:
     """Prune the tree in place by method A, on validation rows X (m, d) and their targets y (m,)."""
     improved = True
@@ -54,7 +59,7 @@ def prune_bottom_up(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = acc
             if not connected_to_leaves_only:
                 continue
             before = score(tree, X, y)
-            if score_without(node, tree, X, y, score) > before + ROUNDING:
+            if is_greater(score_without(node, tree, X, y, score), before):
                 node.branches = {}
                 improved = True
 
@@ -64,9 +69,9 @@ def prune_best_first(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = ac
     while nodes := internal_nodes(tree):
         scores = [score_without(node, tree, X, y, score) for node in nodes]
         best = max(scores)
-        if best < score(tree, X, y) - ROUNDING:
+        if is_greater(score(tree, X, y), best):
             return
-        chosen = next(node for node, reached in zip(nodes, scores, strict=True) if reached >= best - ROUNDING)
+        chosen = next(node for node, reached in zip(nodes, scores, strict=True) if not is_greater(best, reached))
         chosen.branches = {}
 
 

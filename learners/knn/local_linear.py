@@ -15,11 +15,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
+
 MIN_RELATIVE_SPREAD = 1e-12
 """A column whose spread is a smaller fraction of its mean is constant up to rounding."""
 
 MIN_RELATIVE_SINGULAR_VALUE = 1e-10
-"""Directions of smaller singular values, relative to the largest, are left out of the plane."""
+"""Directions of smaller singular values, relative to the largest, are left out of the plane.
+
+So are directions of rounding: near neighbours far from zero vary by little more than the last digits of their cells.
+"""
 
 
 def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -43,6 +48,9 @@ def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.
     level = (share * y).sum(axis=1)  # (m,)
     takes_part = share > 0  # (m, K)
     offset = (X - mean[:, None]) * takes_part[:, :, None]  # (m, K, d)
+    # What the rounding of the mean has left of it would be a direction of the plane.
+    rest = (share[:, :, None] * offset).sum(axis=1)  # (m, d)
+    offset -= rest[:, None] * takes_part[:, :, None]
 
     # The rounding error of a constant column's mean must not become a direction of the plane.
     spread = np.abs(offset).max(axis=1)  # (m, d)
@@ -55,7 +63,9 @@ def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.
     scaled = np.where(varies[:, None], scaled, 0.0)  # (m, K, d)
     design = scaled * root[:, :, None]  # (m, K, d)
     target = root * (y - level[:, None])  # (m, K)
-    inverse = np.linalg.pinv(design, rcond=MIN_RELATIVE_SINGULAR_VALUE)  # (m, d, K)
+    rounding = RELATIVE_CELL_ROUNDING * np.abs(mean) / spread  # (m, d), of a column in units of its spread
+    least = np.maximum(MIN_RELATIVE_SINGULAR_VALUE, np.sqrt((rounding**2).sum(axis=1, where=varies)))  # (m,)
+    inverse = np.linalg.pinv(design, rcond=least)  # (m, d, K)
     slope = (inverse @ target[:, :, None])[:, :, 0]  # (m, d)
 
     step = (Q - mean) / spread

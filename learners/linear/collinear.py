@@ -6,8 +6,8 @@ around a mean of 2000, cells have an error of 1e-13, whatever their deviation. A
 columns vary by no more than that is none. Therefore
 
 - each column is divided by its length *before* centring, so that all columns have errors of the same size;
-- singular values of this table up to ``RANK_TOLERANCE`` √d are rounding: there are as many independent columns as
-  there are larger ones;
+- singular values of this table up to ``RELATIVE_CELL_ROUNDING`` √d are rounding: there are as many independent columns
+  as there are larger ones;
 - a QR decomposition with pivoting, SciPy's, chooses the independent columns, and expresses the others by them;
 - of all w with the same predictions, the shortest is taken.
 
@@ -28,8 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
-RANK_TOLERANCE = 8 * float(np.finfo(np.float64).eps)
-"""Rounding of a column relative to its length before centring: half an eps for a cell, and what sums of cells add."""
+from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
 
 
 def solve_collinear(
@@ -54,7 +53,7 @@ def solve_collinear(
     ndarray of shape (d,)
         0 for each column that is constant but for rounding.
     """
-    is_varying = np.sqrt(np.einsum("ij,ij->j", X, X)) > RANK_TOLERANCE * size  # (d,)
+    is_varying = np.sqrt(np.einsum("ij,ij->j", X, X)) > RELATIVE_CELL_ROUNDING * size  # (d,)
     w = np.zeros(len(size))
     if is_varying.any():
         columns = (each[is_varying] for each in (penalty, size, unit))
@@ -107,7 +106,7 @@ def find_independent_columns(R: np.ndarray) -> IndependentColumns | None:
         Divided by the lengths of the columns before centring.
     """
     d = R.shape[1]
-    tolerance = RANK_TOLERANCE * np.sqrt(d)
+    tolerance = RELATIVE_CELL_ROUNDING * np.sqrt(d)
     rank = int(np.count_nonzero(np.linalg.svd(R, compute_uv=False) > tolerance))
     if rank == d:
         return None

@@ -23,7 +23,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bakeoff.learners.linear.collinear import RANK_TOLERANCE, solve_collinear
+from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
+from bakeoff.learners.linear.collinear import solve_collinear
 
 MAX_INVERSE_TRACE = 1e8
 """The largest trace with which the normal equations are used: half of the 16 digits remain."""
@@ -94,7 +95,7 @@ def solve_by_normal_equations(
     length = np.hypot(np.sqrt(np.diagonal(gram)), penalty)  # (d,)
     is_constant = length == 0  # its weight stays 0
     length[is_constant] = 1.0
-    rounding = RANK_TOLERANCE * max(1.0, np.where(is_constant, 1.0, size / length).max())
+    rounding = RELATIVE_CELL_ROUNDING * max(1.0, np.where(is_constant, 1.0, size / length).max())
     max_trace = min(MAX_INVERSE_TRACE, MAX_SQUARED_ROUNDING / rounding**2)
     gram = gram / length  # a new array: the original may be used for other penalties
     gram /= length[:, None]

@@ -161,6 +161,15 @@ def test_every_limit_of_growth_holds(limit: dict[str, Any], holds: Callable[...,
         assert holds(tree, 200)
 
 
+def test_min_impurity_decrease_is_in_squared_units_of_the_target() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0) + 0.1 * rng.normal(size=200)
+    for exponent in (-400, -40, 0, 40, 400):
+        unit = 2.0**exponent
+        assert DecisionTreeRegressor(min_impurity_decrease=0.01 * unit**2).fit(X, y * unit).get_n_leaves() == 2
+
+
 def test_min_impurity_decrease_is_weighted_by_the_nodes_share() -> None:
     X, y = [[0], [1], [2], [3]], [0, 0, 1, 0]
     # Root: Gini 3/8, after the first cut 1/2 · 1/2, a fall of 1/8; below: half the rows, a fall of 1/2, weighted 1/4.

@@ -34,6 +34,22 @@ def _by_the_text(learner: Any, X: np.ndarray, y: np.ndarray, method: str) -> Any
     return smaller
 
 
+@pytest.mark.parametrize("method", ["best_first", "bottom_up"])
+def test_the_unit_of_the_target_does_not_decide_what_is_pruned(method: Literal["best_first", "bottom_up"]) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0) + 0.1 * rng.normal(size=200)
+
+    def prune_in(unit: float) -> DecisionTreeRegressor:
+        return DecisionTreeRegressor().fit(X[:140], y[:140] * unit).prune(X[140:], y[140:] * unit, method)
+
+    wanted = prune_in(1.0)
+    assert 1 < wanted.get_n_leaves() < 120
+    for exponent in (-400, -40, -20, 20, 400):
+        unit = 2.0**exponent
+        np.testing.assert_array_equal(prune_in(unit).predict(X), wanted.predict(X) * unit)
+
+
 @examples(25)
 @given(st.integers(0, 10_000), st.sampled_from(["best_first", "bottom_up"]), st.booleans(), st.booleans())
 def test_pruning_does_what_the_lecture_says(

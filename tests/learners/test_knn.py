@@ -236,6 +236,19 @@ def test_local_line_is_the_weighted_least_squares_line() -> None:
     np.testing.assert_allclose(model.predict([[13]]), [np.polyval(line, 13)])
 
 
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_local_planes_of_collinear_columns_far_from_zero_are_those_of_independent_ones(offset: float) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A = offset + np.round(rng.normal(size=(60, 2)), 2) / 100
+        y = 100 * (A[:, 0] - offset) + rng.normal(size=60)
+        table = np.column_stack([A, A.sum(axis=1)])
+        # The first 50 rows are all neighbours of each query, so that scaling alone decides about the plane.
+        one = KNeighborsRegressor(50, regression="linear").fit(A[:50], y[:50]).predict(A[50:])
+        two = KNeighborsRegressor(50, regression="linear").fit(table[:50], y[:50]).predict(table[50:])
+        np.testing.assert_allclose(one, two, atol=1e-6)
+
+
 def test_local_plane_through_few_equal_or_collinear_rows_is_finite() -> None:
     model = KNeighborsRegressor(1, regression="linear").fit(SPEED, STOPPING)
     np.testing.assert_allclose(model.predict(SPEED + 1), STOPPING)

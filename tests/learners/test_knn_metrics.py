@@ -253,3 +253,45 @@ def test_missing_cells_are_refused_where_they_have_no_meaning() -> None:
 def test_columns_of_very_different_scale_still_count() -> None:
     X = np.array([[1e200, 0.0], [1e200, 1.0], [1e200, 2.0]])
     np.testing.assert_array_equal(measure_distances(X, [[1e200, 2.5]], "l2"), [[2.5, 1.5, 0.5]])
+
+
+@pytest.mark.parametrize("metric", ["mahalanobis", "seuclidean"])
+@pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3, 1e9 + 0.1])
+def test_a_constant_column_has_no_variance_though_its_mean_is_rounded(metric: str, constant: float) -> None:
+    rng = np.random.default_rng(0)
+    for n in (7, 10, 33):
+        X = np.column_stack([rng.normal(size=n), np.full(n, constant)])
+        with pytest.raises(ValueError, match="constant"):
+            measure_distances(X, X, metric)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e9])
+def test_mahalanobis_refuses_collinear_columns_far_from_zero(offset: float) -> None:
+    for seed in range(50):
+        A = np.round(offset + np.random.default_rng(seed).normal(size=(40, 2)), 2)
+        X = np.column_stack([A, A.sum(axis=1)])
+        with pytest.raises(ValueError, match="collinear"):
+            measure_distances(X, X, "mahalanobis")
+
+
+def test_mahalanobis_takes_columns_far_from_zero_that_are_not_collinear() -> None:
+    X = np.round(np.random.default_rng(0).normal(size=(40, 3)), 2)
+    far = measure_distances(X + 1e9, X + 1e9, "mahalanobis")
+    np.testing.assert_allclose(far, measure_distances(X, X, "mahalanobis"), atol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("name", ["V", "VI"])
+def test_a_covariance_is_symmetric_in_the_units_of_its_columns(unit: float, name: str) -> None:
+    V = np.array([[1.0, 0.5 * unit], [0.0, unit**2]])
+    with pytest.raises(ValueError, match="symmetric"):
+        measure_distances(POINTS, QUERY, "mahalanobis", metric_params={name: V})
+    V[1, 0] = V[0, 1] * (1 + 1e-12)
+    assert np.isfinite(measure_distances(POINTS, QUERY, "mahalanobis", metric_params={name: V})).all()
+
+
+def test_a_column_that_changes_in_its_last_digit_only_does_not_enter_gowers_distance() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=30), np.where(rng.random(30) < 0.5, 0.3, 0.1 + 0.2)])
+    constant = np.column_stack([X[:, 0], np.full(30, 0.3)])
+    np.testing.assert_array_equal(measure_distances(X, X, "gower"), measure_distances(constant, constant, "gower"))

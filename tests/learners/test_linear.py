@@ -51,6 +51,13 @@ def test_centring_makes_a_constant_column_exactly_zero(value: float) -> None:
     assert rows.solve(np.zeros(2))[0] == 0
 
 
+@pytest.mark.parametrize("offset", [0.1, 1e9, 1e12])
+def test_a_column_that_changes_in_its_last_digit_only_is_standardized_to_nothing(offset: float) -> None:
+    cells = offset * (1 + np.array([0, 1, 2, 0, 1, 0, 2, 1]) * np.finfo(float).eps)
+    columns = Standardized(cells[:, None], np.full(8, 1 / 8), 0.0, fit_intercept=True)
+    assert np.abs(columns[:][:, 0]).max() < 1e-15
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("penalty", [0.0, 0.3])
 def test_a_standardized_table_has_the_same_scores_and_the_same_penalty(fit_intercept: bool, penalty: float) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.learners import LinearRegression, Ridge
-from bakeoff.learners.linear.collinear import RANK_TOLERANCE, find_independent_columns
+from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
+from bakeoff.learners.linear.collinear import find_independent_columns
 
 UNPENALISED = [LinearRegression(), Ridge(alpha=0)]
 ADDED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -223,4 +224,6 @@ def test_all_columns_are_combinations_of_the_independent_ones(n: int, d: int, ra
         return
     assert independent is not None
     assert len(independent.columns) == rank
-    np.testing.assert_allclose(table[:, independent.columns] @ independent.shares, table, atol=1e3 * RANK_TOLERANCE)
+    np.testing.assert_allclose(
+        table[:, independent.columns] @ independent.shares, table, atol=1e3 * RELATIVE_CELL_ROUNDING
+    )

@@ -333,3 +333,15 @@ def test_a_table_of_which_no_copy_is_made_has_the_same_weights(
     free = clone(model).fit(X, y, weight)
     np.testing.assert_allclose(free.coef_, kept.coef_, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(free.predict_proba(X), kept.predict_proba(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_rounding_of_a_column_separates_no_classes(C: float) -> None:
+    rng = np.random.default_rng(0)
+    is_second = rng.random(60) < 0.5
+    X = np.column_stack([rng.normal(size=60), np.where(is_second, 0.3, 0.1 + 0.2)])
+    model = LogisticRegression(C=C).fit(X, is_second)
+    assert abs(model.coef_[0, 1]) < 1e-9
+    np.testing.assert_allclose(
+        model.predict_proba(X), LogisticRegression(C=C).fit(X[:, :1], is_second).predict_proba(X[:, :1])
+    )

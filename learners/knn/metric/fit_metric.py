@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
 from bakeoff.learners.knn.metric.base import Metric
 from bakeoff.learners.knn.metric.callable_metric import CallableMetric
 from bakeoff.learners.knn.metric.mahalanobis import fit_mahalanobis
@@ -21,6 +22,9 @@ from bakeoff.learners.knn.metric.units import choose_unit, compute_half_ranges
 
 MIN_HALF_RANGE = 1e-300
 """A column of a smaller range counts as constant: one over its range may not be a float."""
+
+MIN_RELATIVE_HALF_RANGE = RELATIVE_CELL_ROUNDING
+"""A column of a smaller range, relative to its cells, counts as constant: its cells differ by rounding."""
 
 PARAMETERS_BY_METRIC = {
     "mahalanobis": frozenset({"V", "VI"}),
@@ -115,9 +119,23 @@ def _fit_pairwise(metric: str, C: np.ndarray, nominal: np.ndarray, given: dict[s
     if nominal.any():
         raise ValueError(f"metric={metric!r} supports numbers only, but X has nominal columns; use metric='gower'.")
     if metric == "seuclidean":
-        V = given.get("V", np.var(C, axis=1, ddof=1) if C.shape[1] > 1 else np.zeros(C.shape[0]))
+        V = given.get("V", _estimate_variances(C))
         given = {"V": _check_variances(V, C.shape[0])}
     return PairwiseMetric(metric, given)
+
+
+def _estimate_variances(C: np.ndarray) -> np.ndarray:
+    """Return the variance of each column of C (d, n), with n - 1: shape (d,), 0 for a constant column."""
+    if C.shape[1] < 2:
+        return np.zeros(C.shape[0])
+    return np.where(_find_varying(C), np.var(C, axis=1, ddof=1), 0.0)
+
+
+def _find_varying(C: np.ndarray) -> np.ndarray:
+    """Return whether each column of C (e, n) varies by more than the rounding of its cells: shape (e,)."""
+    half = compute_half_ranges(C)
+    size = np.fmax.reduce(np.abs(C), axis=1)  # (e,), NaN for a column without a value
+    return half > np.maximum(MIN_HALF_RANGE, MIN_RELATIVE_HALF_RANGE * np.nan_to_num(size, nan=0.0))
 
 
 def _check_variances(V: Any, d: int) -> np.ndarray:
@@ -159,7 +177,7 @@ def _fit_gower(C: np.ndarray, columns: np.ndarray, nominal: np.ndarray, weight: 
 def _invert_ranges(C: np.ndarray) -> np.ndarray:
     """Return 1 / range of each column of C (e, n): shape (e,), 0 for a constant column, in which no rows differ."""
     half = compute_half_ranges(C)
-    varies = half > MIN_HALF_RANGE
+    varies = _find_varying(C)
     divisor = np.where(varies, half, 1.0)
     return np.where(varies, 0.5 / divisor, 0.0)
 

@@ -15,11 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
 from bakeoff.learners.knn.metric.minkowski import MinkowskiMetric
 from bakeoff.learners.knn.metric.units import choose_unit, compute_half_ranges
 
 MIN_UNEXPLAINED_VARIANCE = 1e-13
 """The smallest fraction of a column's variance that the columns before it may leave unexplained."""
+
+MAX_ASYMMETRY = 1e-8
+"""The largest difference of the two halves of a covariance that counts as rounding, as a correlation."""
 
 
 def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> MinkowskiMetric:
@@ -43,14 +47,16 @@ def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -
         raise ValueError("metric='mahalanobis' supports numbers only, but X has nominal columns; use metric='gower'.")
     if given:
         scale = np.ones(d)
+        rounding = np.zeros(d)
         V = _check_covariance(next(iter(given.values())), d)
     else:
         # The unit of a column cancels out, so each is scaled to a size whose square can be represented.
         half_ranges = compute_half_ranges(C)
         scale = np.array([1 / choose_unit(half) for half in half_ranges.tolist()])  # (d,)
         V = _estimate_covariance(C, scale)
+        rounding = (RELATIVE_CELL_ROUNDING * np.abs(C).max(axis=1) * scale) ** 2  # (d,), as a variance
 
-    lower = _factor_covariance(V)
+    lower = _factor_covariance(V, rounding)
     rotation = lower.T if "VI" in given else np.linalg.inv(lower)
     centre = (C / n).sum(axis=1)  # (d,)
     return MinkowskiMetric(2.0, np.arange(d), nominal, scale, np.ones(d), offset=centre, rotation=rotation)
@@ -59,9 +65,15 @@ def fit_mahalanobis(C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -
 def _check_covariance(V: Any, d: int) -> np.ndarray:
     V = np.asarray(V, dtype=np.float64)
     valid = V.shape == (d, d) and np.isfinite(V).all()
-    if not valid or not np.allclose(V, V.T):
+    if not valid or not _is_symmetric(V):
         raise ValueError(f"metric_params: V or VI must be a finite symmetric ({d}, {d}) matrix; its shape: {V.shape}.")
     return V
+
+
+def _is_symmetric(V: np.ndarray) -> bool:
+    """Return whether both halves of V (d, d) agree, relative to the deviations of the two columns of each entry."""
+    deviation = np.sqrt(np.abs(np.diag(V)))  # (d,)
+    return bool((np.abs(V - V.T) <= MAX_ASYMMETRY * np.outer(deviation, deviation)).all())
 
 
 def _estimate_covariance(C: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -72,8 +84,8 @@ def _estimate_covariance(C: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return np.atleast_2d(np.cov(scaled, ddof=1))
 
 
-def _factor_covariance(V: np.ndarray) -> np.ndarray:
-    """Return the lower triangular L with V = LLᵀ: shape (d, d)."""
+def _factor_covariance(V: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+    """Return the lower triangular L with V = LLᵀ: shape (d, d), given what of a variance is rounding (d,)."""
     try:
         lower = np.linalg.cholesky(V)
     except np.linalg.LinAlgError:
@@ -81,7 +93,7 @@ def _factor_covariance(V: np.ndarray) -> np.ndarray:
 
     # The squared pivot is the part of the column's variance that is not explained by the columns before it.
     unexplained = np.square(np.diag(lower))  # (d,)
-    if not (unexplained > MIN_UNEXPLAINED_VARIANCE * np.diag(V)).all():
+    if not (unexplained > MIN_UNEXPLAINED_VARIANCE * np.diag(V) + len(V) * rounding).all():
         raise ValueError(
             "metric='mahalanobis': the covariance V is singular or not positive definite (constant or collinear "
             "columns, or fewer rows than columns); drop such columns or give metric_params={'V': ...}."

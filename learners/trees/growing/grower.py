@@ -34,6 +34,9 @@ from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
 from bakeoff.learners.trees.splitting.splitter import find_best_splits
 from bakeoff.learners.trees.tree import Tree
 
+RELATIVE_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Of the gain of a split, relative to the impurity of the node."""
+
 KEPT_BYTES = 4_000_000
 """When a block of this size is freed, C's allocator (glibc) begins to keep freed memory for the next array, up to twice
 as much. Before that it returns larger arrays to the system, and each of their pages costs a fault when it is asked for
@@ -243,9 +246,10 @@ def _drop_weak_splits(
     gain *= level.stats.gain_unit
     gain *= level.stats.weight
     if limits.min_impurity_decrease > 0:
-        # A gain equal to the limit, up to rounding, is enough.
-        rounding = np.finfo(np.float64).eps
-        decrease = gain / root_weight[level.tree] + rounding
+        # A gain equal to the limit is enough, up to the rounding of the impurities whose difference it is.
+        _, impurity = frontier.target.describe_nodes(level.stats)  # (m,)
+        rounding = RELATIVE_ROUNDING * impurity * level.stats.weight
+        decrease = (gain + rounding) / root_weight[level.tree]
         is_kept &= decrease >= limits.min_impurity_decrease
     return splits.with_gain(gain, is_kept)
 

@@ -25,10 +25,13 @@ class NodeLosses(NamedTuple):
         The loss of the node if it were a leaf.
     of_subtree : ndarray of shape (k,)
         The loss of the subtree at the node; at a leaf the same.
+    magnitude : float
+        Of the sums whose differences the losses are, besides the losses themselves: their rounding is relative to it.
     """
 
     as_leaf: np.ndarray
     of_subtree: np.ndarray
+    magnitude: float = 0.0
 
 
 class PruningStep(NamedTuple):

@@ -22,7 +22,7 @@ from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, Nod
 from bakeoff.learners.trees.tree import Tree
 
 RELATIVE_ROUNDING = 1e-12
-"""Losses are equal if they differ by less than this fraction of the tree's loss and the rows' weight."""
+"""Losses are equal if they differ by less than this fraction of the tree's loss and the sums that it comes from."""
 
 
 def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> NodeLosses:
@@ -55,11 +55,14 @@ def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weigh
         return table.sum(axis=1) - right
 
     as_leaf = count_wrong(tree.sum_over_subtrees(counts))
-    return NodeLosses(as_leaf, tree.sum_over_subtrees(count_wrong(counts)))
+    return NodeLosses(as_leaf, tree.sum_over_subtrees(count_wrong(counts)), float(weight.sum()))
 
 
 def sum_squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
-    """Sum weighted squared errors for targets y (m,), as `count_errors_at_nodes` counts errors for classes."""
+    """Sum weighted squared errors for targets y (m,), as `count_errors_at_nodes` counts errors for classes.
+
+    They are in squared units of the target, so that nothing but other squared errors says which of them are small.
+    """
     k = tree.node_count
     prediction = tree.value[:, 0]
     residual = y - prediction[stop]  # (m,)
@@ -80,7 +83,7 @@ def sum_squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np
     return NodeLosses(as_leaf, tree.sum_over_subtrees(squares))
 
 
-def prune_bottom_up(tree: Tree, losses: NodeLosses, weight: float) -> list[PruningStep]:
+def prune_bottom_up(tree: Tree, losses: NodeLosses) -> list[PruningStep]:
     """Collapse, deepest first, each node above leaves that has a strictly smaller loss as a leaf (method A).
 
     Parameters
@@ -89,8 +92,6 @@ def prune_bottom_up(tree: Tree, losses: NodeLosses, weight: float) -> list[Pruni
         It is not modified.
     losses : NodeLosses
         On the validation rows.
-    weight : float
-        The total weight of the validation rows.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def prune_bottom_up(tree: Tree, losses: NodeLosses, weight: float) -> list[Pruni
         The unpruned tree first.
     """
     pruned = CollapsibleTree(tree, losses)
-    slack = _round_off(losses, weight)
+    slack = _round_off(losses)
     # Children have higher numbers than their parents, so they are visited first.
     for node in range(tree.node_count - 1, -1, -1):
         if not pruned.is_inner[node]:
@@ -109,16 +110,16 @@ def prune_bottom_up(tree: Tree, losses: NodeLosses, weight: float) -> list[Pruni
     return pruned.steps
 
 
-def prune_best_first(tree: Tree, losses: NodeLosses, weight: float) -> list[PruningStep]:
+def prune_best_first(tree: Tree, losses: NodeLosses) -> list[PruningStep]:
     """Repeatedly collapse the node that lowers the loss most, until every collapse increases it (method B).
 
     Parameters and result are those of `prune_bottom_up`.
     """
     pruned = CollapsibleTree(tree, losses)
-    pruned.collapse_cheapest_first(lambda increase, _: increase, limit=_round_off(losses, weight))
+    pruned.collapse_cheapest_first(lambda increase, _: increase, limit=_round_off(losses))
     return pruned.steps
 
 
-def _round_off(losses: NodeLosses, weight: float) -> float:
+def _round_off(losses: NodeLosses) -> float:
     """Return the difference of losses up to which they count as equal."""
-    return RELATIVE_ROUNDING * float(losses.of_subtree[0] + losses.as_leaf[0] + weight)
+    return RELATIVE_ROUNDING * float(losses.of_subtree[0] + losses.as_leaf[0] + losses.magnitude)
