@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.server import is_server
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
-from bakeoff.pipeline.tracking.store import is_server, open_store, prepare_file, quiet_mlflow, store_exists, store_uri
+from bakeoff.pipeline.tracking.store import open_store, prepare_file, quiet_mlflow, store_exists, store_uri
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = "5000"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, anchor_addresses
+from bakeoff.pipeline.tracking.server import require_answer
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
     create_sqlite,
@@ -93,11 +94,6 @@ def _make_absolute(path: Path) -> Path:
     return absolute.resolve() if ".." in absolute.parts else absolute
 
 
-def is_server(uri: str) -> bool:
-    """Whether the store at a URI from `store_uri` is an MLflow server."""
-    return uri.startswith(("http://", "https://"))
-
-
 def store_exists(uri: str) -> bool:
     """Whether there is a store at a URI from `store_uri`; a server is assumed to exist."""
     return not uri.startswith(SQLITE_PREFIX) or sqlite_path(uri).is_file()
@@ -126,6 +122,8 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     if uri.startswith(SQLITE_PREFIX):
         prepare_file(sqlite_path(uri))
+    else:
+        require_answer(uri)
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 

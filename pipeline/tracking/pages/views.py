@@ -28,7 +28,8 @@ from bakeoff.pipeline.tracking.pages.view_state import (
     name_metric,
     name_param,
 )
-from bakeoff.pipeline.tracking.store import Store, is_server
+from bakeoff.pipeline.tracking.server import is_server
+from bakeoff.pipeline.tracking.store import Store
 
 LEADERBOARD = "bakeoff-leaderboard"
 LAST_SWEEP = "bakeoff-last-sweep"

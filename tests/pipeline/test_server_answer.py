@@ -1,0 +1,89 @@
+"""A server that does not answer is refused after one question, whatever MLflow's client would do."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+import mlflow_server
+import pytest
+from command import Bakeoff
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking import server
+from bakeoff.pipeline.tracking.server import require_answer
+
+
+class BrokenProxy(BaseHTTPRequestHandler):
+    """Answers for a server that is gone."""
+
+    def do_GET(self) -> None:
+        """Say that there is nothing behind."""
+        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        self.send_error(502)
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def broken_proxy() -> Iterator[tuple[str, list[str]]]:
+    """Run a proxy without a server behind it, and list the paths that it is asked for."""
+    with HTTPServer(("127.0.0.1", 0), BrokenProxy) as proxy:
+        proxy.asked = []  # type: ignore[attr-defined]
+        Thread(target=proxy.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{proxy.server_port}", proxy.asked  # type: ignore[attr-defined]
+        proxy.shutdown()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["learner=majority"],
+        ["-m", "learner=majority,knn"],
+        ["predict", "latest", "x.csv"],
+        ["compare"],
+        ["list", "models"],
+    ],
+    ids=" ".join,
+)
+def test_a_server_that_is_not_there_is_refused_by_every_command(bakeoff: Bakeoff, words: list[str]) -> None:
+    (bakeoff.folder / "x.csv").write_text("a\n1\n")
+    answer = bakeoff(*words, f"tracking.uri=http://127.0.0.1:{mlflow_server.free_port()}")
+    assert answer.status == 2
+    assert "the server cannot be used: Connection refused" in answer.err
+    assert "tracking=none" in answer.err
+    assert not (bakeoff.folder / "outputs").exists() or not any((bakeoff.folder / "outputs").rglob("*.yaml"))
+
+
+def test_a_server_that_accepts_and_says_nothing_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MAX_ANSWER_SECONDS", 1)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with pytest.raises(UserError, match=r"no answer within 1 seconds|timed out"):
+            require_answer(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        silent.settimeout(1)
+        silent.accept()[0].close()
+        with pytest.raises(TimeoutError):
+            silent.accept()
+
+
+def test_a_proxy_without_a_server_is_asked_once() -> None:
+    with broken_proxy() as (uri, asked):
+        with pytest.raises(UserError, match="status 502"):
+            require_answer(uri)
+        assert asked == ["/health"]
+
+
+def test_a_database_that_is_not_there_is_refused_without_its_password() -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(UserError, match="refused") as refusal:
+        require_answer(f"postgresql://me:secret@127.0.0.1:{mlflow_server.free_port()}/runs")
+    assert "secret" not in str(refusal.value)
