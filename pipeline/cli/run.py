@@ -44,9 +44,11 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
     from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
     from bakeoff.pipeline.config.invocation import split_sweep_words
     from bakeoff.pipeline.config.schema import register_schema
+    from bakeoff.pipeline.config.unread_keys import reject_added_hydra_keys
     from bakeoff.pipeline.sweep.jobs import SKIPPED, exit_code
     from bakeoff.pipeline.sweep.sweep_input import SweepInput
 
+    reject_added_hydra_keys(words)
     register_schema()
     tracebacks = os.environ.get("HYDRA_FULL_ERROR") == "1"
     if not is_sweep:

@@ -21,6 +21,7 @@ from bakeoff.pipeline.config.own_metrics import settle_metrics
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle_decision import settle_decision
+from bakeoff.pipeline.config.unread_keys import check_keys, reject_further_keys
 from bakeoff.pipeline.errors import UserError
 
 DEFAULT_VALIDATION_FRACTION = 0.2
@@ -49,7 +50,7 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     Raises
     ------
     UserError
-        A mandatory value is missing, or an interpolation refers to a key that does not exist.
+        A mandatory value is missing, an interpolation refers to a key that does not exist, or nothing reads a key.
     """
     try:
         _choose_space(composed)
@@ -59,6 +60,7 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     except OmegaConfBaseException as error:
         raise UserError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
     assert isinstance(spec, dict)
+    check_keys(composed)
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
 
 
@@ -178,6 +180,7 @@ def _settle_pruning(spec: Mapping[str, Any]) -> dict[str, Any]:
     pruning: dict[str, Any] = spec["pruning"]
     if pruning.get("method") != "auto":
         return pruning
+    reject_further_keys("pruning", "auto", pruning, ("method",))
     has_rows = bool(spec["evaluation"].get("validation"))
     if has_rows and hasattr(locate_target(str(spec["learner"].get("_target_"))), "prune"):
         return {"_target_": "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first"}

@@ -194,7 +194,13 @@ def _read_options(master: DictConfig) -> SweepOptions:
     options = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
     assert isinstance(options, dict)
     options["search"] = options["search"] or {"method": "none"}
-    return SweepOptions(**{str(key): value for key, value in options.items()})
+    try:
+        return SweepOptions(**{str(key): value for key, value in options.items()})
+    except TypeError:
+        missing = [key for key in SWEEP_KEYS if key not in options]
+        raise UserError(
+            f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out."
+        ) from None
 
 
 @dataclass(frozen=True)

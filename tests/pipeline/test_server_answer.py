@@ -48,7 +48,7 @@ def broken_proxy() -> Iterator[tuple[str, list[str]]]:
         ["learner=majority"],
         ["-m", "learner=majority,knn"],
         ["predict", "latest", "x.csv"],
-        ["compare"],
+        ["compare", "sweep=latest"],
         ["list", "models"],
     ],
     ids=" ".join,
