@@ -75,6 +75,15 @@ def test_the_order_of_features_does_not_matter(name: str, seed: int) -> None:
     np.testing.assert_allclose(answers(one, X), answers(two, X[:, order]), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*CLASSIFIERS} - SEQUENTIAL))
+@pytest.mark.parametrize("exponent", [-200, -20, 20, 200])
+def test_the_unit_of_the_target_is_that_of_the_predictions_and_decides_nothing(name: str, exponent: int) -> None:
+    X, y = rows(name)
+    unit = 2.0**exponent
+    one, two = build(name).fit(X, y), build(name).fit(X, y * unit)
+    np.testing.assert_allclose(two.predict(X), one.predict(X) * unit, rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @anywhere
 def test_the_names_of_labels_do_not_matter(name: str, seed: int) -> None:

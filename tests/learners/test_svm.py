@@ -16,6 +16,7 @@ from bakeoff.learners import SVC
 from bakeoff.learners.definitions import svm_kernels
 from bakeoff.learners.svm.kernel.feature_map import compute_feature_map
 from bakeoff.learners.svm.kernel.gram import StoredGram, make_gram_of_values
+from bakeoff.learners.svm.kernel.training_space import make_training_space
 
 INF = float("inf")
 
@@ -441,6 +442,13 @@ def test_lengths_whose_squares_overflow_are_rejected(scale: float) -> None:
 def test_constant_columns_predict_one_class(kernel: str) -> None:
     machine = SVC(kernel=kernel).fit(np.full((5, 2), 3.0), [0, 0, 0, 1, 1])
     assert machine.predict(np.full((2, 2), 3.0)).tolist() == [0, 0]
+
+
+def test_rounding_of_the_mean_of_constant_columns_is_no_variance() -> None:
+    X = np.full((7, 3), 0.1)
+    assert X.var() > 0
+    space = make_training_space("rbf", "scale", 0.0, 3, X, np.arange(7), np.ones(7), for_all_rows=False)
+    assert space.gamma == 1.0
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
 from bakeoff.learners.svm.kernel.functions import Kernel
 from bakeoff.learners.svm.kernel.gram import Gram, make_gram, make_gram_of_values
 
@@ -144,4 +145,5 @@ def _resolve_gamma(gamma: Any, X: np.ndarray, weight: np.ndarray) -> float:
     share = weight / weight.sum()  # (n,)
     mean = float(share @ X.mean(axis=1))
     variance = float(share @ ((X - mean) ** 2).mean(axis=1))
-    return 1.0 / (d * variance) if variance > 0 else 1.0
+    varies = np.sqrt(variance) > RELATIVE_CELL_ROUNDING * abs(mean)
+    return 1.0 / (d * variance) if varies else 1.0
