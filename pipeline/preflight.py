@@ -21,7 +21,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_tuning_splits
 from bakeoff.pipeline.fit_checks import check_decision_splits, check_fit, check_sampler
 from bakeoff.pipeline.memory_check import check_memory
-from bakeoff.pipeline.stages.pruning import METHODS, NoPruning
+from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning, Pruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 
@@ -120,6 +120,27 @@ def check_pruning(experiment: Experiment) -> None:
     if method == "pessimistic" and not is_classifier(experiment.learner):
         raise UserError(
             "pruning=pessimistic counts errors of classes; for regression use pruning=best_first or bottom_up."
+        )
+    _check_pruning_options(experiment.pruning)
+
+
+def _check_pruning_options(pruning: Pruning) -> None:
+    """Require options that the method has, and a confidence within its range."""
+    confidence = pruning.confidence
+    if confidence is not None and pruning.method != "pessimistic":
+        raise UserError(
+            f"pruning.confidence={confidence} belongs to pruning=pessimistic, but pruning.method={pruning.method}; "
+            "leave it out, or use pruning=pessimistic."
+        )
+    if confidence is not None and not 0 < confidence <= MAX_CONFIDENCE:
+        raise UserError(
+            f"pruning.confidence={confidence} must be above 0 and at most {MAX_CONFIDENCE}; C4.5 takes 0.25, and a "
+            "smaller value prunes more."
+        )
+    if pruning.backfit and not pruning.needs_rows:
+        raise UserError(
+            "pruning.backfit=true counts validation rows, and pruning=pessimistic has none; "
+            "use pruning=best_first or bottom_up."
         )
 
 

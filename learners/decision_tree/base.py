@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Bunch, Tags, check_random_state
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner, with_input_tags
@@ -31,6 +32,7 @@ from bakeoff.learners.trees import (
     grow_tree,
     list_alphas,
     list_collapsed_nodes,
+    move_thresholds_to_values,
     nest_trees,
     prune_best_first,
     prune_bottom_up,
@@ -55,11 +57,15 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         After `prune`: arrays ``leaves``, ``depth`` and ``score``, one entry for each step, the unpruned tree first.
     """
 
+    thresholds: str
     scale_sensitive: ClassVar[bool] = False
     path_parameters: ClassVar[tuple[str, ...]] = ("max_depth", "max_leaf_nodes", "ccp_alpha")
     """The parameters that `path` takes."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = TREE_CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TREE_CONSTRAINTS,
+        "thresholds": [StrOptions({"midpoints", "values"})],
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree, and prune it if ``ccp_alpha`` is above 0.
@@ -90,7 +96,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 
     @abstractmethod
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
-        """Check the rows, set all fitted attributes except ``fitted_tree_``, and return the tree without pruning it."""
+        """Check the rows, set all fitted attributes but ``fitted_tree_``, and return the tree that ``ccp_alpha`` prunes."""
 
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         """Grow a tree on checked rows X (n, d)."""
@@ -103,7 +109,14 @@ class TreeLearner(SklearnTreeAttributes, Learner):
             random_state = check_random_state(self.random_state)
             seed = random_state.randint(np.iinfo(np.int32).max)
             limits.generators = [np.random.default_rng(seed)]
-        return grow_tree(X, target, count_categories(self.categories_), limits)
+        tree = grow_tree(X, target, count_categories(self.categories_), limits)
+        if self.thresholds == "values":
+            tree = move_thresholds_to_values(tree, X)
+        return tree
+
+    def _prunes_in_fit(self) -> bool:
+        """Return whether the tree is pruned by its training errors as soon as it is grown."""
+        return False
 
     def _list_rules(self, n: int) -> C45Rules:
         """Return the rules of C4.5 that hold for a tree of n rows."""
@@ -132,8 +145,11 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         """
         values = check_path_values(self, parameter, values)
         limits_growth = parameter == "max_leaf_nodes" or (parameter == "max_depth" and self.max_leaf_nodes is not None)
-        if limits_growth and self.max_features is not None:
-            # The features that a node draws depend on the other nodes of its level, so each value needs its own tree.
+        draws_features = limits_growth and self.max_features is not None
+        prunes_other_tree = parameter != "ccp_alpha" and self._prunes_in_fit()
+        if draws_features or prunes_other_tree:
+            # The features that a node draws depend on the other nodes of its level, and pruning by training errors
+            # depends on the nodes below, so each value needs its own tree.
             for value in values:
                 yield clone(self).set_params(**{parameter: value}).fit(X, y, sample_weight)
         elif values:
@@ -163,6 +179,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         method: PruningMethod = "best_first",
         sample_weight: Any = None,
         confidence: float = 0.25,
+        backfit: bool = False,
     ) -> Self:
         """Prune the tree, in place, and record the steps in ``pruning_path_``.
 
@@ -180,6 +197,9 @@ class TreeLearner(SklearnTreeAttributes, Learner):
             Weights of the validation rows.
         confidence : float in (0, 0.5], default 0.25
             For ``"pessimistic"``: a smaller value prunes more.
+        backfit : bool, default False
+            After reduced-error pruning, count the validation rows in the nodes of the pruned tree as well, as REPTree
+            of WEKA does: class fractions and means are then those of both, with questions and size as they are.
 
         Returns
         -------
@@ -189,6 +209,10 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         if method not in ("best_first", "bottom_up", "pessimistic"):
             raise ValueError(f"method is {method!r}; it can be 'best_first', 'bottom_up' or 'pessimistic'.")
         if method == "pessimistic":
+            if backfit:
+                raise ValueError(
+                    "backfit counts validation rows, but method 'pessimistic' has none; set backfit=False."
+                )
             steps = self._prune_pessimistically(confidence)
             return self._apply_pruning(steps, float(self.fitted_tree_.weighted_n_node_samples[0]))
         if X is None or y is None:
@@ -199,7 +223,14 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         losses = self._compute_losses(table, y, weight)
         total = float(weight.sum())
         prune_tree = prune_best_first if method == "best_first" else prune_bottom_up
-        return self._apply_pruning(prune_tree(self.fitted_tree_, losses), total)
+        self._apply_pruning(prune_tree(self.fitted_tree_, losses), total)
+        if backfit:
+            self._backfit(table, y, weight)
+        return self
+
+    @abstractmethod
+    def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        """Count validation rows X (m, d) in the nodes of the tree as well."""
 
     @abstractmethod
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:

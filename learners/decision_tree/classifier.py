@@ -24,21 +24,24 @@ from sklearn.utils._param_validation import StrOptions
 
 from bakeoff.learners.base.estimator import ProbabilisticClassifier
 from bakeoff.learners.decision_tree.base import TreeLearner
+from bakeoff.learners.decision_tree.c45_options import (
+    C45_CONSTRAINTS,
+    check_c45_options,
+    list_c45_rules,
+    prune_by_training_errors,
+)
 from bakeoff.learners.trees import (
     CLASSIFICATION,
+    IMPURITY,
     C45Rules,
     ClassTarget,
     NodeLosses,
     PruningStep,
     Tree,
-    count_categories,
+    backfit_classes,
     count_errors_at_nodes,
-    mark_averaged_features,
     prune_pessimistically,
 )
-
-IN_BITS = ("entropy", "log_loss", "gain_ratio")
-"""The criteria whose gains are in bits."""
 
 
 class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
@@ -48,8 +51,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     has a branch for every value, or two groups of values. Of equally good questions the one about the lowest feature
     is asked, and of these the one with the lowest threshold. A missing numeric cell goes to the side that was better
     in training, or to the one with more rows if no cell was missing at that node; a missing nominal cell is treated
-    as a separate value. A row whose nominal value has no branch stops at the node, and the node's majority class is
-    predicted.
+    as a separate value (C4.5 differs: it sends fractions of a row with a missing cell down all branches). A row whose
+    nominal value has no branch stops at the node, and the node's majority class is predicted.
 
     Parameters
     ----------
@@ -92,6 +95,17 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     mdl_correction : bool, default False
         Of C4.5 since release 8, for entropy and gain ratio: the gain of a numeric feature is lowered by
         log2(number of its allowed cuts) / n bits in a node of n rows, and a feature is not asked if nothing is left.
+    collapse : bool, default False
+        Of C4.5: after growing, a node whose subtree makes as many training errors as the node itself becomes a leaf.
+    pruning_confidence : float in (0, 0.5], optional
+        If given, the grown tree is pruned pessimistically, as by `prune` with ``method="pessimistic"`` and this
+        ``confidence``; C4.5 takes 0.25. A smaller value prunes more.
+    subtree_raising : bool, default False
+        Of C4.5's pruning: the largest branch of a node may take the place of the node, if it is expected to make fewer
+        errors with all rows of the node; it is then pruned anew.
+    thresholds : {"midpoints", "values"}, default "midpoints"
+        Values, as in C4.5: a numeric question is ``x <= v``, where v is the largest value of the column in all training
+        rows up to the middle. It parts the training rows alike, and equality goes left.
 
     Attributes
     ----------
@@ -116,10 +130,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         **TreeLearner._parameter_constraints,
         "criterion": [StrOptions(set(CLASSIFICATION))],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "average_gain": ["boolean"],
-        "cut_minimum": ["boolean"],
-        "two_branches": ["boolean"],
-        "mdl_correction": ["boolean"],
+        **C45_CONSTRAINTS,
     }
 
     def __init__(
@@ -142,6 +153,10 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         cut_minimum: bool = False,
         two_branches: bool = False,
         mdl_correction: bool = False,
+        collapse: bool = False,
+        pruning_confidence: float | None = None,
+        subtree_raising: bool = False,
+        thresholds: Literal["midpoints", "values"] = "midpoints",
     ) -> None:
         self.criterion = criterion
         self.max_depth = max_depth
@@ -160,6 +175,10 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         self.cut_minimum = cut_minimum
         self.two_branches = two_branches
         self.mdl_correction = mdl_correction
+        self.collapse = collapse
+        self.pruning_confidence = pruning_confidence
+        self.subtree_raising = subtree_raising
+        self.thresholds = thresholds
 
     @property
     def n_classes_(self) -> int:
@@ -168,44 +187,33 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
 
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, codes, weight = self._check_fit(X, y, sample_weight)
-        self._check_rules()
+        check_c45_options(self)
         target = ClassTarget(codes, weight, self.classes_.size, self.criterion)
-        return self._grow(X, target, CLASSIFICATION[self.criterion])
+        tree = self._grow(X, target, CLASSIFICATION[self.criterion])
+        return prune_by_training_errors(self, tree, X, codes, weight)
 
-    def _check_rules(self) -> None:
-        """Refuse rules about bits with a criterion that is not in bits."""
-        if self.average_gain and self.criterion != "gain_ratio":
-            raise ValueError(
-                f"average_gain chooses who competes by gain ratio, but criterion is {self.criterion!r}; "
-                "set criterion='gain_ratio', or average_gain=False."
-            )
-        if self.mdl_correction and self.criterion not in IN_BITS:
-            raise ValueError(
-                f"mdl_correction is in bits, but criterion={self.criterion!r} is not; "
-                "set criterion='gain_ratio' or 'entropy', or mdl_correction=False."
-            )
+    def _prunes_in_fit(self) -> bool:
+        return self.collapse or self.pruning_confidence is not None
 
     def _list_rules(self, n: int) -> C45Rules:
-        n_values = count_categories(self.categories_)  # (d,)
-        return C45Rules(
-            average_gain=self.average_gain,
-            cut_minimum=self.cut_minimum,
-            two_branches=self.two_branches,
-            description_length=self.mdl_correction,
-            n_classes=self.classes_.size,
-            is_averaged=mark_averaged_features(n_values, n),
-        )
+        return list_c45_rules(self, self.categories_, n, self.classes_.size)
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         return self.fitted_tree_.value[self.fitted_tree_.apply(X)]
 
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
+        stop = self.fitted_tree_.apply(X)
+        return count_errors_at_nodes(self.fitted_tree_, stop, self._encode_validation(y), weight)
+
+    def _encode_validation(self, y: np.ndarray) -> np.ndarray:
+        """Return class codes of validation rows (m,); -1 for a class that training did not have."""
         codes = np.searchsorted(self.classes_, y)
         codes[codes == self.classes_.size] = 0
-        # Validation rows may be of a class that training did not have: its code is -1.
-        codes = np.where(self.classes_[codes] == y, codes, -1)  # (m,)
+        return np.where(self.classes_[codes] == y, codes, -1)
+
+    def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         stop = self.fitted_tree_.apply(X)
-        return count_errors_at_nodes(self.fitted_tree_, stop, codes, weight)
+        backfit_classes(self.fitted_tree_, stop, self._encode_validation(y), weight, IMPURITY[self.criterion])
 
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return 1 - loss / weight

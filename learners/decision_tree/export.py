@@ -136,6 +136,8 @@ class _NodeLabels:
         self._categories = estimator.categories_
         self._classes = getattr(estimator, "classes_", None)
         self._decimals = decimals
+        # Models of earlier versions have no such parameter.
+        self._asks_values = getattr(estimator, "thresholds", "midpoints") == "values"
 
     def describe_node(self, node: int) -> str:
         """Return the question of an inner node, or the prediction of a leaf."""
@@ -148,6 +150,8 @@ class _NodeLabels:
         threshold = self._tree.threshold[node]
         if np.isinf(threshold):
             return f"{name} missing?"
+        if self._asks_values:
+            return f"{name} <= {self._format_number(np.nextafter(threshold, -np.inf))}?"
         return f"{name} < {self._format_number(threshold)}?"
 
     def describe_prediction(self, node: int) -> str:
@@ -170,6 +174,9 @@ class _NodeLabels:
         threshold = self._tree.threshold[parent]
         if np.isinf(threshold):
             return f"{name} is missing" if branch else f"{name} is known"
+        if self._asks_values:
+            sign = ">" if branch else "<="
+            return f"{name} {sign} {self._format_number(np.nextafter(threshold, -np.inf))}"
         sign = ">=" if branch else "<"
         return f"{name} {sign} {self._format_number(threshold)}"
 

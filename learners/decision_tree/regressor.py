@@ -28,6 +28,7 @@ from bakeoff.learners.trees import (
     NodeLosses,
     NumericTarget,
     Tree,
+    backfit_targets,
     replace_deprecated_criterion,
     sum_squares_at_nodes,
 )
@@ -45,7 +46,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         The variance within nodes. "friedman_mse" is replaced by it with a warning, as in scikit-learn since 1.9: both
         choose the same splits.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease, max_leaf_nodes,
-    max_features, random_state, ccp_alpha, nominal_splits, categorical_features
+    max_features, random_state, ccp_alpha, nominal_splits, categorical_features, thresholds
         As in `DecisionTreeClassifier`; impurities are in the target's unit squared.
 
     Attributes
@@ -85,6 +86,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         ccp_alpha: float = 0.0,
         nominal_splits: Literal["multiway", "binary"] = "multiway",
         categorical_features: Any = "from_dtype",
+        thresholds: Literal["midpoints", "values"] = "midpoints",
     ) -> None:
         self.criterion = replace_deprecated_criterion(criterion)
         self.max_depth = max_depth
@@ -98,6 +100,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         self.ccp_alpha = ccp_alpha
         self.nominal_splits = nominal_splits
         self.categorical_features = categorical_features
+        self.thresholds = thresholds
 
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, y, weight = self._check_fit(X, y, sample_weight)
@@ -110,6 +113,9 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
         stop = self.fitted_tree_.apply(X)
         return sum_squares_at_nodes(self.fitted_tree_, stop, y.astype(np.float64), weight)
+
+    def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        backfit_targets(self.fitted_tree_, self.fitted_tree_.apply(X), y.astype(np.float64), weight)
 
     def _score_losses(self, loss: np.ndarray, weight: float) -> np.ndarray:
         return -loss / weight

@@ -8,6 +8,7 @@ quality of splits, and `parameters` defines the parameters shared by all tree le
 """
 
 from bakeoff.learners.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
+from bakeoff.learners.trees.growing.data_thresholds import move_thresholds_to_values
 from bakeoff.learners.trees.growing.grower import GrowthLimits, grow_frontier, grow_tree
 from bakeoff.learners.trees.parameters import (
     TREE_CONSTRAINTS,
@@ -16,17 +17,20 @@ from bakeoff.learners.trees.parameters import (
     derive_limits,
     replace_deprecated_criterion,
 )
+from bakeoff.learners.trees.pruning.backfitting import backfit_classes, backfit_targets
+from bakeoff.learners.trees.pruning.branch_table import TrainingClasses
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
 from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, prune_to_cost
 from bakeoff.learners.trees.pruning.nested_trees import nest_trees
-from bakeoff.learners.trees.pruning.pessimistic import prune_pessimistically
+from bakeoff.learners.trees.pruning.pessimistic import collapse_useless_splits, prune_pessimistically
 from bakeoff.learners.trees.pruning.reduced_error import (
     count_errors_at_nodes,
     prune_best_first,
     prune_bottom_up,
     sum_squares_at_nodes,
 )
-from bakeoff.learners.trees.rows.class_target import ClassTarget
+from bakeoff.learners.trees.pruning.subtree_raising import prune_with_raising
+from bakeoff.learners.trees.rows.class_target import IMPURITY, ClassTarget
 from bakeoff.learners.trees.rows.frontier import Frontier
 from bakeoff.learners.trees.rows.numeric_target import NumericTarget
 from bakeoff.learners.trees.rows.presort import smallest_row_dtype
@@ -39,6 +43,7 @@ from bakeoff.learners.trees.tree import Tree
 
 __all__ = [
     "CLASSIFICATION",
+    "IMPURITY",
     "REGRESSION",
     "TREE_CONSTRAINTS",
     "C45Rules",
@@ -50,8 +55,12 @@ __all__ = [
     "NumericTarget",
     "PruningStep",
     "Target",
+    "TrainingClasses",
     "TrainingTable",
     "Tree",
+    "backfit_classes",
+    "backfit_targets",
+    "collapse_useless_splits",
     "convert_to_sklearn",
     "count_categories",
     "count_errors_at_nodes",
@@ -63,11 +72,13 @@ __all__ = [
     "list_alphas",
     "list_collapsed_nodes",
     "mark_averaged_features",
+    "move_thresholds_to_values",
     "nest_trees",
     "prune_best_first",
     "prune_bottom_up",
     "prune_pessimistically",
     "prune_to_cost",
+    "prune_with_raising",
     "replace_deprecated_criterion",
     "smallest_row_dtype",
     "sum_squares_at_nodes",

@@ -14,14 +14,17 @@ import numpy as np
 METHODS = ("bottom_up", "best_first", "pessimistic")
 """Reduced-error pruning (Quinlan 1987), bottom-up and best-first, and pessimistic pruning."""
 
+MAX_CONFIDENCE = 0.5
+"""The largest confidence of pessimistic pruning: there the limit of the errors is about their number."""
+
 
 class Prunable(Protocol):
     """A learner that can be pruned."""
 
     pruning_path_: dict[str, np.ndarray]
 
-    def prune(self, X: Any, y: Any, method: str, **weighting: Any) -> Any:
-        """Prune in place; rows may have a ``sample_weight``."""
+    def prune(self, X: Any, y: Any, method: str, **options: Any) -> Any:
+        """Prune in place; options are ``sample_weight``, ``confidence`` and ``backfit``, where they are given."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,15 @@ class Pruning:
     ----------
     method : {"bottom_up", "best_first", "pessimistic"}
         The first two need validation rows; the last uses the counts of the training rows.
+    confidence : float in (0, 0.5], optional
+        Of pessimistic pruning; a smaller value prunes more.
+    backfit : bool, default False
+        Of the other two: whether the validation rows count in the nodes of the pruned tree as well.
     """
 
     method: str
+    confidence: float | None = None
+    backfit: bool = False
 
     @property
     def needs_rows(self) -> bool:
@@ -71,8 +80,14 @@ class Pruning:
 
     def prune(self, learner: Prunable, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> PruningPath | None:
         """Prune a learner in place, on rows X (m, d) with y (m,) and weights (m,), and return its path."""
-        weighting = {} if weights is None else {"sample_weight": weights}
-        learner.prune(X, y, method=self.method, **weighting)
+        options: dict[str, Any] = {}
+        if weights is not None:
+            options["sample_weight"] = weights
+        if self.confidence is not None:
+            options["confidence"] = self.confidence
+        if self.backfit:
+            options["backfit"] = True
+        learner.prune(X, y, method=self.method, **options)
         path = learner.pruning_path_
         return PruningPath(
             leaves=np.asarray(path["leaves"]),

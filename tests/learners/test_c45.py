@@ -1,4 +1,4 @@
-"""The rules of C4.5 are what the definition says, each by itself and all together."""
+"""The rules of C4.5 and its pruning are what the definition says, each by itself, and all together are WEKA's J48."""
 
 from __future__ import annotations
 
@@ -10,11 +10,22 @@ import pytest
 from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_comparison import EQUAL, assert_same_prediction, parts, question_at
+from tree_comparison import EQUAL, as_node, assert_same_prediction, parts, question_at
+from weka_outputs import J48, TREE_TABLES, load_table, read_output
 
-from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.learners.definitions.c45 import Rules, averaged_features, choose, grow_c45, list_candidates
-from bakeoff.learners.definitions.decision_tree import Node
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.decision_tree import export_rules
+from bakeoff.learners.definitions.c45 import (
+    Rules,
+    averaged_features,
+    choose,
+    collapse,
+    grow_c45,
+    leaves_of,
+    list_candidates,
+    prune,
+)
+from bakeoff.learners.definitions.decision_tree import Node, predict_row
 from bakeoff.learners.trees import Tree
 from bakeoff.learners.trees.rows import binning
 from bakeoff.learners.trees.rows.binning import Bins
@@ -166,6 +177,166 @@ def test_both_sides_of_a_cut_hold_the_minimum_under_every_criterion(criterion: A
     tree = DecisionTreeClassifier(criterion=criterion, cut_minimum=True).fit(X, y).fitted_tree_
     inner = np.flatnonzero(tree.feature >= 0)
     assert inner.size > 5
-    for node in inner:
+    for node in inner.tolist():
         least = min(25, tree.n_node_samples[node] / 20)
         assert tree.n_node_samples[tree.children(node)].min() >= least
+
+
+PRUNED: dict[str, Any] = {"collapse": True, "pruning_confidence": 0.25, "subtree_raising": True, "thresholds": "values"}
+
+
+def assert_same_rows(node: Node, tree: Tree, X: np.ndarray, rows: np.ndarray, k: int = 0) -> None:
+    """Compare the rows of each branch, from two nodes down; branches may be numbered in another order."""
+    assert sorted(node.rows.tolist()) == sorted(rows.tolist())
+    assert tree.n_node_samples[k] == len(rows)
+    if not node.branches:
+        assert question_at(tree, k) is None
+        return
+    asked = question_at(tree, k)
+    assert asked is not None
+    assert asked == node.question
+    ours = {answer: part for answer, part in parts(X, rows, asked).items() if len(part)}
+    assert ours.keys() == node.branches.keys()
+    for child, (answer, part) in zip(tree.children(k), ours.items(), strict=True):
+        assert_same_rows(node.branches[answer], tree, X, part, child)
+
+
+@pytest.mark.parametrize("raising", [True, False])
+@examples(20)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(20, 120),
+    c=st.integers(2, 4),
+    nominal=st.sampled_from([[], [2], [1, 3], [0, 1, 2, 3]]),
+    confidence=st.sampled_from([0.01, 0.1, 0.25, 0.5]),
+)
+def test_a_tree_is_collapsed_and_pruned_as_the_definition_says(
+    raising: bool, seed: int, n: int, c: int, nominal: list[int], confidence: float
+) -> None:
+    X, y = rows_of(seed, n, c, nominal)
+    rows = np.arange(n)
+    options = {**options_of(QUINLAN), "categorical_features": nominal or None}
+    grown = DecisionTreeClassifier(**options).fit(X, y)
+    # The definition prunes the very tree that the learner has grown, so that no tie of questions tells them apart.
+    node = as_node(grown.fitted_tree_, X, y)
+    collapse(node)
+    collapsed = DecisionTreeClassifier(**options, collapse=True).fit(X, y)
+    assert_same_rows(node, collapsed.fitted_tree_, X, rows)
+    prune(node, X, y, confidence, raising)
+    options |= {"pruning_confidence": confidence, "subtree_raising": raising}
+    pruned = DecisionTreeClassifier(**options, collapse=True).fit(X, y)
+    assert_same_rows(node, pruned.fitted_tree_, X, rows)
+    assert pruned.predict(X).tolist() == [predict_row(node, x) for x in X]
+    assert pruned.get_n_leaves() == len(leaves_of(node))
+
+
+def test_a_branch_is_raised_where_it_is_expected_to_make_fewer_errors() -> None:
+    X, y = rows_of(24, 120, 3, [1, 3])
+    options = {**options_of(QUINLAN), "categorical_features": [1, 3], "pruning_confidence": 0.25}
+    trees = [
+        DecisionTreeClassifier(**options, subtree_raising=raising).fit(X, y).fitted_tree_ for raising in (False, True)
+    ]
+    assert trees[1].n_leaves < trees[0].n_leaves
+    for tree in trees:
+        # What nodes hold is counted, not copied: every inner node holds the rows of its branches.
+        inner = np.flatnonzero(tree.feature >= 0).tolist()
+        for node in inner:
+            assert tree.n_node_samples[node] == tree.n_node_samples[tree.children(node)].sum()
+        rows_at = np.bincount(tree.apply(X), minlength=tree.node_count)
+        assert rows_at[tree.is_leaf].tolist() == tree.n_node_samples[tree.is_leaf].tolist()
+
+
+@pytest.mark.parametrize("options", [{"average_gain": False}, {"cut_minimum": False}, PRUNED | {"collapse": False}])
+def test_weights_of_two_prune_like_rows_that_occur_twice(options: dict[str, Any]) -> None:
+    X, y = rows_of(8, 80, 3, [1])
+    chosen = {**options_of(replace(QUINLAN, least_rows=1)), **PRUNED, **options, "categorical_features": [1]}
+    twice = DecisionTreeClassifier(**chosen).fit(np.vstack([X, X]), np.concatenate([y, y]))
+    weighted = DecisionTreeClassifier(**chosen).fit(X, y, np.full(80, 2.0))
+    assert twice.fitted_tree_.feature.tolist() == weighted.fitted_tree_.feature.tolist()
+    np.testing.assert_allclose(twice.fitted_tree_.value, weighted.fitted_tree_.value)
+    np.testing.assert_allclose(twice.fitted_tree_.impurity, weighted.fitted_tree_.impurity)
+
+
+@pytest.mark.parametrize("parameter", ["max_depth", "max_leaf_nodes", "ccp_alpha"])
+def test_a_path_of_pruned_trees_is_a_fit_for_each_value(parameter: str) -> None:
+    X, y = rows_of(9, 150, 3, [1])
+    values = {"max_depth": [2, None, 4], "max_leaf_nodes": [3, 9], "ccp_alpha": [0.0, 0.01, 0.1]}[parameter]
+    learner = DecisionTreeClassifier(**options_of(QUINLAN), **PRUNED, categorical_features=[1])
+    for value, fitted in zip(values, learner.path(X, y, parameter, values), strict=True):
+        alone = DecisionTreeClassifier(**{**learner.get_params(), parameter: value}).fit(X, y)
+        np.testing.assert_array_equal(fitted.predict_proba(X), alone.predict_proba(X))
+        assert fitted.get_n_leaves() == alone.get_n_leaves()
+
+
+def test_raising_without_pruning_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"pruning_confidence=0\.25"):
+        DecisionTreeClassifier(subtree_raising=True).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("tree", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_thresholds_are_the_largest_values_up_to_the_middle_and_part_the_rows_alike(tree: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)).round(1)
+    X[:, 2] += 1e9  # where neighbouring values are far from neighbouring floats
+    X[rng.random(200) < 0.1, 1] = np.nan
+    y = (X[:, 0] > 0.3) * 2 + rng.integers(0, 2, 200)
+    middle = tree(min_samples_leaf=3).fit(X, y)
+    values = tree(min_samples_leaf=3, thresholds="values").fit(X, y)
+    np.testing.assert_array_equal(middle.apply(X), values.apply(X))
+    for node in np.flatnonzero(np.isfinite(middle.fitted_tree_.threshold)).tolist():
+        column = X[:, middle.fitted_tree_.feature[node]]
+        up_to = column[column <= middle.fitted_tree_.threshold[node]].max()
+        assert values.fitted_tree_.threshold[node] == np.nextafter(up_to, np.inf)
+
+
+def test_neighbouring_floats_are_parted_at_the_lower_value() -> None:
+    low = 1.0
+    high = np.nextafter(low, 2.0)
+    tree = DecisionTreeClassifier(thresholds="values").fit([[low], [high]], [0, 1])
+    assert tree.predict([[low], [high]]).tolist() == [0, 1]
+
+
+def test_rules_and_text_say_on_which_side_equality_is() -> None:
+    tree = DecisionTreeClassifier(thresholds="values").fit([[1.0], [2.0], [4.0]], ["a", "a", "b"])
+    assert tree.predict([[2.0], [2.1]]).tolist() == ["a", "b"]
+    assert export_rules(tree) == ["if x1 <= 2.00 then a (2 rows)", "if x1 > 2.00 then b (1 row)"]
+
+
+OURS_OF_WEKA: dict[str, dict[str, Any]] = {
+    "": {},
+    "-U": {"pruning_confidence": None, "subtree_raising": False},
+    "-S": {"subtree_raising": False},
+    "-C 0.1": {"pruning_confidence": 0.1},
+    "-C 0.5 -M 5": {"pruning_confidence": 0.5, "min_samples_leaf": 5},
+    "-U -J": {"pruning_confidence": None, "subtree_raising": False, "mdl_correction": False},
+    "-U -J -doNotMakeSplitPointActualValue": {
+        "pruning_confidence": None,
+        "subtree_raising": False,
+        "mdl_correction": False,
+        "thresholds": "midpoints",
+    },
+    "-O -M 1": {"collapse": False, "min_samples_leaf": 1},
+}
+"""Options of J48, and what differs from Quinlan's defaults."""
+
+
+@pytest.mark.parametrize("table", TREE_TABLES)
+@pytest.mark.parametrize("options", OURS_OF_WEKA)
+def test_predictions_and_leaves_are_j48s(options: str, table: str) -> None:
+    data = load_table(table)
+    X, y = data.half(0)
+    queries, _ = data.half(1)
+    theirs = read_output(J48, options, table)
+    chosen = {**options_of(QUINLAN), **PRUNED, **OURS_OF_WEKA[options]}
+    # Equal votes go to the smallest class here, and to the first of the file in WEKA, so that codes are predicted.
+    codes = np.array([data.classes.index(label) for label in y])
+    ours = DecisionTreeClassifier(**chosen).fit(X, codes)
+    # A cell that equals a middle goes left in WEKA.
+    ours.fitted_tree_.threshold = (
+        np.nextafter(ours.fitted_tree_.threshold, np.inf) if "-doNot" in options else ours.fitted_tree_.threshold
+    )
+    predicted = np.array(data.classes)[ours.predict(queries)]
+    assert predicted.tolist() == theirs.predicted.tolist()
+    # WEKA also counts the leaves of values that no row has.
+    if all(categories is None for categories in ours.categories_):
+        assert (ours.get_n_leaves(), ours.fitted_tree_.node_count) == (theirs.leaves, theirs.nodes)

@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from bakeoff.learners import DecisionTreeClassifier as PrunableTree
 from bakeoff.learners import DecisionTreeRegressor, MajorityClassifier, MeanRegressor
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits
@@ -86,6 +87,18 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     "pessimistic pruning for regression": (
         experiment(DIABETES, DecisionTreeRegressor(), pruning=Pruning("pessimistic")),
         "pruning=pessimistic counts errors of classes; for regression use pruning=best_first",
+    ),
+    "confidence of a method without it": (
+        experiment(IRIS, PrunableTree(), pruning=Pruning("best_first", confidence=0.1)),
+        "pruning.confidence=0.1 belongs to pruning=pessimistic, but pruning.method=best_first; leave it out",
+    ),
+    "confidence out of range": (
+        experiment(IRIS, PrunableTree(), pruning=Pruning("pessimistic", confidence=0.6)),
+        "pruning.confidence=0.6 must be above 0 and at most 0.5",
+    ),
+    "backfitting without rows": (
+        experiment(IRIS, PrunableTree(), pruning=Pruning("pessimistic", backfit=True)),
+        "pruning.backfit=true counts validation rows, and pruning=pessimistic has none",
     ),
     "pruning without rows": (
         experiment(pruning=Pruning("bottom_up"), splitter=KFold()),

@@ -14,6 +14,8 @@ from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.pruning import METHODS, NoPruning, Pruning
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
 
+IRIS = load_bundled("iris")
+
 
 @pytest.mark.parametrize("method", ["bottom_up", "best_first"])
 def test_it_sees_validation_rows_and_their_targets_alone(method: str) -> None:
@@ -95,3 +97,21 @@ def test_our_tree_keeps_the_contract(method: str) -> None:
     if method != "pessimistic":
         assert path.score[0] == pytest.approx(fold.model.scores_before_pruning["validation"])
         assert path.score[-1] == pytest.approx(fold.scores["validation_accuracy"])
+
+
+def test_confidence_and_backfitting_reach_the_learner() -> None:
+    sizes = []
+    for confidence in (0.001, 0.5):
+        pruning = Pruning("pessimistic", confidence=confidence)
+        chosen = experiment(
+            IRIS, DecisionTreeClassifier(random_state=0), pruning=pruning, splitter=Holdout(validation=0)
+        )
+        sizes.append(fit_model(chosen, chosen.make_splits().folds[0]).pipeline[-1].get_n_leaves())
+    assert sizes[0] < sizes[1]
+    rows = []
+    for backfit in (False, True):
+        pruning = Pruning("best_first", backfit=backfit)
+        chosen = experiment(IRIS, DecisionTreeClassifier(random_state=0), pruning=pruning)
+        (split,) = chosen.make_splits().folds
+        rows.append(fit_model(chosen, split).pipeline[-1].fitted_tree_.n_node_samples[0])
+    assert rows == [split.train.size, split.train.size + split.validation.size]

@@ -18,6 +18,10 @@ TOLERATED_ERRORS = 0.1
 """A leaf replaces a subtree even if it is expected to make this many more errors (a constant of C4.5)."""
 
 
+SLACK_ERRORS = 1e-3
+"""Errors that differ by less are equal (a constant of C4.5)."""
+
+
 def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
     """Collapse nodes from the bottom up by C4.5's estimate of their errors.
 
@@ -43,6 +47,26 @@ def prune_pessimistically(tree: Tree, confidence: float) -> list[PruningStep]:
         if pruned.is_inner[node] and pruned.as_leaf[node] <= pruned.of_subtree[node] + TOLERATED_ERRORS:
             pruned.collapse(node, pruned.loss_increase(node))
     return pruned.steps
+
+
+def collapse_useless_splits(tree: Tree) -> Tree:
+    """Collapse, in place, each node whose subtree makes no fewer training errors than the node as a leaf; return it."""
+    weight = tree.weighted_n_node_samples
+    errors = weight * (1 - tree.value.max(axis=1))  # (k,)
+    of_subtree = tree.sum_over_subtrees(np.where(tree.is_leaf, errors, 0.0))
+    is_useless = ~tree.is_leaf & (of_subtree >= errors - SLACK_ERRORS)
+    if is_useless.any():
+        tree.collapse(np.flatnonzero(is_useless))
+    return tree
+
+
+def limit_errors(counts: np.ndarray, confidence: float) -> np.ndarray:
+    """Return the upper confidence limit of the errors of leaves, given their class weights (k, c): shape (k,)."""
+    weight = counts.sum(axis=1)
+    errors = weight - counts.max(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = errors + estimate_extra_errors(weight, errors, confidence)
+    return np.where(weight > 0, limit, 0.0)
 
 
 def estimate_extra_errors(n: np.ndarray, errors: np.ndarray, confidence: float) -> np.ndarray:
