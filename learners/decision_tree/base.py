@@ -96,7 +96,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 
     @abstractmethod
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
-        """Check the rows, set all fitted attributes but ``fitted_tree_``, and return the tree that ``ccp_alpha`` prunes."""
+        """Check the rows, set all fitted attributes but ``fitted_tree_``, and return the tree for ``ccp_alpha``."""
 
     def _grow(self, X: np.ndarray, target: Target, criterion: Criterion) -> Tree:
         """Grow a tree on checked rows X (n, d)."""

@@ -260,7 +260,8 @@ def test_weights_of_two_prune_like_rows_that_occur_twice(options: dict[str, Any]
 @pytest.mark.parametrize("parameter", ["max_depth", "max_leaf_nodes", "ccp_alpha"])
 def test_a_path_of_pruned_trees_is_a_fit_for_each_value(parameter: str) -> None:
     X, y = rows_of(9, 150, 3, [1])
-    values = {"max_depth": [2, None, 4], "max_leaf_nodes": [3, 9], "ccp_alpha": [0.0, 0.01, 0.1]}[parameter]
+    every: dict[str, list[Any]] = {"max_depth": [2, None, 4], "max_leaf_nodes": [3, 9], "ccp_alpha": [0.0, 0.01, 0.1]}
+    values = every[parameter]
     learner = DecisionTreeClassifier(**options_of(QUINLAN), **PRUNED, categorical_features=[1])
     for value, fitted in zip(values, learner.path(X, y, parameter, values), strict=True):
         alone = DecisionTreeClassifier(**{**learner.get_params(), parameter: value}).fit(X, y)
