@@ -2,23 +2,38 @@
 
 Two runs with the same hash have the same scores. So the hash covers the settled configuration without its cosmetic
 keys, the data, the seed, the versions of the numerical libraries, and the code of the learner and of all that it
-imports. Code is hashed as syntax trees without docstrings, so that comments and formatting do not count; and the code
-of the support vector machine does not count for k nearest neighbours.
+imports (`bakeoff.pipeline.source_code`). Code is hashed as syntax trees without docstrings, so that comments and
+formatting do not count; and the code of the support vector machine does not count for k nearest neighbours.
 """
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import importlib
-import importlib.util
 import inspect
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from bakeoff.pipeline.code_surroundings import SourceFile, list_surroundings, looks_like_file
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.source_code import (
+    CACHED,
+    OWN_PACKAGE,
+    collect_imports,
+    find_source,
+    get_package,
+    get_package_version,
+    get_version,
+    hash_file,
+    hash_module,
+    hash_text,
+    is_installed,
+    is_of_user,
+    list_imports,
+)
 
 DECISIVE_KEYS = (
     "preprocessing", "learner", "tuning", "pruning", "balance", "target", "calibration", "threshold", "evaluation",
@@ -33,12 +48,11 @@ CORE_MODULES = (
     "bakeoff.pipeline.stages.pruning",
 )
 """Modules that every result depends on."""
-OWN_PACKAGE = "bakeoff"
 HASHED_BY_VERSION = {"numpy": "numpy", "sklearn": "scikit-learn"}
 """Packages that are identified by their version instead of their code, and the names under which they are installed."""
 LIBRARIES = {"xgboost": ("xgboost", "xgboost-cpu"), "lightgbm": ("lightgbm",)}
 """Packages of extras that learners use, and the names under which they may be installed."""
-HASH_BYTES = 8
+TARGET_KEY = "_target_"
 
 
 def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
@@ -54,18 +68,22 @@ def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
     decisive = {key: spec[key] for key in DECISIVE_KEYS}
     decisive["dataset"] = dataset_digest
     decisive["code"] = hash_config_code(spec)
-    return _hash_text(json.dumps(decisive, sort_keys=True, default=str))
+    return hash_text(json.dumps(decisive, sort_keys=True, default=str))
 
 
 def hash_config_code(spec: Mapping[str, Any]) -> str:
-    """Return a fingerprint of the code that decides a run's result, without the code that loads the data."""
-    targets = _iter_targets([spec[key] for key in DECISIVE_KEYS])
-    return hash_code(frozenset(targets))
+    """Return a fingerprint of the code that decides a run's result, without the code that loads the data.
+
+    The content of files that the configuration names, such as ``learner.vocabulary=words.txt``, counts as code.
+    """
+    parts = [spec[key] for key in DECISIVE_KEYS]
+    code = hash_code(frozenset(_iter_targets(parts)))
+    files = sorted({f"file {name} {hash_file(Path(name))}" for name in _iter_files(parts)})
+    return hash_text("\n".join([code, *files])) if files else code
 
 
-@cache
 def hash_code(targets: frozenset[str]) -> str:
-    """Return a fingerprint of the code of classes and functions, and of the core modules.
+    """Return a fingerprint of the code of classes and functions, of what it reads, and of the core modules.
 
     Parameters
     ----------
@@ -81,25 +99,120 @@ def hash_code(targets: frozenset[str]) -> str:
     >>> majority == mean, majority == svm
     (True, False)
     """
+    traced = trace_code(targets)
+    # Variables and files may change while the process runs, as in a notebook.
+    surroundings = [line for module in traced.user_modules for line in list_surroundings(module)]
+    return hash_text("\n".join([*traced.lines, *surroundings]))
+
+
+@dataclass(frozen=True)
+class TracedCode:
+    """The code that some targets depend on.
+
+    Attributes
+    ----------
+    lines : tuple of str
+        A fingerprint of each module, and the versions of libraries.
+    user_modules : tuple of str
+        The modules of the user among them.
+    files : tuple of SourceFile
+        Of these modules.
+    """
+
+    lines: tuple[str, ...]
+    user_modules: tuple[str, ...]
+    files: tuple[SourceFile, ...]
+
+    def has_reloaded(self) -> bool:
+        """Return whether code of the user was changed and loaded again.
+
+        Raises
+        ------
+        UserError
+            It was changed and not loaded again: a run would be stored as one of code that did not run.
+        """
+        changed = [file for file in self.files if file.has_changed()]
+        stale = [file for file in changed if file.is_loaded_as_before()]
+        if stale:
+            raise UserError(
+                f"{stale[0].path} was changed after this process had imported it; start the process again (restart "
+                "the kernel of a notebook), so that the code that runs is the code that is recorded."
+            )
+        return bool(changed)
+
+
+@cache
+def trace_code(targets: frozenset[str]) -> TracedCode:
+    """Return the code that some targets depend on; once per process, because modules are loaded once.
+
+    Parameters
+    ----------
+    targets : frozenset of str
+        Dotted names.
+    """
     target_modules = {module for target in targets if (module := _find_module(target)) is not None}
-    packages = {_get_package(module) for module in target_modules} | {OWN_PACKAGE}
+    packages = {get_package(module) for module in target_modules} | {OWN_PACKAGE}
     hashed_packages = packages - HASHED_BY_VERSION.keys()
-    # The code of a user's learner includes everything that it imports from its own package.
-    roots = {module for module in target_modules if _get_package(module) in hashed_packages}
-    modules = _collect_imports(roots | set(CORE_MODULES), hashed_packages)
-    lines = [f"{module} {_hash_module(module)}" for module in sorted(modules)]
-    lines += [f"{name}=={_get_version(name)}" for name in HASHED_BY_VERSION.values()]
+    roots = {module for module in target_modules if get_package(module) in hashed_packages}
+    modules = sorted(collect_imports(roots | set(CORE_MODULES), hashed_packages))
+    lines = [f"{module} {hash_module(module)}" for module in modules]
+    lines += [f"{name}=={get_version(name)}" for name in HASHED_BY_VERSION.values()]
     # The version of a library counts for the learners that use it, and the others keep their hashes.
-    imported = {_get_package(name) for module in modules for name in _list_imports(module)}
-    lines += [f"{name}=={_get_version(*LIBRARIES[name])}" for name in sorted(imported & LIBRARIES.keys())]
-    return _hash_text("\n".join(lines))
+    imported = {get_package(name) for module in modules for name in list_imports(module)}
+    lines += [f"{name}=={get_version(*LIBRARIES[name])}" for name in sorted(imported & LIBRARIES.keys())]
+    user_modules = tuple(module for module in modules if is_of_user(module))
+    # What code of the user does depends on what it imports, and that of a plugin is not followed into its last file.
+    used = {get_package(name) for module in user_modules for name in list_imports(module)} | hashed_packages
+    installed = {name for name in used if is_installed(name)} - HASHED_BY_VERSION.keys() - LIBRARIES.keys()
+    lines += [f"{name}=={get_package_version(name)}" for name in sorted(installed)]
+    sources = {module: source for module in user_modules if (source := find_source(module)) is not None}
+    files = tuple(SourceFile.read(module, source) for module, source in sources.items())
+    return TracedCode(tuple(lines), user_modules, files)
+
+
+def require_current_code(spec: Mapping[str, Any]) -> None:
+    """Check, before jobs are planned, that the user's code that this process has loaded is the one in its files.
+
+    While jobs run the files may change, because modules are loaded once. Code that was loaded again is read again.
+
+    Parameters
+    ----------
+    spec : mapping
+        The settled configuration of a job.
+
+    Raises
+    ------
+    UserError
+        Code was changed and not loaded again.
+    """
+    targets = _iter_targets([spec[key] for key in DECISIVE_KEYS])
+    if trace_code(frozenset(targets)).has_reloaded():
+        forget_code()
+
+
+def forget_code() -> None:
+    """Forget all code that was read, because some of it has changed."""
+    for function in (trace_code, *CACHED):
+        function.cache_clear()
+
+
+def _iter_files(node: Any, key: str = "") -> Iterator[str]:
+    """Yield the values of a configuration that are paths of files."""
+    if isinstance(node, Mapping):
+        for name, child in node.items():
+            yield from _iter_files(child, str(name))
+    elif isinstance(node, list | tuple):
+        for child in node:
+            yield from _iter_files(child, key)
+    elif isinstance(node, str) and key != TARGET_KEY and looks_like_file(node) and Path(node).is_file():
+        yield node
 
 
 def _iter_targets(node: Any) -> Iterator[str]:
     """Yield every ``_target_`` of a configuration, at any depth."""
     if isinstance(node, Mapping):
-        if "_target_" in node:
-            yield str(node["_target_"])
+        if TARGET_KEY in node:
+            yield str(node[TARGET_KEY])
         children = list(node.values())
     elif isinstance(node, list | tuple):
         children = list(node)
@@ -119,87 +232,3 @@ def _find_module(target: str) -> str | None:
     # The __module__ of an object that is neither, such as a scorer, is that of its class.
     is_definition = inspect.isclass(found) or inspect.isroutine(found)
     return str(getattr(found, "__module__", package)) if is_definition else package
-
-
-def _get_package(module: str) -> str:
-    return module.split(".")[0]
-
-
-def _collect_imports(roots: set[str], packages: set[str]) -> set[str]:
-    """Return the modules and all that they import, at any depth, from the given packages."""
-    collected: set[str] = set()
-    unvisited = roots
-    while unvisited:
-        collected |= unvisited
-        imported = {name for module in unvisited for name in _list_imports(module)}
-        unvisited = {name for name in imported if _get_package(name) in packages} - collected
-    return collected
-
-
-@cache
-def _parse_module(module: str) -> ast.Module:
-    """Return the syntax tree of a module, without docstrings; an empty one if it has no source."""
-    source = _find_source(module)
-    tree = ast.parse("" if source is None else source.read_text())
-    for node in _walk_statements(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
-    return tree
-
-
-def _walk_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and the statements in it, at any depth."""
-    # `ast.walk` would also visit the expressions, which are nine of ten nodes and contain no statements.
-    yield node
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for child in getattr(node, name, ()):
-            yield from _walk_statements(child)
-
-
-@cache
-def _find_source(module: str) -> Path | None:
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return None
-    return Path(spec.origin)
-
-
-@cache
-def _list_imports(module: str) -> frozenset[str]:
-    """Return the modules that a module imports; ``from a import b`` imports a.b if that is a module, else a."""
-    imported: set[str] = set()
-    for node in _walk_statements(_parse_module(module)):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            # In other packages the search would import them, and their version identifies their code anyway.
-            submodules: set[str] = set()
-            if _get_package(node.module) == OWN_PACKAGE:
-                names = {f"{node.module}.{alias.name}" for alias in node.names}
-                submodules = {name for name in names if _find_source(name)}
-            imported |= submodules or {node.module}
-    return frozenset(imported)
-
-
-@cache
-def _hash_module(module: str) -> str:
-    return _hash_text(ast.dump(_parse_module(module)))
-
-
-def _get_version(*distributions: str) -> str:
-    """Return the version of the first of some distributions that is installed."""
-    for name in distributions:
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
-    return "unknown"
-
-
-def _hash_text(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=HASH_BYTES).hexdigest()

@@ -26,7 +26,8 @@ STAGES = (
     "scoring",
 )  # fmt: skip
 LAYERS = (
-    {"errors", "html"},
+    {"errors", "html", "source_code"},
+    {"code_surroundings"},
     {"config", "identity", "stages"},
     {"seeds", "stage_log"},
     {"experiment"},

@@ -1,4 +1,4 @@
-"""Whether a command line describes one run or a sweep: by its flags, by ``hydra.mode``, or by a file that it chooses."""
+"""Whether a command line describes a run or a sweep: by its flags, by ``hydra.mode``, or by a file that it chooses."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.invocation import note_tuned_keys
 from bakeoff.pipeline.config.mode_words import RUN_WORD
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.identity import require_current_code
 from bakeoff.pipeline.job import JobResult, PreparedJob
 from bakeoff.pipeline.model import Model, make_training_record
 from bakeoff.pipeline.python.data import GivenData, open_data
@@ -100,6 +101,7 @@ def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> Run
         if RUN_WORD not in words and asks_for_sweep(words):
             raise UserError("hydra.mode: MULTIRUN in a file asks for a sweep; add -m.")
         spec, invocation = compose_job(words)
+        require_current_code(spec)
     except UserError as error:
         raise _translate(error) from None
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.identity import require_current_code
 from bakeoff.pipeline.sweep.job_runner import JobRunner, locate_result
 from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
@@ -130,6 +131,7 @@ class Planner:
         if composed.spec is None or composed.invocation is None:
             return PlanEntry(composed, INVALID, str(composed.error))
         try:
+            require_current_code(composed.spec)
             job = self.runner.identify_job(composed.number, composed.spec, composed.invocation)
         except UserError as error:
             return PlanEntry(composed, INVALID, str(error))

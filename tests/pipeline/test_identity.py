@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import warm_process
 
-from bakeoff.pipeline import identity
-from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_code, hash_config
+from bakeoff.pipeline import source_code
+from bakeoff.pipeline.identity import DECISIVE_KEYS, forget_code, hash_code, hash_config
+from bakeoff.pipeline.source_code import OWN_PACKAGE, collect_imports
 from bakeoff.pipeline.stages.dataset import load_bundled
 
 SPEC: dict[str, Any] = {
@@ -90,72 +89,13 @@ def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
     assert set(SPEC) - set(DECISIVE_KEYS) == {"dataset", "tracking", "trust"}
 
 
-# Code counts, and its formatting does not
-
-OWN = """
-{comment}
-from own.inner import HALF
-
-
-class Floor:
-    {docstring}
-
-    def fit(self, X, y):
-        self.half_ = HALF {operator} 1
-        return self
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder from which Python imports."""
-    monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
-
-
-def digest_of(
-    folder: Path, *, comment: str = "", docstring: str = '"""."""', operator: str = "+", half: str = "0.5"
-) -> str:
-    """Write a learner of the user, and return the digest of its code in a new process."""
-    (folder / "own").mkdir(exist_ok=True)
-    (folder / "own" / "__init__.py").touch()
-    (folder / "own" / "inner.py").write_text(f"HALF = {half}\n")
-    (folder / "own" / "floor.py").write_text(OWN.format(comment=comment, docstring=docstring, operator=operator))
-    return warm_process.call(hash_code, frozenset({"own.floor.Floor"}))
-
-
-@pytest.mark.slow
-def test_comments_docstrings_and_formatting_of_code_do_not_count(folder: Path) -> None:
-    plain = digest_of(folder)
-    assert digest_of(folder, comment="# a remark\n\n\n", docstring='"""Says more.\n\n    And more."""') == plain
-
-
-@pytest.mark.slow
-def test_code_of_the_learner_and_of_what_it_imports_counts(folder: Path) -> None:
-    plain = digest_of(folder)
-    assert len({plain, digest_of(folder, operator="-"), digest_of(folder, half="0.25")}) == 3
-
-
-@pytest.mark.slow
-def test_code_of_a_scorer_of_the_user_counts(folder: Path) -> None:
-    digest_of(folder)
-    digests = set()
-    for beta in (1, 2):
-        lines = [
-            "from sklearn.metrics import fbeta_score, make_scorer",
-            f"scorer = make_scorer(fbeta_score, beta={beta})",
-        ]
-        (folder / "own" / "scores.py").write_text("\n".join(lines))
-        digests.add(warm_process.call(hash_code, frozenset({"own.scores.scorer"})))
-    assert len(digests) == 2
+# Code counts
 
 
 def test_code_of_another_learner_does_not_count() -> None:
     one, other = (hash_code(frozenset({f"bakeoff.learners.{name}"})) for name in ("KNeighborsClassifier", "SVC"))
     assert one != other
-    from bakeoff.pipeline import identity
-
-    reached = identity._collect_imports({"bakeoff.learners.knn.classifier"}, {identity.OWN_PACKAGE})
+    reached = collect_imports({"bakeoff.learners.knn.classifier"}, {OWN_PACKAGE})
     assert not any(module.startswith("bakeoff.learners.svm") for module in reached)
 
 
@@ -165,9 +105,9 @@ def test_the_version_of_a_library_counts_for_the_learners_that_use_it(monkeypatc
     hashes = []
     for version in ("3.0", "3.1"):
         installed = {"xgboost": version, "numpy": "2", "scikit-learn": "1.9"}
-        monkeypatch.setattr(identity, "version", installed.__getitem__)
-        hash_code.cache_clear()
+        monkeypatch.setattr(source_code, "version", installed.__getitem__)
+        forget_code()
         hashes.append((hash_code(targets), hash_code(others)))
-    hash_code.cache_clear()
+    forget_code()
     assert hashes[0][0] != hashes[1][0]
     assert hashes[0][1] == hashes[1][1]

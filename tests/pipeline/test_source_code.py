@@ -1,0 +1,249 @@
+"""Identity of the user's code: all that it imports, reads or depends on counts, and an edit of it changes the hash."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bakeoff.pipeline import identity, source_code
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_code, hash_config, require_current_code
+
+DIGEST = "0123456789abcdef"
+LEARNER = "class Floor:\n    pass\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder with a package of the user, from which Python imports, and which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "ours"
+    for place in (package, package / "parts"):
+        place.mkdir()
+        (place / "__init__.py").touch()
+    (package / "floor.py").write_text(LEARNER)
+    # Those of bakeoff count as well, and take long to read.
+    monkeypatch.setattr(identity, "CORE_MODULES", ())
+    yield tmp_path
+    _forget()
+
+
+def describe_job(**learner: Any) -> dict[str, Any]:
+    """Return a configuration with keys of a learner."""
+    return dict.fromkeys(DECISIVE_KEYS) | {"learner": learner}
+
+
+def _forget() -> None:
+    """Behave like a new process."""
+    for name in [name for name in sys.modules if name.split(".")[0] in {"ours", "beside", "plugin"}]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    identity.forget_code()
+
+
+def digest_of(target: str = "ours.floor.Floor") -> str:
+    """Return the digest of the code of a learner, as a new process finds it."""
+    _forget()
+    return hash_code(frozenset({target}))
+
+
+def write(folder: Path, file: str, text: str) -> None:
+    """Write a file below the folder."""
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_code_counts_and_its_comments_docstrings_and_formatting_do_not(folder: Path) -> None:
+    code = "{comment}class Floor:\n    {docstring}\n    def fit(self, X, y):\n        return 1 {operator} 1\n"
+    variants = [("", '""', "+"), ("# A remark.\n\n\n", '"""Says more.\n\n    And more."""', "+"), ("", '""', "-")]
+    digests = []
+    for comment, docstring, operator in variants:
+        write(folder, "ours/floor.py", code.format(comment=comment, docstring=docstring, operator=operator))
+        digests.append(digest_of())
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_code_of_a_scorer_of_the_user_counts(folder: Path) -> None:
+    digests = set()
+    for beta in (1, 2):
+        code = "from sklearn.metrics import fbeta_score, make_scorer\nscorer = make_scorer(fbeta_score, beta={})\n"
+        write(folder, "ours/scores.py", code.format(beta))
+        digests.add(digest_of("ours.scores.scorer"))
+    assert len(digests) == 2
+
+
+IMPORTS = {
+    "from .inner import HALF": "ours/inner.py",
+    "from . import inner": "ours/inner.py",
+    "from .parts.deep import HALF": "ours/parts/deep.py",
+    "from .parts import deep": "ours/parts/deep.py",
+    "from .parts import *": "ours/parts/__init__.py",
+    "from ours import inner": "ours/inner.py",
+    "from ours.inner import HALF": "ours/inner.py",
+    "import ours.parts.deep as deep": "ours/parts/deep.py",
+    "import ours.parts.deep": "ours/parts/__init__.py",
+    "import ours": "ours/__init__.py",
+    "import beside": "beside.py",
+    "from beside import HALF": "beside.py",
+    "def fit():\n    from .inner import HALF": "ours/inner.py",
+    "try:\n    pass\nexcept ImportError:\n    import beside": "beside.py",
+    "import importlib\nlate = importlib.import_module('ours.inner')": "ours/inner.py",
+    "late = __import__('beside')": "beside.py",
+    "from .parts.deep import Base\nclass Middle(Base): pass": "ours/parts/deep.py",
+}
+"""A statement in the module of a learner, and a file that it makes part of the learner's code."""
+
+
+def test_every_way_of_importing_code_of_the_user_is_followed(folder: Path) -> None:
+    forgotten = []
+    for statement, file in IMPORTS.items():
+        for known in ("ours/inner.py", "ours/parts/deep.py", "beside.py"):
+            write(folder, known, "HALF = 0.5\nclass Base: pass\n")
+        write(folder, "ours/floor.py", f"{statement}\n{LEARNER}")
+        before = digest_of()
+        write(folder, file, "HALF = 0.25\nclass Base: size = 1\n")
+        if digest_of() == before:
+            forgotten.append(statement)
+        write(folder, file, "")
+    assert not forgotten
+
+
+def test_relative_imports_of_a_package_and_of_a_parent_are_followed(folder: Path) -> None:
+    write(folder, "ours/__init__.py", "from .floor import Floor\n")
+    write(folder, "ours/parts/__init__.py", "from .deep import Deep\n")
+    write(folder, "ours/parts/deep.py", f"from ..inner import HALF\n{LEARNER.replace('Floor', 'Deep')}")
+    digests = []
+    for half in ("0.5", "0.25"):
+        write(folder, "ours/inner.py", f"HALF = {half}\n")
+        digests.append((digest_of("ours.parts.Deep"), digest_of("ours.Floor")))
+    assert digests[0][0] != digests[1][0]
+    assert digests[0][1] == digests[1][1]
+
+
+def test_code_in_other_modules_of_the_package_does_not_count(folder: Path) -> None:
+    before = digest_of()
+    write(folder, "ours/unrelated.py", "HALF = 1\n")
+    assert digest_of() == before
+
+
+def test_files_whose_names_stand_in_the_code_count(folder: Path) -> None:
+    ways = [
+        "TABLE = 'words.txt'",
+        "from pathlib import Path\nTABLE = Path(__file__).parent / 'data' / 'words.txt'",
+        "import os\nTABLE = os.path.join(os.path.dirname(__file__), 'data', 'words.txt')",
+        "from pathlib import Path\nTABLE = Path(__file__).with_name('words.txt')",
+    ]
+    forgotten = []
+    for way in ways:
+        write(folder, "ours/floor.py", f"{way}\n{LEARNER}")
+        digests = set()
+        for words in ("one", "two"):
+            for place in ("words.txt", "ours/data/words.txt", "ours/words.txt"):
+                write(folder, place, words)
+            digests.add(digest_of())
+        if len(digests) == 1:
+            forgotten.append(way)
+    assert not forgotten
+
+
+def test_files_that_the_configuration_names_count_with_their_content(folder: Path) -> None:
+    spec = describe_job(vocabulary="data/words.txt")
+    digests = {hash_config(spec, DIGEST)}  # no such file: the name alone
+    for words in ("one", "two"):
+        write(folder, "data/words.txt", words)
+        digests.add(hash_config(spec, DIGEST))
+    assert len(digests) == 3
+    before = hash_config(describe_job(weights="uniform"), DIGEST)
+    write(folder, "uniform", "the name of an option is not that of a file")
+    assert hash_config(describe_job(weights="uniform"), DIGEST) == before
+
+
+def test_environment_variables_that_the_code_reads_by_name_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = [
+        "import os\nSIZE = os.environ['OURS_SIZE']",
+        "import os\nSIZE = os.environ.get('OURS_SIZE', '1')",
+        "import os\nSIZE = os.getenv('OURS_SIZE')",
+        "from os import environ, getenv\nSIZE = environ['OURS_SIZE']",
+        "from os import getenv\nclass Other:\n    def fit(self):\n        return getenv('OURS_SIZE')",
+    ]
+    monkeypatch.setenv("OURS_SIZE", "1")
+    forgotten = []
+    for way in ways:
+        write(folder, "ours/floor.py", f"{way}\n{LEARNER}")
+        digests = set()
+        for size in ("1", "2"):
+            monkeypatch.setenv("OURS_SIZE", size)
+            digests.add(digest_of())
+        if len(digests) == 1:
+            forgotten.append(way)
+    assert not forgotten
+    before = digest_of()
+    monkeypatch.setenv("OURS_OTHER", "1")
+    assert digest_of() == before
+
+
+def install_plugin(folder: Path, version: str, text: str = LEARNER) -> None:
+    """Write a distribution as pip installs it."""
+    site = folder / "site-packages"
+    write(site, "plugin/__init__.py", text)
+    for old in site.glob("plugin_of_ours-*"):
+        (old / "METADATA").unlink()
+        (old / "top_level.txt").unlink()
+        old.rmdir()
+    write(
+        site,
+        f"plugin_of_ours-{version}.dist-info/METADATA",
+        f"Metadata-Version: 2.1\nName: plugin-of-ours\nVersion: {version}\n",
+    )
+    write(site, f"plugin_of_ours-{version}.dist-info/top_level.txt", "plugin\n")
+
+
+def test_the_version_of_an_installed_plugin_counts_for_what_uses_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder / "site-packages")
+    write(folder, "ours/user.py", f"from plugin import Floor as Theirs\n{LEARNER}")
+    digests = []
+    for version in ("1.0", "1.1"):
+        install_plugin(folder, version)
+        digests.append([digest_of(target) for target in ("plugin.Floor", "ours.user.Floor", "ours.floor.Floor")])
+    changes = [one != other for one, other in zip(*digests, strict=True)]
+    assert changes == [True, True, False]
+    install_plugin(folder, "1.1", "class Floor:\n    size = 1\n")
+    assert digest_of("plugin.Floor") != digests[1][0]
+
+
+def test_compiled_code_and_code_in_another_encoding_count(folder: Path) -> None:
+    write(folder, "ours/floor.py", f"from . import fast\n{LEARNER}")
+    digests = set()
+    for content in (b"\x7fELF one", b"\x7fELF two"):
+        (folder / "ours" / "fast.abi3.so").write_bytes(content)
+        identity.forget_code()
+        digests.add(source_code.hash_module("ours.fast"))
+    (folder / "ours" / "inner.py").write_bytes("# -*- coding: latin-1 -*-\nNAME = 'é'\n".encode("latin-1"))
+    write(folder, "ours/floor.py", f"from . import inner\n{LEARNER}")
+    assert (len(digests), len(digest_of())) == (2, 16)
+
+
+def test_code_that_was_changed_after_it_was_loaded_is_refused_until_it_is_loaded_again(folder: Path) -> None:
+    spec = describe_job(_target_="ours.floor.Floor")
+    _forget()
+    before = hash_config(spec, DIGEST)
+    require_current_code(spec)
+    write(folder, "ours/floor.py", "class Floor:\n    size = 1000\n")
+    os.utime(folder / "ours" / "floor.py", ns=(1, 1))
+    # A job that runs meanwhile has the code that was loaded.
+    assert hash_config(spec, DIGEST) == before
+    with pytest.raises(UserError, match=r"floor\.py was changed after this process had imported it"):
+        require_current_code(spec)
+    importlib.reload(sys.modules["ours.floor"])
+    require_current_code(spec)
+    assert hash_config(spec, DIGEST) != before
