@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from numbers import Integral, Real
@@ -18,7 +17,7 @@ from bakeoff.learners.base.estimator import with_input_tags
 from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.knn.graph import drop_self_neighbors
 from bakeoff.learners.knn.metric.coordinates import copy_transposed, has_missing
-from bakeoff.learners.knn.metric.fit_metric import fit_metric
+from bakeoff.learners.knn.metric.fit_metric import fit_metric, warn_of_power
 from bakeoff.learners.knn.metric.names import METRICS, METRICS_OF_COLUMNS, name_metric
 from bakeoff.learners.knn.metric.pairwise_metric import PrecomputedMetric
 from bakeoff.learners.knn.neighbor_searcher import NeighborSearcher
@@ -28,6 +27,7 @@ from bakeoff.learners.knn.sample_weight import (
     describe_too_few_rows,
     select_sample_weights,
 )
+from bakeoff.learners.knn.search.brute_force import BruteForce
 from bakeoff.learners.knn.search.cached_search import CachedSearch
 from bakeoff.learners.knn.search.choose_algorithm import choose_algorithm
 from bakeoff.learners.knn.search.ranking import TIE_PRECISION
@@ -121,7 +121,7 @@ class KNeighborsBase(NeighborSearcher):
         """
         self.n_samples_fit_ = X.shape[0]
         self.effective_metric_ = name_metric(self.metric, self.p)
-        self._warn_of_parameters()
+        warn_of_power(self.metric, self.p, self.metric_params, self.algorithm)
         self._check_cells(X)
         order = self._choose_order()
         self._store_positions(sample_weight, order)
@@ -167,6 +167,7 @@ class KNeighborsBase(NeighborSearcher):
             )
         T = self._fitted_metric.compute_coordinates(columns)  # (e, n)
         self._search = choose_algorithm(self._fitted_metric, T, self.algorithm, self.leaf_size, self.metric)
+        self._fit_method = "brute" if isinstance(self._search, BruteForce) else "kd_tree"  # scikit-learn's name
 
     def _take_given_distances(self, d: int) -> PrecomputedMetric:
         """Return the metric of a table whose d columns are the distances to the rows given to ``fit``."""
@@ -180,23 +181,6 @@ class KNeighborsBase(NeighborSearcher):
                 "metric='precomputed' takes distances, and no feature_weights, metric_params or nominal columns."
             )
         return PrecomputedMetric(self._row_positions)
-
-    def _warn_of_parameters(self) -> None:
-        """Warn of parameters that scikit-learn warns of."""
-        given = self.metric_params or {}
-        takes_power = self.metric in ("minkowski", "p")
-        if takes_power and "p" in given:
-            warnings.warn(
-                "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
-                SyntaxWarning,
-                stacklevel=4,
-            )
-        if takes_power and given.get("p", self.p) < 1 and self.algorithm in ("auto", "brute"):
-            warnings.warn(
-                "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with "
-                "`algorithm='brute'`.",
-                stacklevel=4,
-            )
 
     def _check_query(self, X: Any) -> np.ndarray:
         """Return the query rows as `Learner` does; without X, the training rows, each of which has only others."""

@@ -68,4 +68,6 @@ class MLPRegressor(Regressor, MultilayerPerceptron):
         error = np.average((target - output[:, 0]) ** 2, weights=weight)
         mean = np.average(target, weights=weight)
         spread = np.average((target - mean) ** 2, weights=weight)
-        return float(1.0 - error / (spread or 1.0))
+        if spread == 0:  # as in scikit-learn: otherwise the score of equal targets would depend on their unit
+            return float(error == 0)
+        return float(1.0 - error / spread)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from bakeoff.learners.base.estimator import Classifier
 from bakeoff.learners.svm.kernel.functions import Kernel
@@ -82,6 +83,12 @@ class KernelClassifier(Classifier):
         if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
             return decision
         return score_by_votes(decision, self.classes_.size)
+
+    def _check_query(self, X: Any) -> np.ndarray:
+        if issparse(X):
+            name = type(self).__name__
+            raise ValueError(f"cannot use sparse input in {name!r} trained on dense data; pass X.toarray().")
+        return super()._check_query(X)
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         c = self.classes_.size

@@ -202,6 +202,14 @@ def test_one_validation_row_has_no_r2() -> None:
         MLPRegressor(early_stopping=True).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_equal_targets_have_a_score_of_zero_in_any_unit(unit: float) -> None:
+    X = np.random.RandomState(0).normal(size=(20, 2))
+    model = MLPRegressor(early_stopping=True, random_state=0).fit(X, np.full(20, unit))
+    assert set(model.validation_scores_ or []) == {0.0}
+    assert model.n_iter_ == 12
+
+
 def test_divergence_is_told_where_validation_rows_find_it() -> None:
     X, y = standardized("diabetes")
     model = MLPRegressor(

@@ -7,6 +7,7 @@ Cost: O(nd), for Mahalanobis O(nd² + d³).
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,22 @@ def fit_metric(
         return _fit_gower(C, columns, nominal, weight)
     power = POWER_BY_METRIC.get(metric, float(p))
     return _fit_p_norm(power, C, columns, nominal, weight)
+
+
+def warn_of_power(metric: Any, p: float, metric_params: dict[str, Any] | None, algorithm: str) -> None:
+    """Warn of a power that is given twice, and of one below 1, for which a p-norm is no metric."""
+    if metric not in ("minkowski", "p"):
+        return
+    given = metric_params or {}
+    if "p" in given:
+        message = "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored."
+        warnings.warn(message, SyntaxWarning, stacklevel=4)
+    if given.get("p", p) < 1 and algorithm in ("auto", "brute"):
+        warnings.warn(
+            "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with "
+            "`algorithm='brute'`.",
+            stacklevel=4,
+        )
 
 
 def _check_metric_params(metric: Any, given: dict[str, Any]) -> None:
