@@ -15,6 +15,8 @@ from bakeoff.learners.trees.parameters import (
     count_categories,
     count_features,
     derive_limits,
+    make_numeric_target,
+    refuse_nominal_medians,
     replace_deprecated_criterion,
 )
 from bakeoff.learners.trees.pruning.backfitting import backfit_classes, backfit_targets
@@ -71,6 +73,7 @@ __all__ = [
     "has_numeric_questions",
     "list_alphas",
     "list_collapsed_nodes",
+    "make_numeric_target",
     "mark_averaged_features",
     "move_thresholds_to_values",
     "nest_trees",
@@ -79,6 +82,7 @@ __all__ = [
     "prune_pessimistically",
     "prune_to_cost",
     "prune_with_raising",
+    "refuse_nominal_medians",
     "replace_deprecated_criterion",
     "smallest_row_dtype",
     "sum_squares_at_nodes",
