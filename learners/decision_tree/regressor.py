@@ -117,6 +117,13 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         stop = self.fitted_tree_.apply(X)
         return sum_squares_at_nodes(self.fitted_tree_, stop, y.astype(np.float64), weight)
 
+    def _check_backfitting(self) -> None:
+        if self.criterion == "absolute_error":
+            raise ValueError(
+                "backfit adds rows to means, but with criterion='absolute_error' nodes predict medians; "
+                "set backfit=False, or criterion='squared_error'."
+            )
+
     def _backfit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         backfit_targets(self.fitted_tree_, self.fitted_tree_.apply(X), y.astype(np.float64), weight)
 

@@ -129,6 +129,15 @@ def test_one_tree_of_a_forest_on_all_rows_is_the_decision_tree() -> None:
     np.testing.assert_array_equal(tree.fitted_tree_.threshold, forest.trees_[0].threshold)
 
 
+def test_medians_are_not_backfitted() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    tree = DecisionTreeRegressor(criterion="absolute_error", max_depth=4).fit(X, y)
+    n_leaves = tree.get_n_leaves()
+    with pytest.raises(ValueError, match="backfit adds rows to means"):
+        tree.prune(X, y, backfit=True)
+    assert tree.get_n_leaves() == n_leaves
+
+
 @pytest.mark.parametrize("learner", [DecisionTreeRegressor, RandomForestRegressor])
 def test_nominal_columns_are_refused(learner: Any) -> None:
     cells = np.array([["a"], ["b"]] * 3, dtype=object)
