@@ -19,6 +19,7 @@ from bakeoff.learners.trees.parameters import (
     refuse_nominal_medians,
     replace_deprecated_criterion,
 )
+from bakeoff.learners.trees.partial_dependence import compute_partial_dependence
 from bakeoff.learners.trees.pruning.backfitting import backfit_classes, backfit_targets
 from bakeoff.learners.trees.pruning.branch_table import TrainingClasses
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
@@ -63,6 +64,7 @@ __all__ = [
     "backfit_classes",
     "backfit_targets",
     "collapse_useless_splits",
+    "compute_partial_dependence",
     "convert_to_sklearn",
     "count_categories",
     "count_errors_at_nodes",
