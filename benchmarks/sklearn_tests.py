@@ -23,13 +23,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from types import FrameType, ModuleType
+from typing import Any, Self
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 import sklearn
+from sklearn.utils import fixes
 
 import bakeoff.learners
 
@@ -58,6 +59,14 @@ class TestModule:
         Functions that are run although their input is sparse, because it is to be refused.
     reasons : mapping of str to str
         From the functions that are left out to the reason.
+    values : mapping of str to tuple of str
+        Names in the module whose values are replaced, such as the solvers that a test tries.
+    bases : mapping of str to tuple of str
+        Names in the module of classes, and those of our classes that count as derived from them.
+    is_dense : bool
+        Whether the containers of sparse tables are replaced by arrays, so that the rest of such tests is run.
+    unsupervised : str or None
+        A class without targets, for which ours with any targets stands.
     """
 
     __test__ = False
@@ -69,6 +78,10 @@ class TestModule:
     left_out_ids: tuple[str, ...]
     run_with_sparse_input: frozenset[str]
     reasons: Mapping[str, str]
+    values: Mapping[str, tuple[str, ...]]
+    bases: Mapping[str, tuple[str, ...]]
+    is_dense: bool
+    unsupervised: str | None
 
 
 @dataclass
@@ -82,6 +95,7 @@ class Recorder:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the tests that are run."""
         self.functions = {item.name.partition("[")[0] for item in items}
+        _replace_values(items[0].module, self.plan)  # type: ignore[attr-defined]
         items[:] = [item for item in items if self._is_run(item)]
 
     def _is_run(self, item: pytest.Item) -> bool:
@@ -146,6 +160,10 @@ def read_plan(path: Path = PLAN) -> dict[str, TestModule]:
             tuple(table["left_out_ids"]),
             frozenset(table.get("run_with_sparse_input", [])),
             reasons,
+            {name: tuple(values) for name, values in table.get("values", {}).items()},
+            {name: tuple(classes) for name, classes in table.get("bases", {}).items()},
+            table.get("is_dense", False),
+            table.get("unsupervised"),
         )
     return modules
 
@@ -185,6 +203,26 @@ def _replace_classes(stack: ExitStack, plan: TestModule) -> None:
         parent = import_module(plan.package.rpartition(".")[0])
         for name in plan.classes:
             stack.enter_context(patch.object(parent, name, getattr(bakeoff.learners, name)))
+
+    if plan.unsupervised:
+        stack.enter_context(patch.object(package, plan.unsupervised, UnsupervisedNeighbors))
+    if plan.is_dense:
+        stack.enter_context(patch.object(fixes, "CSR_CONTAINERS", [np.asarray]))
+
+
+def _replace_values(module: ModuleType, plan: TestModule) -> None:
+    for name, values in plan.values.items():
+        setattr(module, name, values)
+    for name, classes in plan.bases.items():
+        setattr(module, name, tuple(getattr(bakeoff.learners, cls) for cls in classes))
+
+
+class UnsupervisedNeighbors(bakeoff.learners.KNeighborsRegressor):
+    """Our search for neighbours under the name of a class without targets."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Store the rows."""
+        return super().fit(X, np.zeros(len(X)), sample_weight)
 
 
 def print_failures(recorder: Recorder, write: Callable[[str], Any]) -> None:

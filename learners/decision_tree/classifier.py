@@ -206,7 +206,18 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         return count_errors_at_nodes(self.fitted_tree_, stop, self._encode_validation(y), weight)
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
-        """Return class codes of validation rows (m,); -1 for a class that training did not have."""
+        """Return class codes of validation rows (m,); -1 for a class that training did not have.
+
+        Raises
+        ------
+        ValueError
+            Text instead of numbers, or numbers instead of text, which would all be classes that training did not have.
+        """
+        if _holds_text(y) != _holds_text(self.classes_):
+            raise ValueError(
+                f"y holds labels such as {y.tolist()[0]!r}, and fit was given such as {self.classes_.tolist()[0]!r}; "
+                "give both as text, or both as numbers."
+            )
         codes = np.searchsorted(self.classes_, y)
         codes[codes == self.classes_.size] = 0
         return np.where(self.classes_[codes] == y, codes, -1)
@@ -222,3 +233,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         if not 0 < confidence <= 0.5:
             raise ValueError(f"confidence is {confidence}; it must be above 0 and at most 0.5 (C4.5 takes 0.25).")
         return prune_pessimistically(self.fitted_tree_, confidence)
+
+
+def _holds_text(labels: np.ndarray) -> bool:
+    return isinstance(labels.tolist()[0], str)

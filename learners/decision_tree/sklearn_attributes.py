@@ -12,8 +12,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
+from bakeoff.learners.base.nominal_columns import Categories, encode_table
 from bakeoff.learners.base.sklearn_class import SklearnCounterpart
-from bakeoff.learners.trees import Tree, convert_to_sklearn
+from bakeoff.learners.trees import Tree, compute_partial_dependence, convert_to_sklearn
 
 
 class SklearnTreeAttributes(SklearnCounterpart):
@@ -27,6 +28,7 @@ class SklearnTreeAttributes(SklearnCounterpart):
     """
 
     fitted_tree_: Tree
+    categories_: Categories
     n_outputs_: ClassVar[int] = 1
 
     @property
@@ -48,12 +50,23 @@ class SklearnTreeAttributes(SklearnCounterpart):
         stop = self.apply(X)
         return mark_paths(self.fitted_tree_, stop)
 
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> np.ndarray:
+        """Return the partial dependence at points (g, f) of these features (f,), shape (g,), for scikit-learn."""
+        cells = encode_points(grid, target_features, self.categories_)
+        return compute_partial_dependence(self.fitted_tree_, cells, target_features)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a stored model; those of earlier versions call the tree ``tree_``."""
         state = dict(state)
         if "tree_" in state:
             state["fitted_tree_"] = state.pop("tree_")
         super().__setstate__(state)  # type: ignore[misc]
+
+
+def encode_points(grid: Any, features: Any, categories: Categories) -> np.ndarray:
+    """Return points (g, f) of these features (f,) as numbers: nominal cells as codes."""
+    own = [categories[feature] for feature in features]
+    return encode_table(np.asarray(grid), own, allow_nan=True, owner="partial dependence")
 
 
 def mark_paths(tree: Tree, stop: np.ndarray) -> csr_matrix:

@@ -8,20 +8,26 @@ smoothing), so that a value that is missing in a small sample does not get proba
     P(x_j = v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)      over the values v' of the feature
     P(class)           = (count(class) + α) / Σ_class' (count(class') + α),       or without α
 
-A numeric feature has a normal distribution within each class, with the mean and the variance of the class's rows.
+A numeric feature has a normal distribution within each class, with the mean and the variance of the class's rows. Or it
+has a kernel density, the mean of normal densities of width h around each of the n cells of the class, so that nothing
+is assumed of its shape:
+
+    p(x | class) = 1/n Σ_i N(x; x_i, h²),      h = (max_i x_i - min_i x_i) / √n
+
+but h is at least a sixth of the mean gap between neighbouring values of the column.
 A value that does not occur in training is ignored. A row that is impossible in every class gets the prior
 probabilities.
 
 Cost: O(n d) to learn, O(d c) for each query.
 
 References: T. M. Mitchell, "Machine Learning", 1997, chapter 6; R. O. Duda and P. E. Hart, "Pattern Classification and
-Scene Analysis", 1973.
+Scene Analysis", 1973; G. H. John, P. Langley, "Estimating continuous distributions in Bayesian classifiers", 1995.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -34,8 +40,11 @@ def class_probabilities(
     *,
     smooth_prior: bool = True,
     numeric: Collection[int] = (),
+    density: Callable[[np.ndarray, np.ndarray, float], float] | None = None,
 ) -> np.ndarray:
     """Return P(class | x) of a query x (d,) for each class in sorted order, from rows X (n, d) and labels y (n,).
+
+    Numeric features have a normal density unless another one is given.
 
     The lecture's mortgage of a client with a job, a high deposit and children, to be approved or rejected:
 
@@ -50,8 +59,10 @@ def class_probabilities(
     joint = prior.copy()  # (c,), P(class) times P(x | class)
     for k, label in enumerate(classes):
         for j, cell in enumerate(x):
-            likelihood = density if j in numeric else value_probability
-            joint[k] *= likelihood(X[:, j], y == label, cell, alpha)
+            if j in numeric:
+                joint[k] *= (density or normal_density)(X[:, j], y == label, cell)
+            else:
+                joint[k] *= value_probability(X[:, j], y == label, cell, alpha)
     if not joint.any():
         return prior
     return joint / joint.sum()
@@ -72,8 +83,25 @@ def value_probability(column: np.ndarray, in_class: np.ndarray, value: object, a
     return float(smoothed_fractions(counts, alpha)[domain == value][0])
 
 
-def density(column: np.ndarray, in_class: np.ndarray, value: float, alpha: float) -> float:
-    """Return the normal density of a value from a numeric column (n,) and the mask (n,) of the class's rows."""
-    mean = float(np.mean(column[in_class]))
-    variance = float(np.mean((column[in_class] - mean) ** 2))
-    return math.exp(-((value - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+def normal_density(column: np.ndarray, in_class: np.ndarray, value: float, ddof: int = 0) -> float:
+    """Return the normal density of a value from a numeric column (n,) and the mask (n,) of the class's rows.
+
+    The variance divides by the number of rows of the class, or with ``ddof=1`` by one less.
+    """
+    cells = column[in_class]
+    variance = float(np.sum((cells - np.mean(cells)) ** 2)) / (len(cells) - ddof)
+    return normal(value, float(np.mean(cells)), variance)
+
+
+def kernel_density(column: np.ndarray, in_class: np.ndarray, value: float) -> float:
+    """Return the kernel density of a value from a numeric column (n,) and the mask (n,) of the class's rows."""
+    cells = column[in_class]
+    values = np.unique(column)
+    gap = (values[-1] - values[0]) / (len(values) - 1)
+    width = max((cells.max() - cells.min()) / math.sqrt(len(cells)), gap / 6)
+    return sum(normal(value, cell, width**2) for cell in cells) / len(cells)
+
+
+def normal(x: float, mean: float, variance: float) -> float:
+    """Return the density of the normal distribution at x."""
+    return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import qr, solve_triangular
 
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
 
@@ -77,6 +77,9 @@ def _solve_varying(X: np.ndarray, y: np.ndarray, penalty: np.ndarray, size: np.n
 
 def _reduce_rows(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return at most d + 1 rows R (k, d) and z (k,) with ‖z - Rw‖ = ‖y - Xw‖ for every w."""
+    n, d = X.shape
+    if n <= d + 1:
+        return X, y
     corner = np.asarray(np.linalg.qr(np.column_stack([X, y]), mode="r"))
     return corner[:, :-1], corner[:, -1]
 
@@ -111,7 +114,7 @@ def find_independent_columns(R: np.ndarray) -> IndependentColumns | None:
     if rank == d:
         return None
     corner, order = qr(R, mode="r", pivoting=True)
-    others = np.linalg.solve(corner[:rank, :rank], corner[:rank, rank:])  # (r, d - r)
+    others = solve_triangular(corner[:rank, :rank], corner[:rank, rank:])  # (r, d - r)
     # A share that changes its column by less than rounding would matter in columns of another unit.
     lengths = np.sqrt(np.einsum("ij,ij->j", R, R))  # (d,)
     others[np.abs(others) * lengths[order[:rank], None] <= tolerance] = 0.0

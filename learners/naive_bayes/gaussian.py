@@ -32,7 +32,9 @@ class Moments(NamedTuple):
     weight: np.ndarray
 
 
-def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: int, smoothing: float) -> Gaussians:
+def fit_gaussians(
+    table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: int, smoothing: float, ddof: int = 0
+) -> Gaussians:
     """Estimate mean and variance of each column within each class.
 
     For a class without a cell in a column, the estimates of the column over all classes are used. A column that is
@@ -48,6 +50,9 @@ def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: i
         Number of classes.
     smoothing : float
         This fraction of the largest variance over all classes is added to every variance.
+    ddof : {0, 1}
+        Squares within a class are divided by its weight less this number, if anything is left; otherwise the variance
+        over all classes is used.
 
     Returns
     -------
@@ -74,6 +79,11 @@ def fit_gaussians(table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: i
     epsilon = float(smoothing * overall_var.max(initial=0.0))
     present = mass > 0  # (c, q)
     mean = np.where(present, mean, overall_mean)  # (c, q)
+    if ddof > 0:
+        # The sum of squares is the same, and is divided by less.
+        mass = mass * weight.max()
+        present = mass > ddof
+        var = var * _divide_or_zero(mass, mass - ddof)
     var = np.where(present, var, overall_var) + epsilon  # (c, q)
     if epsilon == 0:
         # With one mean and one variance in all classes, any positive variance gives a factor that cancels out.

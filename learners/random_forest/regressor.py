@@ -12,7 +12,14 @@ from bakeoff.learners.base.estimator import Regressor
 from bakeoff.learners.decision_tree import DecisionTreeRegressor
 from bakeoff.learners.random_forest.base import ForestLearner
 from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight
-from bakeoff.learners.trees import REGRESSION, Criterion, NumericTarget, replace_deprecated_criterion
+from bakeoff.learners.trees import (
+    REGRESSION,
+    Criterion,
+    NumericTarget,
+    make_numeric_target,
+    refuse_nominal_medians,
+    replace_deprecated_criterion,
+)
 
 
 @final
@@ -25,7 +32,8 @@ class RandomForestRegressor(Regressor, ForestLearner):
     max_leaf_nodes, ccp_alpha, feature_subset, bootstrap, max_samples, n_jobs, random_state, nominal_splits,
     categorical_features
         As in `RandomForestClassifier`.
-    criterion : {"squared_error"}
+    criterion : {"squared_error", "absolute_error"}, default "squared_error"
+        As in `DecisionTreeRegressor`.
     max_features : int, fraction, {"sqrt", "log2"} or None, default 1.0
         The number of features that are drawn; by default all.
     oob_score : bool or callable, default False
@@ -62,7 +70,7 @@ class RandomForestRegressor(Regressor, ForestLearner):
         self,
         n_estimators: int = 100,
         *,
-        criterion: Literal["squared_error", "friedman_mse"] = "squared_error",
+        criterion: Literal["squared_error", "absolute_error", "friedman_mse"] = "squared_error",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -104,12 +112,14 @@ class RandomForestRegressor(Regressor, ForestLearner):
         return 1
 
     def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self._check_fit(X, y, sample_weight)
+        checked = self._check_fit(X, y, sample_weight)
+        refuse_nominal_medians(self.criterion, self.categories_)
+        return checked
 
     def _make_target(self, rows: TrainingRows, n_draws: int | None) -> NumericTarget:
         weight = rows.weigh_each_draw(n_draws)
         tree_weight = average_tree_weight(rows, weight, n_draws)
-        return NumericTarget(rows.y, weight, tree_weight)
+        return make_numeric_target(self.criterion, rows.y, weight, tree_weight)
 
     def _predict_at_nodes(self, value: np.ndarray) -> np.ndarray:
         return value

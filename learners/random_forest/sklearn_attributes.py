@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from bakeoff.learners.base.estimator import Learner
 from bakeoff.learners.base.sklearn_class import SklearnCounterpart
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from bakeoff.learners.decision_tree.sklearn_attributes import mark_paths
-from bakeoff.learners.trees import Tree, count_features
+from bakeoff.learners.decision_tree.sklearn_attributes import encode_points, mark_paths
+from bakeoff.learners.trees import Tree, compute_partial_dependence, count_features
 
 Member = DecisionTreeClassifier | DecisionTreeRegressor
 
@@ -85,6 +85,12 @@ class SklearnForestAttributes(SklearnCounterpart, Learner):
         """Return the number of the node where each row of X (m, d) stops in each of T trees, shape (m, T)."""
         table = self._check_query(X)
         return np.column_stack([tree.apply(table) for tree in self.trees_])
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> np.ndarray:
+        """Return the partial dependence at points (g, f) of these features (f,), shape (g,), for scikit-learn."""
+        cells = encode_points(grid, target_features, self.categories_)
+        of_trees = [compute_partial_dependence(tree, cells, target_features) for tree in self.trees_]
+        return np.asarray(np.mean(of_trees, axis=0))
 
     def decision_path(self, X: Any) -> tuple[csr_matrix, np.ndarray]:
         """Return which nodes each row visits.

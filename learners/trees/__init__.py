@@ -15,8 +15,11 @@ from bakeoff.learners.trees.parameters import (
     count_categories,
     count_features,
     derive_limits,
+    make_numeric_target,
+    refuse_nominal_medians,
     replace_deprecated_criterion,
 )
+from bakeoff.learners.trees.partial_dependence import compute_partial_dependence
 from bakeoff.learners.trees.pruning.backfitting import backfit_classes, backfit_targets
 from bakeoff.learners.trees.pruning.branch_table import TrainingClasses
 from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
@@ -61,6 +64,7 @@ __all__ = [
     "backfit_classes",
     "backfit_targets",
     "collapse_useless_splits",
+    "compute_partial_dependence",
     "convert_to_sklearn",
     "count_categories",
     "count_errors_at_nodes",
@@ -71,6 +75,7 @@ __all__ = [
     "has_numeric_questions",
     "list_alphas",
     "list_collapsed_nodes",
+    "make_numeric_target",
     "mark_averaged_features",
     "move_thresholds_to_values",
     "nest_trees",
@@ -79,6 +84,7 @@ __all__ = [
     "prune_pessimistically",
     "prune_to_cost",
     "prune_with_raising",
+    "refuse_nominal_medians",
     "replace_deprecated_criterion",
     "smallest_row_dtype",
     "sum_squares_at_nodes",

@@ -12,6 +12,8 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.growing.grower import GrowthLimits
+from bakeoff.learners.trees.rows.median_target import MedianTarget
+from bakeoff.learners.trees.rows.numeric_target import NumericTarget
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -79,6 +81,24 @@ def derive_limits(learner: TreeParameters, criterion: Criterion, n: int, d: int,
         max_features=count_features(learner.max_features, d),
         multiway=learner.nominal_splits == "multiway",
     )
+
+
+def make_numeric_target(
+    criterion: str, y: np.ndarray, weight: np.ndarray, tree_weight: float | None = None
+) -> NumericTarget:
+    """Return the target of a criterion: one that predicts means, or one that predicts medians."""
+    if criterion == "absolute_error":
+        return MedianTarget(y, weight, tree_weight)
+    return NumericTarget(y, weight, tree_weight)
+
+
+def refuse_nominal_medians(criterion: str, categories: Sequence[np.ndarray | None]) -> None:
+    """Raise ValueError for nominal columns with a criterion that splits numeric columns only."""
+    if criterion == "absolute_error" and any(values is not None for values in categories):
+        raise ValueError(
+            "criterion='absolute_error' splits numeric columns only, but X has nominal ones: encode them, or set "
+            "criterion='squared_error'."
+        )
 
 
 def replace_deprecated_criterion(criterion: Any) -> Any:

@@ -152,7 +152,7 @@ class Tree:
         rows = np.arange(m)
         while rows.size:
             node = stop[rows]
-            branch = self._find_branch(node, X[rows, self.feature[node]])
+            branch = self.find_branch(node, X[rows, self.feature[node]])
             # A row whose nominal value has no branch stays where it is.
             has_branch = branch >= 0
             rows = rows[has_branch]
@@ -161,7 +161,7 @@ class Tree:
             rows = rows[self.feature[child] >= 0]
         return stop
 
-    def _find_branch(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
+    def find_branch(self, node: np.ndarray, cell: np.ndarray) -> np.ndarray:
         """Return the branch that each cell (r,) takes at its inner node (r,), or -1 if there is none, shape (r,)."""
         is_missing = np.isnan(cell)
         branch = np.where(is_missing, self.missing_branch[node], cell >= self.threshold[node])

@@ -87,7 +87,8 @@ class ModelOutputs:
 
     def predict_label(self, X: pd.DataFrame) -> str:
         """Return the prediction for the only row of X as text."""
-        (label,) = self.model.predict(X)
+        classes = get_classes(self.model) if self.is_of_classes else None
+        (label,) = predict_values(self.model, X, classes)
         return f"{float(label):.6g}" if not self.is_of_classes else str(label)
 
 

@@ -23,6 +23,7 @@ from bakeoff.pipeline.figures.drawing.panels import (
 )
 from bakeoff.pipeline.figures.finished_run import FinishedRun, Parameters, check_variants
 from bakeoff.pipeline.figures.run_figure import RunFigure, check_class_count
+from bakeoff.pipeline.stages.scoring import get_classes, predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 
 if TYPE_CHECKING:
@@ -188,6 +189,6 @@ class DecisionRegions(RunFigure):
         if self.query is None:
             return ""
         row = pd.DataFrame([self.query], columns=X.columns)
-        predicted = pipeline.predict(row)[0]
+        (predicted,) = predict_values(pipeline, row, get_classes(pipeline))
         point = ", ".join(f"{value:g}" for value in self.query)
         return f"({point}) is {predicted}"

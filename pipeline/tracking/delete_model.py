@@ -1,10 +1,11 @@
-"""Deleting a stored model with its files."""
+"""Deleting a stored model with its files, and a registered version."""
 
 from __future__ import annotations
 
 import shutil
 
 from bakeoff.pipeline.tracking.addresses import local_path
+from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
 from bakeoff.pipeline.tracking.store import Store
 
 
@@ -22,3 +23,13 @@ def delete_model(store: Store, model_id: str) -> None:
     if files is not None:
         # The folder of the model has no other content.
         shutil.rmtree(files.parent, ignore_errors=True)
+
+
+def delete_version(store: Store, version: RegisteredVersion) -> None:
+    """Delete a version of a registered model with its aliases, and the name of the model with its last version."""
+    from mlflow import MlflowClient
+
+    registry = MlflowClient(tracking_uri=store.uri, registry_uri=store.uri)
+    registry.delete_model_version(version.name, str(version.version))
+    if not list_versions(store, version.name):
+        registry.delete_registered_model(version.name)

@@ -34,6 +34,14 @@ def _by_the_text(learner: Any, X: np.ndarray, y: np.ndarray, method: str) -> Any
     return smaller
 
 
+@pytest.mark.parametrize(("given", "validated"), [(["0", "1"], [0, 1]), ([0, 1], ["0", "1"])])
+def test_labels_of_another_type_are_not_taken_for_classes_that_training_lacked(given: Any, validated: Any) -> None:
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], given)
+    with pytest.raises(ValueError, match="give both as text, or both as numbers"):
+        tree.prune([[0.0], [1.0]], validated, "bottom_up")
+    assert tree.prune([[0.0], [1.0]], np.array(given, dtype=object), "bottom_up").get_n_leaves() == 2
+
+
 @pytest.mark.parametrize("method", ["best_first", "bottom_up"])
 def test_the_unit_of_the_target_does_not_decide_what_is_pruned(method: Literal["best_first", "bottom_up"]) -> None:
     rng = np.random.default_rng(1)

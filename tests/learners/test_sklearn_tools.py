@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.inspection import partial_dependence
 from sklearn.metrics import matthews_corrcoef, mean_absolute_error
 
 from bakeoff.learners import (
@@ -214,6 +216,31 @@ def test_balanced_subsample_gives_all_classes_of_a_tree_the_same_weight() -> Non
         for name in ("balanced", "balanced_subsample")
     ]
     np.testing.assert_array_equal(whole[0].predict_proba(X), whole[1].predict_proba(X))
+
+
+def test_partial_dependence_of_trees_is_the_mean_of_predictions_where_columns_are_independent() -> None:
+    # With every combination of values once, the weighted traversal and the mean over all rows agree.
+    numbers, letters = np.meshgrid(np.arange(4.0), ["a", "b", "c"])
+    X = pd.DataFrame({"number": numbers.ravel(), "letter": pd.Categorical(letters.ravel())})
+    y = X["number"] ** 2 + X["letter"].map({"a": 0.0, "b": 5.0, "c": 1.0}).astype(float) * (X["number"] > 1)
+    tree = DecisionTreeRegressor().fit(X, y)
+    forest = RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y)
+    for learner in (tree, forest):
+        for column in ("number", "letter"):
+            values = sorted(set(X[column]))
+            asked = {"custom_values": {column: np.array(values)}, "categorical_features": ["letter"]}
+            by_recursion = partial_dependence(learner, X, [column], method="recursion", **asked)["average"][0]
+            by_rows = [y[X[column] == value].mean() for value in values]
+            np.testing.assert_allclose(by_recursion, by_rows)
+
+
+def test_partial_dependence_of_a_tree_is_scikit_learns() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    ours = DecisionTreeRegressor(max_depth=3).fit(X, y)
+    theirs = sklearn.tree.DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    for features in ([2], [2, 8]):
+        one, other = (partial_dependence(tree, X, features, grid_resolution=20)["average"] for tree in (ours, theirs))
+        np.testing.assert_allclose(one, other)
 
 
 def test_friedmans_criterion_is_replaced_with_a_warning() -> None:

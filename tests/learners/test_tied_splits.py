@@ -38,7 +38,7 @@ def draw_table(seed: int, c: int = 3, n: int = 24) -> tuple[np.ndarray, np.ndarr
 
 def describe(tree: Any) -> list[tuple[int, float]]:
     """Return the feature and threshold of each node, level by level."""
-    grown = tree.tree_
+    grown = tree.fitted_tree_
     return list(zip(grown.feature.tolist(), np.nan_to_num(grown.threshold).tolist(), strict=True))
 
 
@@ -57,10 +57,10 @@ def test_the_first_of_a_column_and_its_mirror_image_is_asked(criterion: Any, n: 
     X = np.empty((n, 6))
     X[:, 0::2] = share
     X[:, 1::2] = 1 - share
-    feature = grow_classifier(criterion, X, y, max_depth=2).tree_.feature
+    feature = grow_classifier(criterion, X, y, max_depth=2).fitted_tree_.feature
     asked = feature[feature >= 0]
     assert not np.any(asked % 2)
-    swapped = grow_classifier(criterion, X[:, [1, 0, 3, 2, 5, 4]], y, max_depth=2).tree_.feature
+    swapped = grow_classifier(criterion, X[:, [1, 0, 3, 2, 5, 4]], y, max_depth=2).fitted_tree_.feature
     assert swapped[0] == feature[0]
 
 
@@ -98,8 +98,8 @@ def test_the_names_of_categories_do_not_choose_a_split(criterion: Any, seed: int
     one = grow_classifier(criterion, X, y, categorical_features=[0, 1, 2, 3])
     other = grow_classifier(criterion, renamed, y, categorical_features=[0, 1, 2, 3])
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(renamed))
-    assert one.tree_.feature[0] == other.tree_.feature[0]
-    assert sorted(one.tree_.feature) == sorted(other.tree_.feature)
+    assert one.fitted_tree_.feature[0] == other.fitted_tree_.feature[0]
+    assert sorted(one.fitted_tree_.feature) == sorted(other.fitted_tree_.feature)
 
 
 @examples(60)
@@ -137,7 +137,7 @@ def test_ties_are_those_of_the_definition(criterion: Any, seed: int, kinds: list
     X, y = draw_table(seed, c=4, n=16)
     grower: Any = DecisionTreeRegressor if criterion == "squared_error" else DecisionTreeClassifier
     target = y / 10 if criterion == "squared_error" else y
-    tree = grower(criterion=criterion, max_depth=1, categorical_features=kinds).fit(X, target).tree_
+    tree = grower(criterion=criterion, max_depth=1, categorical_features=kinds).fit(X, target).fitted_tree_
     by_ratio = criterion == "gain_ratio"
     question = pick_question(X, target, range(3), IMPURITIES[criterion], by_ratio, kinds)
     assert question is not None

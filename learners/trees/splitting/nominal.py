@@ -3,7 +3,8 @@
 *Multiway* (ID3, C4.5): a node has as many branches as values; below it the feature is constant and never chosen again.
 *Binary* (CART): values are ordered by their mean target (the share of class 1; for more than two classes, the share of
 the node's most frequent class), and cut where the gain is largest. For two classes and for numeric targets no other
-grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated as a separate value.
+grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated as a separate value; but where features
+compete by gain ratio, the branch of missing cells adds no gain (see `known_cuts`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class NominalCandidates(NamedTuple):
 def find_nominal_splits(block: FeatureBlock, wanted: np.ndarray, rules: SplitRules) -> Splits:
     """Return the best split of each node on the wanted (feature, node) pairs (b, m), with its routes."""
     # First the best split of each pair, then the best pair of each node.
-    groups = ValueGroups.collect(block, wanted)
+    sets_missing_apart = rules.multiway and rules.criterion.by_ratio and block.frontier.table.has_missing
+    groups = ValueGroups.collect(block, wanted, marks_missing=sets_missing_apart)
     split_groups = _split_by_value if rules.multiway else _split_in_two
     candidates = split_groups(groups, rules)
     bound_ties = partial(block.frontier.bound_ties, rules.criterion)
@@ -80,7 +82,10 @@ def _list_routes(groups: ValueGroups, chosen_pair: np.ndarray, branch: np.ndarra
 def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates:
     """Assign every group of a pair its own branch."""
     weight = groups.sums[0]
-    gain_of_group = rules.criterion.branch_gain(groups.sums, groups.total)
+    if groups.is_missing is None:
+        gain_of_group = rules.criterion.branch_gain(groups.sums, groups.total)
+    else:
+        gain_of_group = _compute_known_gains(groups, groups.is_missing, rules)
     gain = np.add.reduceat(gain_of_group, groups.begin)
 
     # A split is not allowed if branches are too small, or if there is only one branch.
@@ -104,6 +109,20 @@ def _split_by_value(groups: ValueGroups, rules: SplitRules) -> NominalCandidates
     first_of_pair = np.repeat(groups.begin, groups.length)
     branch = np.arange(groups.pair.size) - first_of_pair
     return NominalCandidates(groups.pair[groups.begin], merit, gain, branch)
+
+
+def _compute_known_gains(groups: ValueGroups, is_missing: np.ndarray, rules: SplitRules) -> np.ndarray:
+    """Return what each group (q,) contributes to the gain among the known rows of its pair, times their fraction.
+
+    C4.5 judges a feature by known values, and counts missing cells in the split information alone.
+    """
+    missing = np.add.reduceat(np.where(is_missing, groups.sums, 0.0), groups.begin, axis=1)  # (p, pairs)
+    known = groups.total - missing.repeat(groups.length, axis=1)  # (p, q)
+    is_known = np.flatnonzero(~is_missing)
+    gain = rules.criterion.branch_gain(groups.sums[:, is_known], known[:, is_known])
+    gain_of_group = np.zeros(is_missing.size)  # (q,)
+    gain_of_group[is_known] = gain * (known[0] / groups.total[0])[is_known]
+    return gain_of_group
 
 
 def _split_in_two(groups: ValueGroups, rules: SplitRules) -> NominalCandidates:

@@ -2,7 +2,8 @@
 
 A candidate cut of a numeric feature lies halfway between neighbouring distinct values in a node. Prefix sums along
 the sorted frontier give the sums to the left of every candidate, and one array expression computes all gains.
-Missing cells come last; they are tried on the right and on the left.
+Missing cells come last; they are tried on the right and on the left, unless features compete by gain ratio (see
+`known_cuts`).
 Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of squares are prefix sums as well.
 
 Ties go to the first feature, then to the lowest threshold, then to missing cells on the right.
@@ -15,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import SquaredDistance
+from bakeoff.learners.trees.criteria import AbsoluteDeviation, SquaredDistance
+from bakeoff.learners.trees.splitting.absolute_error import compute_deviation_gains
 from bakeoff.learners.trees.splitting.best_candidates import (
     choose_pairs,
     compute_gain_ratio,
@@ -84,7 +86,7 @@ def find_numeric_splits(
     node, pair = block.find_pairs(position)
     left = block.sum_left(position, pair)
     if missing_left:
-        left += _sum_missing(block).take(pair, axis=1)
+        left += sum_missing(block).take(pair, axis=1)
     cuts = Cuts(position, node, pair, left)
     return _choose_cuts(block, cuts, rules, missing_left=missing_left)
 
@@ -101,7 +103,7 @@ def find_histogram_splits(block: HistogramBlock, rules: SplitRules) -> Splits:
 
 def _scan_densely(block: FeatureBlock, rules: SplitRules) -> Splits:
     best = find_dense_cuts(block, rules)
-    return _make_splits(block, best, merit=best.gain, missing_left=False)
+    return make_splits(block, best, merit=best.gain, missing_left=False)
 
 
 def _choose_cuts(
@@ -117,12 +119,15 @@ def _choose_cuts(
         merit = gain
     else:
         total = block.total.take(cuts.node, axis=1)  # (p, q)
-        gains = rules.criterion.cut_gain(cuts.left, total)  # (q,)
+        if isinstance(rules.criterion, AbsoluteDeviation):
+            gains = compute_deviation_gains(block, cuts.position, cuts.pair, missing_left=missing_left)
+        else:
+            gains = rules.criterion.cut_gain(cuts.left, total)  # (q,)
         _exclude_light_branches(gains, block, cuts, rules)
         if rules.c45.description_length:
             gains = charge_cuts(gains, cuts.pair, total[0] / rules.row_weight)
         if rules.criterion.by_ratio:
-            best, merit = _choose_by_ratio(block, cuts, gains, rules)
+            best, merit = choose_by_ratio(block, cuts, gains, rules)
         else:
             bound_ties = partial(block.frontier.bound_ties, rules.criterion)
             best = find_first_of_nodes(gains, cuts.node, block.m, bound_ties)
@@ -131,7 +136,7 @@ def _choose_cuts(
     position = cuts.position.take(best)
     node = cuts.node.take(best)
     best_cuts = BestCuts(position, node, gain)
-    return _make_splits(block, best_cuts, merit, missing_left=missing_left)
+    return make_splits(block, best_cuts, merit, missing_left=missing_left)
 
 
 def _choose_by_square_sums(
@@ -153,19 +158,34 @@ def _choose_by_square_sums(
     return close.take(best), gain.take(best)
 
 
-def _choose_by_ratio(
+def choose_by_ratio(
     block: FeatureBlock,
     cuts: Cuts,
     gain: np.ndarray,
     rules: SplitRules,
+    missing: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of the best cut of each node, and its gain ratio, given gains (q,)."""
+    """Return the index of the best cut of each node, and its gain ratio.
+
+    Parameters
+    ----------
+    block : FeatureBlock
+    cuts : Cuts
+    gain : ndarray of shape (q,)
+    rules : SplitRules
+    missing : ndarray of shape (q,), optional
+        The weight of the missing cells of each cut's pair, if they count as a branch of their own.
+    """
     # The cut of a feature is the one of largest gain; only features compete by gain ratio.
     bound_ties = partial(block.frontier.bound_ties, rules.criterion)
     best_of_pair = find_first_of_pairs(gain, cuts.pair, block.m, bound_ties)
     total = block.total[0].take(cuts.node.take(best_of_pair))
     left = cuts.left[0].take(best_of_pair)
-    ratio = compute_gain_ratio(gain[best_of_pair], [left, total - left], total)
+    branches = [left, total - left]
+    if missing is not None:
+        missing = missing.take(best_of_pair)
+        branches = [left, total - left - missing, missing]
+    ratio = compute_gain_ratio(gain[best_of_pair], branches, total)
     pair = cuts.pair[best_of_pair]
     chosen = choose_pairs(ratio, pair, block.b, block.m, bound_ties)
     return best_of_pair[chosen], ratio[chosen]
@@ -182,7 +202,7 @@ def _exclude_light_branches(merit: np.ndarray, block: FeatureBlock, cuts: Cuts, 
     merit[is_light] = -np.inf
 
 
-def _make_splits(block: FeatureBlock, best: BestCuts, merit: np.ndarray, *, missing_left: bool) -> Splits:
+def make_splits(block: FeatureBlock, best: BestCuts, merit: np.ndarray, *, missing_left: bool | np.ndarray) -> Splits:
     """Return the splits at the best cuts (k,) of the nodes that have one, with these merits (k,)."""
     feature = block.feature_at(best.position, best.node)
     below, above = block.read_cut_values(best.position, feature, best.node)
@@ -191,7 +211,7 @@ def _make_splits(block: FeatureBlock, best: BestCuts, merit: np.ndarray, *, miss
         gain=best.gain.copy(),
         feature=feature,
         threshold=compute_midpoint(below, above),
-        missing_left=np.full(best.node.size, missing_left),
+        missing_left=np.full(best.node.size, missing_left, dtype=bool),
     )
     return Splits.spread(found, best.node, block.m)
 
@@ -204,7 +224,7 @@ def compute_midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.where(middle > low, middle, high)
 
 
-def _sum_missing(block: FeatureBlock) -> np.ndarray:
+def sum_missing(block: FeatureBlock) -> np.ndarray:
     """Return the sums of the missing cells of each (feature, node) pair: (p, b m)."""
     # Missing cells come last in their node: their sums are those of the node minus those up to the last known cell.
     n_rows = block.frontier.n_positions

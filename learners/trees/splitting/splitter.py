@@ -18,6 +18,7 @@ from bakeoff.learners.trees.rows.presort import MAX_CELLS_PER_BLOCK
 from bakeoff.learners.trees.splitting.above_average import choose_above_average
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.histogram import HistogramBlock
+from bakeoff.learners.trees.splitting.known_cuts import find_known_splits
 from bakeoff.learners.trees.splitting.nominal import find_nominal_splits
 from bakeoff.learners.trees.splitting.numeric import find_histogram_splits, find_numeric_splits
 from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
@@ -83,15 +84,19 @@ def _divide_features(frontier: Frontier, features: np.ndarray) -> Iterator[np.nd
 
 
 def _search_block(block: FeatureBlock, rules: SplitRules) -> Iterator[Splits]:
-    """Yield the best numeric splits, those with missing cells on the left, and the best nominal splits."""
+    """Yield the best numeric splits, with missing cells on either side, and the best nominal splits."""
     table = block.frontier.table
     nominal = table.nominal[block.feature] if table.has_nominal else None  # (b, m) or (b, 1)
     if nominal is None or not nominal.all():
         numeric = None if nominal is None else ~nominal
-        yield find_numeric_splits(block, numeric, rules, missing_left=False)
-        if table.has_missing and block.n_missing.any():
-            has_missing = block.n_missing > 0  # (b, m)
-            wanted = has_missing if numeric is None else numeric & has_missing
+        has_missing = table.has_missing and bool(block.n_missing.any())
+        if has_missing and rules.criterion.by_ratio:
+            yield find_known_splits(block, numeric, rules)
+        else:
+            yield find_numeric_splits(block, numeric, rules, missing_left=False)
+        if has_missing and not rules.criterion.by_ratio:
+            lacks_cells = block.n_missing > 0  # (b, m)
+            wanted = lacks_cells if numeric is None else numeric & lacks_cells
             yield find_numeric_splits(block, wanted, rules, missing_left=True)
     if nominal is not None and nominal.any():
         yield find_nominal_splits(block, nominal, rules)

@@ -35,6 +35,8 @@ class ValueGroups(ABC):
         The number of groups of each pair.
     is_first : ndarray of shape (q,), bool
         Whether a group is the first of its pair.
+    is_missing : ndarray of shape (q,), bool, or None
+        Whether a group holds the missing cells, if that was asked for.
     """
 
     pair: np.ndarray
@@ -45,13 +47,18 @@ class ValueGroups(ABC):
     begin: np.ndarray
     length: np.ndarray
     is_first: np.ndarray
+    is_missing: np.ndarray | None = None
 
     def __init__(self, block: FeatureBlock) -> None:
         self.block = block
 
     @staticmethod
-    def collect(block: FeatureBlock, wanted: np.ndarray) -> ValueGroups:
+    def collect(block: FeatureBlock, wanted: np.ndarray, *, marks_missing: bool = False) -> ValueGroups:
         """Return the groups of the wanted pairs (b, m)."""
+        if marks_missing:
+            groups = SortedGroups(block, wanted)
+            groups.mark_missing()
+            return groups
         n_values = block.frontier.table.max_nominal_values
         if n_values > 0 and block.m * n_values <= MAX_KEYS_PER_ROW * block.n:
             return KeyedGroups(block, wanted, n_values)
@@ -91,6 +98,11 @@ class SortedGroups(ValueGroups):
         n_rows = np.diff(rows_up_to, prepend=0)
         self.n_rows = np.where(self.is_first, rows_up_to, n_rows)  # (q,)
         self.total = block.total[:, self.node]
+
+    def mark_missing(self) -> None:
+        """Set which groups hold the missing cells."""
+        every_group = np.arange(self.pair.size)
+        self.is_missing = np.isinf(self.read_codes(every_group))
 
     def read_codes(self, chosen: np.ndarray) -> np.ndarray:
         last = self._last.take(chosen)

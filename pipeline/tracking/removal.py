@@ -1,0 +1,220 @@
+"""Runs and models that are deleted for good: their rows in the database, their files, and nothing that is still named.
+
+MLflow's own ``mlflow gc`` deletes the runs that were marked as deleted, and leaves their models, which are most of the
+bytes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.pipeline.tracking.addresses import local_path
+from bakeoff.pipeline.tracking.delete_model import delete_version
+from bakeoff.pipeline.tracking.inventory import Inventory, InventoryModel, InventoryRun, get_backend, list_folders
+from bakeoff.pipeline.tracking.registry import RegisteredVersion
+from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
+from bakeoff.pipeline.tracking.store import Store
+
+CLEAN_UP = (
+    "DELETE FROM inputs WHERE destination_type = 'RUN' AND destination_id NOT IN (SELECT run_uuid FROM runs)",
+    "DELETE FROM inputs WHERE source_type = 'RUN_OUTPUT' AND source_id NOT IN (SELECT run_uuid FROM runs)",
+    "DELETE FROM input_tags WHERE input_uuid NOT IN (SELECT input_uuid FROM inputs)",
+    "DELETE FROM datasets WHERE dataset_uuid NOT IN (SELECT source_id FROM inputs WHERE source_type = 'DATASET')",
+)
+"""Rows of deleted runs that MLflow leaves."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What is to be deleted, and what is kept although it was asked for.
+
+    Attributes
+    ----------
+    runs : tuple of InventoryRun
+    models : tuple of InventoryModel
+    versions : tuple of RegisteredVersion
+        Of the registry, which name these runs or models.
+    experiments : tuple of str
+        Ids of experiments that were deleted in MLflow and are empty afterwards.
+    folders : tuple of Path
+        With all files of the runs and the models.
+    n_bytes : int
+        The size of these files.
+    kept : tuple of str
+        A sentence for each run or model that stays, with the reason.
+    """
+
+    runs: tuple[InventoryRun, ...] = ()
+    models: tuple[InventoryModel, ...] = ()
+    versions: tuple[RegisteredVersion, ...] = ()
+    experiments: tuple[str, ...] = ()
+    folders: tuple[Path, ...] = ()
+    n_bytes: int = 0
+    kept: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to delete."""
+        return not (self.runs or self.models or self.experiments)
+
+
+def plan_runs(inventory: Inventory, run_ids: Iterable[str], is_registered_included: bool) -> Removal:
+    """Return what the deletion of some runs deletes.
+
+    Parameters
+    ----------
+    inventory : Inventory
+    run_ids : iterable of str
+    is_registered_included : bool
+        Whether to delete registered versions as well; otherwise their runs stay.
+    """
+    runs = [inventory.runs[run_id] for run_id in dict.fromkeys(run_ids)]
+    return _plan(inventory, runs, [], is_registered_included)
+
+
+def plan_collection(inventory: Inventory, is_registered_included: bool) -> Removal:
+    """Return what nothing names any more: deleted runs and models, and models whose run is not there.
+
+    The arguments are those of `plan_runs`.
+    """
+    runs = [run for run in inventory.runs.values() if run.is_deleted]
+    models = [
+        model
+        for model in inventory.models.values()
+        if model.is_deleted or (model.run_id and model.run_id not in inventory.runs)
+    ]
+    removal = _plan(inventory, runs, models, is_registered_included)
+    kept = set(inventory.runs) - {run.run_id for run in removal.runs}
+    filled = {inventory.runs[run_id].experiment_id for run_id in kept}
+    filled |= {model.experiment_id for model in inventory.models.values() if model not in removal.models}
+    empty = tuple(name for name in inventory.deleted_experiments if name not in filled)
+    folders = [*removal.folders, *_list_experiment_folders(inventory, empty)]
+    return Removal(
+        removal.runs,
+        removal.models,
+        removal.versions,
+        empty,
+        tuple(folders),
+        sum(map(measure_folder, folders)),
+        removal.kept,
+    )
+
+
+def measure_folder(folder: Path) -> int:
+    """Return the size of all files below a folder, in bytes."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+
+
+def remove(store: Store, removal: Removal) -> None:
+    """Delete what was planned, files first, so that an interrupted deletion can be repeated.
+
+    Parameters
+    ----------
+    store : Store
+    removal : Removal
+    """
+    for folder in removal.folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # other files are there
+            folder.parent.rmdir()
+    for version in removal.versions:
+        delete_version(store, version)
+    backend = get_backend(store)
+    for model in removal.models:
+        backend._hard_delete_logged_model(model.model_id)
+    for run in removal.runs:
+        backend._hard_delete_run(run.run_id)
+    for experiment_id in removal.experiments:
+        backend._hard_delete_experiment(experiment_id)
+
+
+def shrink_database(store: Store) -> str:
+    """Give back the space of deleted rows; return why that was not possible, empty if it was.
+
+    Parameters
+    ----------
+    store : Store
+        Only a SQLite file is shrunk; a server does it by itself.
+    """
+    if not store.uri.startswith(SQLITE_PREFIX):
+        return ""
+    try:
+        with closing(sqlite3.connect(sqlite_path(store.uri))) as database:
+            with database:
+                for statement in CLEAN_UP:
+                    database.execute(statement)
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.OperationalError as error:
+        return f"the database was not made smaller: {error}; repeat `bakeoff gc` when no other process uses it"
+    return ""
+
+
+def _plan(
+    inventory: Inventory, runs: Sequence[InventoryRun], models: Sequence[InventoryModel], is_registered_included: bool
+) -> Removal:
+    """Return what is deleted with some runs and models, less what must stay."""
+    of_runs = {run.run_id for run in runs}
+    of_models = {model.model_id for model in models}
+    all_models = [
+        model for model in inventory.models.values() if model.run_id in of_runs or model.model_id in of_models
+    ]
+    versions = _find_versions(inventory, of_runs, {model.model_id for model in all_models})
+    kept_runs = {run.run_id: "its process is running" for run in runs if run.is_running}
+    kept_models: dict[str, str] = {}
+    if not is_registered_included:
+        for version in versions:
+            reason = f"{_describe_version(version)} is registered; registered=true deletes it as well"
+            kept_models[version.model_id] = reason
+            kept_runs[version.run_id] = reason
+    # A version that names no run or no model keeps none.
+    kept_runs.pop("", None)
+    deleted_runs = [run for run in runs if run.run_id not in kept_runs]
+    deleted_models = [
+        model for model in all_models if model.run_id not in kept_runs and model.model_id not in kept_models
+    ]
+    foreign = _count_foreign(inventory, [*deleted_runs, *deleted_models])
+    sentences = [f"{run}: {kept_runs[run.run_id]}" for run in runs if run.run_id in kept_runs]
+    sentences += [
+        f"model {model.model_id}: {kept_models[model.model_id]}"
+        for model in all_models
+        if model.model_id in kept_models and model.run_id not in of_runs
+    ]
+    if foreign:
+        sentences.append(f"the files of {foreign} runs and models, which are not in the folder of this store")
+    folders = list_folders(inventory, [*deleted_runs, *deleted_models])
+    return Removal(
+        tuple(deleted_runs),
+        tuple(deleted_models),
+        tuple(versions) if is_registered_included else (),
+        (),
+        tuple(folders),
+        sum(map(measure_folder, folders)),
+        tuple(sentences),
+    )
+
+
+def _find_versions(
+    inventory: Inventory, run_ids: Collection[str], model_ids: Collection[str]
+) -> list[RegisteredVersion]:
+    return [each for each in inventory.versions if each.run_id in run_ids or each.model_id in model_ids]
+
+
+def _describe_version(version: RegisteredVersion) -> str:
+    aliases = "".join(f" @{alias}" for alias in version.aliases)
+    return f"version {version.version} of {version.name}{aliases}"
+
+
+def _count_foreign(inventory: Inventory, items: Sequence[InventoryRun | InventoryModel]) -> int:
+    return sum(inventory.find_folder(item) is None for item in items)
+
+
+def _list_experiment_folders(inventory: Inventory, experiments: Sequence[str]) -> list[Path]:
+    """Return the folders of the lists of sweeps of deleted experiments, which belong to no run."""
+    found = (local_path(inventory.locations[each]) for each in experiments)
+    return [folder / "sweeps" for folder in found if folder is not None and (folder / "sweeps").is_dir()]

@@ -1,0 +1,206 @@
+"""``bakeoff rm`` and ``bakeoff gc`` on real stores: what goes, what stays, and the bytes before and after."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Bakeoff, command_in
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.inventory import get_backend, read_inventory
+from bakeoff.pipeline.tracking.removal import measure_folder
+from bakeoff.pipeline.tracking.store import Store, open_store
+
+SIZE = re.compile(r": ([\d.]+) (bytes|kB|MB) of files")
+UNITS = {"bytes": 1, "kB": 1000, "MB": 1_000_000}
+ROUNDING = 0.06  # half of the last digit, in the unit, and a little for the bytes
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder whose store holds three runs of a sweep, of which the one of naive Bayes is registered."""
+    folder = tmp_path_factory.mktemp("made")
+    with command_in(folder) as bakeoff:
+        swept = bakeoff("-m", "learner=knn,majority,naive_bayes", "dataset=iris")
+        assert swept.status == 0, swept.err
+        run_id = find_run(bakeoff, "naive_bayes")
+        assert bakeoff("ship", run_id, "as=flowers@champion").status == 0
+    return folder
+
+
+@pytest.fixture
+def stored(made: Path, bakeoff: Bakeoff) -> Bakeoff:
+    """Return the command in a copy of that folder."""
+    shutil.copytree(made / "outputs", bakeoff.folder / "outputs")
+    return bakeoff
+
+
+def find_run(bakeoff: Bakeoff, learner: str) -> str:
+    return next(str(run.info.run_id) for run in bakeoff.runs() if run.data.params["learner"] == learner)
+
+
+def artifacts(bakeoff: Bakeoff) -> Path:
+    return bakeoff.folder / "outputs" / "artifacts"
+
+
+def read_size(text: str) -> tuple[float, float]:
+    """Return the number of bytes that a command announces, and how exact it is."""
+    match = SIZE.search(text)
+    assert match is not None, text
+    unit = UNITS[match[2]]
+    return float(match[1]) * unit, ROUNDING * unit
+
+
+def count_rows(bakeoff: Bakeoff, table: str) -> int:
+    with closing(sqlite3.connect(bakeoff.folder / "outputs" / "mlflow.db")) as database:
+        return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def predicts(bakeoff: Bakeoff, model: str) -> bool:
+    (bakeoff.folder / "rows.csv").write_text(
+        "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm)\n5.1,3.5,1.4,0.2\n"
+    )
+    return bakeoff("predict", model, "rows.csv").status == 0
+
+
+def test_runs_that_were_deleted_in_mlflow_are_freed_with_their_models(stored: Bakeoff) -> None:
+    for learner in ("knn", "majority"):
+        stored.client().delete_run(find_run(stored, learner))
+    before = measure_folder(artifacts(stored))
+    rehearsed = stored("gc", "dry_run=true")
+    assert "deleting 2 runs, 2 models: " in rehearsed.out
+    assert measure_folder(artifacts(stored)) == before
+    answer = stored("gc")
+    assert answer.status == 0, answer.err
+    announced, exactness = read_size(answer.out)
+    freed = before - measure_folder(artifacts(stored))
+    assert freed == pytest.approx(announced, abs=exactness)
+    assert freed > 50_000
+    assert len(list(artifacts(stored).rglob("model.skops"))) == 2
+    assert count_rows(stored, "runs") == 1
+    assert count_rows(stored, "logged_models") == 2
+    assert count_rows(stored, "inputs") == 2  # its dataset, and its model
+    assert predicts(stored, "latest")
+    assert predicts(stored, "flowers")
+    assert "nothing to delete" in stored("gc").out
+
+
+def test_models_that_mlflow_gc_leaves_are_freed(stored: Bakeoff) -> None:
+    run_id = find_run(stored, "knn")
+    store = open_store(None, "bakeoff")
+    store.client.delete_run(run_id)
+    shutil.rmtree(artifacts(stored) / "bakeoff" / run_id)
+    get_backend(store)._hard_delete_run(run_id)  # what `mlflow gc` does
+    before = measure_folder(artifacts(stored))
+    answer = stored("gc")
+    assert "deleting 1 model: " in answer.out
+    assert measure_folder(artifacts(stored)) < before
+    assert len(list(artifacts(stored).rglob("model.skops"))) == 3
+
+
+def test_a_run_is_deleted_for_good_and_its_job_runs_again(stored: Bakeoff) -> None:
+    run_id = find_run(stored, "knn")
+    answer = stored("rm", run_id[:10])
+    assert answer.status == 0, answer.err
+    assert answer.out.index("deleting 1 run, 1 model") < answer.out.index("deleted")
+    assert "Looks at test rows count them no longer" in answer.out
+    assert not [path for path in artifacts(stored).rglob("*") if run_id in path.name]
+    with closing(sqlite3.connect(stored.folder / "outputs" / "mlflow.db")) as database:
+        assert database.execute("PRAGMA freelist_count").fetchone() == (0,)  # no unused pages
+    assert stored("replay", run_id).status == 2
+    assert "2 already done" in stored("plan", "-m", "learner=knn,majority,naive_bayes", "dataset=iris").out
+
+
+def test_a_registered_run_is_kept_unless_asked_for(stored: Bakeoff) -> None:
+    answer = stored("rm", "sweep=latest")
+    assert answer.status == 1
+    assert "kept: naive_bayes iris" in answer.err
+    assert "version 1 of flowers @champion is registered; registered=true" in answer.err
+    assert [run.data.params["learner"] for run in stored.runs()] == ["naive_bayes"]
+    assert predicts(stored, "flowers@champion")
+    answer = stored("rm", "latest", "registered=true")
+    assert answer.status == 0, answer.err
+    assert "deleting 1 run, 2 models, 1 registered version" in answer.out
+    assert "flowers, version 1" in answer.out
+    assert "no model is registered" in stored("list", "models").out
+    assert not list(artifacts(stored).rglob("model.skops"))
+
+
+def test_a_deleted_run_with_a_registered_model_stays_as_well(stored: Bakeoff) -> None:
+    stored.client().delete_run(find_run(stored, "naive_bayes"))
+    answer = stored("gc")
+    assert "kept: naive_bayes iris" in answer.err
+    assert "nothing to delete" in answer.out
+    assert predicts(stored, "flowers")
+
+
+def test_runs_are_chosen_by_a_filter(stored: Bakeoff) -> None:
+    answer = stored("rm", "filter=metrics.test_accuracy < 0.5")
+    assert answer.status == 0, answer.err
+    assert "majority iris" in answer.out
+    assert len(stored.runs()) == 2
+
+
+def test_a_run_whose_process_is_alive_is_kept(stored: Bakeoff) -> None:
+    store = open_store(None, "bakeoff")
+    tags = {"host": socket.gethostname(), "pid": str(os.getpid()), "heartbeat": f"{time.time():.0f}"}
+    run_id = store.client.create_run(store.experiment_id, run_name="busy", tags=tags).info.run_id
+    answer = stored("rm", run_id)
+    assert answer.status == 1
+    assert "kept: busy" in answer.err
+    assert "its process is running" in answer.err
+    assert store.client.get_run(run_id).info.status == "RUNNING"
+
+
+def test_a_copy_of_the_database_alone_frees_no_files_of_the_original(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "outputs").mkdir()
+    for file in (made / "outputs").glob("mlflow.db*"):
+        shutil.copy(file, tmp_path / "outputs")
+    before = measure_folder(made / "outputs" / "artifacts")
+    with command_in(tmp_path) as bakeoff:
+        answer = bakeoff("rm", find_run(bakeoff, "knn"))
+    assert "kept: the files of 2 runs and models, which are not in the folder of this store" in answer.err
+    assert measure_folder(made / "outputs" / "artifacts") == before
+
+
+def test_a_deleted_experiment_goes_with_all_that_is_in_it(stored: Bakeoff) -> None:
+    assert stored("learner=majority", "dataset=iris", "tracking.experiment=other").status == 0
+    client = stored.client()
+    client.delete_experiment(client.get_experiment_by_name("other").experiment_id)
+    answer = stored("gc")
+    assert "deleting 1 run, 1 model, 1 experiment" in answer.out
+    assert client.get_experiment_by_name("other") is None
+    assert not list((artifacts(stored) / "other").rglob("*.*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["rm"], "say which runs in one way"),
+        (["rm", "latest", "sweep=latest"], "say which runs in one way"),
+        (["rm", "filter=params.learner = 'svm'"], "selects no run"),
+        (["rm", "latest", "dry_run=perhaps"], "dry_run='perhaps' must be true or false"),
+        (["gc", "older=3d"], "older is not a key"),
+    ],
+)
+def test_what_is_not_clear_deletes_nothing(made: Path, words: list[str], message: str) -> None:
+    with command_in(made) as bakeoff:
+        answer = bakeoff(*words)
+        assert answer.status == 2
+        assert message in answer.err
+        assert len(bakeoff.runs()) == 3
+
+
+def test_a_server_is_referred_to_its_machine() -> None:
+    client: Any = None
+    with pytest.raises(UserError, match=r"rm: http://host:5000 is a server.*tracking\.uri=URI of its database"):
+        read_inventory(Store("http://host:5000", "1", client), "rm")
