@@ -33,7 +33,9 @@ def draw_table(seed: int, c: int = 3, n: int = 24) -> tuple[np.ndarray, np.ndarr
     """Return rows (n, 3) of few values, so that many splits are equally good, and codes or targets 0, …, c - 1."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (n, 3)).astype(float)
-    return X, rng.integers(0, c, n)
+    y = rng.integers(0, c, n)
+    y[:c] = np.arange(c)  # every class occurs
+    return X, y
 
 
 def describe(tree: Any) -> list[tuple[int, float]]:
