@@ -1,5 +1,7 @@
 """Predictions of a fitted support vector machine: f(x) of every binary problem, and a score for each class.
 
+SciPy's sparse tables are only recognised, to refuse them.
+
 Cost: O(m s d) for s support vectors, for the linear kernel O(m d).
 """
 

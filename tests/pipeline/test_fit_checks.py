@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from doubles import check_and_split, experiment, numbered
 from imblearn.over_sampling import SMOTE
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from bakeoff.learners import SVC, DecisionTreeClassifier, MLPClassifier, MLPRegressor, Perceptron
+from bakeoff.learners import SVC, DecisionTreeClassifier, Perceptron
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.balance import ClassWeights, Oversampling, Resampling
 from bakeoff.pipeline.stages.calibration import Calibration
@@ -33,12 +34,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         r"dataset\.weights weights the rows, and Perceptron does not accept weights; .*learner=decision_tree",
     ),
     "weights in a regression": (
-        {"dataset": replace(load_bundled("diabetes"), weights=np.ones(442)), "learner": MLPRegressor()},
-        "MLPRegressor does not accept weights; .*learner=decision_tree_regressor",
+        {"dataset": replace(load_bundled("diabetes"), weights=np.ones(442)), "learner": GaussianProcessRegressor()},
+        "GaussianProcessRegressor does not accept weights; .*learner=decision_tree_regressor",
     ),
     "balance by weights": (
-        {"learner": MLPClassifier(), "balance": ClassWeights()},
-        "balance=weights weights the rows, and MLPClassifier .*; use balance=oversample",
+        {"learner": Perceptron(), "balance": ClassWeights()},
+        "balance=weights weights the rows, and Perceptron .*; use balance=oversample",
     ),
     "new rows have no weights": (
         {"dataset": WEIGHTED, "learner": GaussianNB(), "balance": Resampling(SMOTE())},
