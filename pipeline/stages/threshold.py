@@ -17,6 +17,9 @@ from bakeoff.pipeline.errors import UserError
 
 MAX_CANDIDATES = 200
 """Of more different scores, thresholds at their quantiles are tried."""
+SCORE_ROUNDING = 1e-12
+"""Scores that differ by at most this fraction of the largest one are equal."""
+
 DEFAULTS = {"predict_proba": 0.5, "decision_function": 0.0}
 """The threshold of a classifier that chooses none, by the method that gives its scores."""
 
@@ -152,7 +155,9 @@ class TunedThreshold:
         if np.isnan(values).all():
             raise UserError("threshold=tuned: the metric is not defined on the rows to choose on, for any threshold.")
         best = np.nanmax(values) if rows.greater_is_better else np.nanmin(values)
-        tied = np.flatnonzero(values == best)
+        finite = values[np.isfinite(values)]
+        rounding = SCORE_ROUNDING * np.abs(finite).max(initial=0.0)
+        tied = np.flatnonzero(values >= best - rounding if rows.greater_is_better else values <= best + rounding)
         nearest = tied[np.argmin(np.abs(candidates[tied] - default))]
         default_score = float(values[candidates == default][0])
         return ChosenThreshold(float(candidates[nearest]), rows.method, float(best), default_score)

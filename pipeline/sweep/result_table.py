@@ -18,8 +18,8 @@ from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun, search_stor
 from bakeoff.pipeline.tracking.store import Store
 
 MIN_RANKED_DATASETS = 2
-RANK_DECIMALS = 12
-"""Scores that agree to this many decimals are tied."""
+RANKED_DIGITS = 12
+"""Scores that agree in this many digits, relative to the largest of their dataset, are tied."""
 DIGEST_LETTERS = 4
 MAX_IDS_PER_QUERY = 500
 """The length of a query is limited."""
@@ -83,9 +83,19 @@ class ResultTable:
         ])  # fmt: skip
 
     @cached_property
+    def _rounded_scores(self) -> np.ndarray:
+        """The scores, rounded relative to the largest of each dataset: (configurations, datasets)."""
+        finite = np.where(np.isfinite(self.scores), self.scores, 0.0)
+        largest = np.max(np.abs(finite), axis=0, initial=0.0)  # (datasets,)
+        _, exponent = np.frexp(largest)
+        # A power of two as the unit changes no digit of the scores that it divides.
+        unit = np.ldexp(1.0, exponent)
+        return np.asarray(np.round(self.scores / unit, RANKED_DIGITS) * unit)
+
+    @cached_property
     def ranks(self) -> np.ndarray:
         """The rank of each score in its dataset, 1 for the best; tied ones share their mean rank; NaN without score."""
-        signed = np.round(-self.scores if self.greater_is_better else self.scores, RANK_DECIMALS)
+        signed = -self._rounded_scores if self.greater_is_better else self._rounded_scores
         n_better = (signed[None, :, :] < signed[:, None, :]).sum(axis=1)  # (configurations, datasets)
         n_equal = (signed[None, :, :] == signed[:, None, :]).sum(axis=1)
         return np.where(np.isnan(signed), np.nan, 1 + n_better + (n_equal - 1) / 2)
@@ -93,7 +103,7 @@ class ResultTable:
     @cached_property
     def is_best(self) -> np.ndarray:
         """Whether each score is the best of several on its dataset, shape (configurations, datasets); ties all are."""
-        signed = np.round(self.scores if self.greater_is_better else -self.scores, RANK_DECIMALS)
+        signed = self._rounded_scores if self.greater_is_better else -self._rounded_scores
         highest = np.max(np.where(np.isnan(signed), -np.inf, signed), axis=0)
         has_choice = (~np.isnan(signed)).sum(axis=0) > 1
         return np.asarray((signed == highest) & has_choice)

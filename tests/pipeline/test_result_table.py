@@ -55,6 +55,16 @@ def printed(table: ResultTable, width: int = 80) -> str:
 # Values
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e-9])
+def test_scores_that_only_rounding_tells_apart_share_a_rank_in_every_unit(unit: float) -> None:
+    one = 0.6 * unit
+    other = float(np.nextafter(one, np.inf))
+    results = {("a", "data"): Result(one, 0.1), ("b", "data"): Result(other, 0.1), ("c", "data"): Result(one * 2, 0.1)}
+    table = ResultTable("test_rmse", False, ("a", "b", "c"), ("data",), results)
+    assert table.ranks[:, 0].tolist() == [1.5, 1.5, 3.0]
+    assert table.is_best[:, 0].tolist() == [True, True, False]
+
+
 def test_ranks_are_scipys_and_the_mean_is_over_datasets() -> None:
     table = random_table(6, 9)
     oracle = np.column_stack([stats.rankdata(-column) for column in table.scores.T])

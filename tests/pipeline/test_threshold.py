@@ -53,6 +53,15 @@ def test_of_many_scores_a_limited_number_of_candidates_is_tried_where_the_rows_l
     assert shares.max() < 2 / MAX_CANDIDATES
 
 
+def test_scores_that_only_rounding_tells_apart_are_equal() -> None:
+    # Higher by one unit in the last place the farther a threshold is from that of the learner.
+    def score(chosen: np.ndarray) -> float:
+        return 0.1 + 0.2 if chosen.sum() == 0 else 0.3
+
+    binary = BinaryScores(SCORES, "predict_proba", score, True)
+    assert TunedThreshold().choose(binary).value == 0.5
+
+
 def test_the_best_score_wins_and_of_equal_ones_the_nearest_to_the_learners_own() -> None:
     chosen = TunedThreshold().choose(rows())
     assert chosen.score == 5 / 6

@@ -32,7 +32,13 @@ from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import Holdout, KFold
-from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning, TuningData, list_candidate_learners
+from bakeoff.pipeline.stages.tuning import (
+    GridTuning,
+    NoTuning,
+    TuningData,
+    find_best_candidate,
+    list_candidate_learners,
+)
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 
@@ -59,6 +65,15 @@ def chosen(experiment: Any, split: Any) -> tuple[dict[str, Any], pd.DataFrame]:
 
 
 # A plain loop
+
+
+def test_of_candidates_that_only_rounding_tells_apart_the_first_is_chosen() -> None:
+    tenths = np.array([0.1 + 0.2, 0.3])
+    for scores in (tenths, tenths[::-1], tenths * 1e6, np.append(tenths, np.nan)):
+        assert find_best_candidate(scores, greater_is_better=True) == 0
+        assert find_best_candidate(scores, greater_is_better=False) == 0
+    assert find_best_candidate(np.array([0.3, 0.3 + 1e-9, np.inf]), greater_is_better=True) == 2
+    assert find_best_candidate(np.array([np.inf, 0.3 + 1e-9, 0.3]), greater_is_better=False) == 2
 
 
 def test_a_grid_on_the_validation_part_equals_a_loop() -> None:

@@ -28,6 +28,9 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     list_points,
 )
 
+SCORE_ROUNDING = 1e-12
+"""Mean scores that differ by at most this fraction of the largest one are equal."""
+
 
 @dataclass(frozen=True)
 class TuningData:
@@ -290,7 +293,7 @@ def _is_count(value: Any) -> bool:
 
 
 def find_best_candidate(scores: np.ndarray, greater_is_better: bool) -> int:
-    """Return the position of the first of the best scores that are defined.
+    """Return the position of the first of the best scores that are defined; of equal ones, but for rounding, the first.
 
     Parameters
     ----------
@@ -305,7 +308,12 @@ def find_best_candidate(scores: np.ndarray, greater_is_better: bool) -> int:
     """
     if np.isnan(scores).all():
         raise UserError("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
-    return int(np.nanargmax(scores) if greater_is_better else np.nanargmin(scores))
+    best = np.nanmax(scores) if greater_is_better else np.nanmin(scores)
+    # The means of the same scores of folds in another order differ in their last digits.
+    finite = scores[np.isfinite(scores)]
+    rounding = SCORE_ROUNDING * np.abs(finite).max(initial=0.0)
+    is_tied = scores >= best - rounding if greater_is_better else scores <= best + rounding
+    return int(np.argmax(is_tied))
 
 
 def list_candidate_learners(learner: Any, tuning: NoTuning | GridTuning) -> list[Any]:
