@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn import metrics
 
 from bakeoff.pipeline.stages.scoring.predictions import Predictions
+from bakeoff.pipeline.stages.scoring.probability_scores import compute_cross_entropy, compute_roc_area
 
 
 def compute_accuracy(predictions: Predictions) -> float:
@@ -26,7 +25,7 @@ def compute_error(predictions: Predictions) -> float:
 
 def compute_balanced_accuracy(predictions: Predictions) -> float:
     """Return the mean recall of the classes that occur."""
-    return _compare_values(metrics.balanced_accuracy_score, predictions)
+    return predictions.class_counts.compute_balanced_accuracy()
 
 
 def compute_precision(predictions: Predictions) -> float:
@@ -50,14 +49,9 @@ def compute_f1(predictions: Predictions) -> float:
 def compute_log_loss(predictions: Predictions) -> float:
     """Return the mean negative log-probability of the true class, in nats (scikit-learn's clipping keeps it finite)."""
     assert predictions.probabilities is not None
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The y_prob values do not sum to one", UserWarning)
-        probabilities = np.clip(predictions.probabilities, 0, 1)  # (m, c), where a sum may be rounded to above 1
-        return float(
-            metrics.log_loss(
-                predictions.truth, probabilities, labels=predictions.classes, sample_weight=predictions.weights
-            )
-        )
+    probabilities = np.clip(predictions.probabilities, 0, 1)  # (m, c), where a sum may be rounded to above 1
+    _require_finite(probabilities)
+    return compute_cross_entropy(predictions.truth, probabilities, predictions.weights)
 
 
 def compute_roc_auc(predictions: Predictions) -> float:
@@ -67,13 +61,18 @@ def compute_roc_auc(predictions: Predictions) -> float:
     if len(np.unique(predictions.truth)) < len(classes):
         return float("nan")
     probabilities = predictions.probabilities
+    truth = predictions.truth
+    weights = predictions.weights
     if len(classes) == 2:
         ranking = predictions.decision if probabilities is None else probabilities[:, 1]  # (m,)
-        return float(metrics.roc_auc_score(predictions.truth == classes[1], ranking, sample_weight=predictions.weights))
+        assert ranking is not None
+        _require_finite(ranking)
+        return compute_roc_area(truth == classes[1], ranking, weights)
     if probabilities is None:
         return float("nan")
-    is_class = predictions.truth[:, np.newaxis] == classes  # (m, c): one against the rest
-    return float(metrics.roc_auc_score(is_class, probabilities, sample_weight=predictions.weights))
+    _require_finite(probabilities)
+    areas = [compute_roc_area(truth == label, probabilities[:, label], weights) for label in classes]
+    return float(np.mean(areas))
 
 
 def compute_mcc(predictions: Predictions) -> float:
@@ -87,7 +86,7 @@ def compute_mcc(predictions: Predictions) -> float:
     # scikit-learn returns 0 here, so that the mean over folds of one row each would be 0 for any model.
     if not _has_two_classes(predictions):
         return float("nan")
-    return _compare_values(metrics.matthews_corrcoef, predictions)
+    return predictions.class_counts.compute_mcc()
 
 
 def compute_kappa(predictions: Predictions) -> float:
@@ -100,8 +99,7 @@ def compute_kappa(predictions: Predictions) -> float:
     """
     if not _has_two_classes(predictions):
         return float("nan")
-    kappa = partial(metrics.cohen_kappa_score, labels=predictions.classes)
-    return _compare_values(kappa, predictions)
+    return predictions.class_counts.compute_kappa()
 
 
 def compute_average_precision(predictions: Predictions) -> float:
@@ -191,6 +189,12 @@ def compute_pinball(predictions: Predictions) -> float:
 def _compare_values(formula: Callable[..., Any], predictions: Predictions) -> float:
     """Return the score of predicted values by one of scikit-learn's functions, each row with its weight."""
     return float(formula(predictions.truth, predictions.predicted, sample_weight=predictions.weights))
+
+
+def _require_finite(values: np.ndarray) -> None:
+    """Reject values of which a score would be no number either, which would look like one that is not defined."""
+    if not np.isfinite(values).all():
+        raise ValueError("an array of probabilities or decision values contains NaN or infinity")
 
 
 def _rank_rows(predictions: Predictions) -> np.ndarray | None:

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn import metrics
 
+from bakeoff.pipeline.stages.scoring.class_counts import ClassCounts
 from bakeoff.pipeline.stages.scoring.labels import locate_labels
 from bakeoff.pipeline.stages.scoring.outputs import (
     compute_decision,
@@ -51,12 +51,15 @@ class Predictions:
     weights: np.ndarray | None = None
 
     @cached_property
+    def class_counts(self) -> ClassCounts:
+        """The rows of each class, counted once for all scores that depend on them; labels must be encoded."""
+        assert self.classes is not None
+        return ClassCounts.count(self.truth, self.predicted, len(self.classes), self.weights)
+
+    @cached_property
     def class_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Precision, recall and F1 of each class, each of shape (c,), computed once for the three metrics."""
-        precision, recall, f1, _ = metrics.precision_recall_fscore_support(
-            self.truth, self.predicted, labels=self.classes, sample_weight=self.weights, zero_division=np.nan
-        )
-        return precision, recall, f1
+        return self.class_counts.score_classes()
 
 
 def predict_rows(
@@ -162,8 +165,7 @@ def count_confusions(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarr
     """
     true_codes = locate_labels(truth, classes)  # (m,)
     predicted_codes = locate_labels(predicted, classes)  # (m,)
-    counts: np.ndarray = metrics.confusion_matrix(true_codes, predicted_codes, labels=np.arange(len(classes)))
-    return counts
+    return ClassCounts.count(true_codes, predicted_codes, len(classes), None).pairs
 
 
 def _place_columns(by_training_class: np.ndarray, model: Any, classes: np.ndarray) -> np.ndarray:
