@@ -57,6 +57,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         After `prune`: arrays ``leaves``, ``depth`` and ``score``, one entry for each step, the unpruned tree first.
     """
 
+    splitter: str
     thresholds: str
     scale_sensitive: ClassVar[bool] = False
     path_parameters: ClassVar[tuple[str, ...]] = ("max_depth", "max_leaf_nodes", "ccp_alpha")
@@ -64,6 +65,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TREE_CONSTRAINTS,
+        "splitter": [StrOptions({"best", "random"})],
         "thresholds": [StrOptions({"midpoints", "values"})],
     }
 
@@ -105,10 +107,14 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         limits = derive_limits(self, criterion, n, d, weight)
         limits.c45 = self._list_rules(n)
         self.max_features_ = limits.max_features
-        if limits.max_features < d:
+        draws_features = limits.max_features < d
+        if draws_features or self.splitter == "random":
             random_state = check_random_state(self.random_state)
             seed = random_state.randint(np.iinfo(np.int32).max)
-            limits.generators = [np.random.default_rng(seed)]
+            generator = np.random.default_rng(seed)
+            limits.generators = [generator] if draws_features else []
+            if self.splitter == "random":
+                limits.draw_thresholds(generator, target)
         tree = grow_tree(X, target, count_categories(self.categories_), limits)
         if self.thresholds == "values":
             tree = move_thresholds_to_values(tree, X)
@@ -145,10 +151,10 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         """
         values = check_path_values(self, parameter, values)
         limits_growth = parameter == "max_leaf_nodes" or (parameter == "max_depth" and self.max_leaf_nodes is not None)
-        draws_features = limits_growth and self.max_features is not None
+        draws_at_nodes = limits_growth and (self.max_features is not None or self.splitter == "random")
         prunes_other_tree = parameter != "ccp_alpha" and self._prunes_in_fit()
-        if draws_features or prunes_other_tree:
-            # The features that a node draws depend on the other nodes of its level, and pruning by training errors
+        if draws_at_nodes or prunes_other_tree:
+            # What a node draws depends on the other nodes of its level, and pruning by training errors
             # depends on the nodes below, so each value needs its own tree.
             for value in values:
                 yield clone(self).set_params(**{parameter: value}).fit(X, y, sample_weight)

@@ -61,6 +61,10 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         gain is largest, and chooses among features by ratio. By default the ratio alone decides, as in the lectures;
         the further rules of C4.5 are the options from ``average_gain`` on, and ``learner=c45`` sets all of them to
         Quinlan's defaults.
+    splitter : {"best", "random"}, default "best"
+        Whether a numeric question has the best threshold of all, or a node compares one random threshold for each
+        feature, drawn uniformly between the smallest and the largest value there (Geurts et al. 2006). Missing cells
+        go to the better side, and questions about nominal values are the best ones, in either case.
     max_depth : int, optional
     min_samples_split : int or fraction of the rows, default 2
     min_samples_leaf : int or fraction of the rows, default 1
@@ -137,6 +141,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         self,
         *,
         criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "misclassification"] = "gini",
+        splitter: Literal["best", "random"] = "best",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -159,6 +164,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         thresholds: Literal["midpoints", "values"] = "midpoints",
     ) -> None:
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf

@@ -47,6 +47,8 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         The variance within nodes, which predict means; or the mean absolute deviation from the median, which nodes
         then predict (Breiman et al. 1984; numeric columns only, and about ten times as slow). "friedman_mse" is
         replaced by "squared_error" with a warning, as in scikit-learn since 1.9: both choose the same splits.
+    splitter : {"best", "random"}, default "best"
+        As in `DecisionTreeClassifier`.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, min_impurity_decrease, max_leaf_nodes,
     max_features, random_state, ccp_alpha, nominal_splits, categorical_features, thresholds
         As in `DecisionTreeClassifier`; impurities are in the target's unit squared.
@@ -77,6 +79,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         self,
         *,
         criterion: Literal["squared_error", "absolute_error", "friedman_mse"] = "squared_error",
+        splitter: Literal["best", "random"] = "best",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -91,6 +94,7 @@ class DecisionTreeRegressor(Regressor, TreeLearner):
         thresholds: Literal["midpoints", "values"] = "midpoints",
     ) -> None:
         self.criterion = replace_deprecated_criterion(criterion)
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf

@@ -67,6 +67,8 @@ class GrowthLimits:
         Whether a nominal split has a branch for each value, rather than two.
     c45 : C45Rules
         The rules of C4.5 that apply.
+    threshold_generator : Generator, optional
+        If the thresholds of numeric features are random; for one tree.
     """
 
     criterion: Criterion
@@ -81,6 +83,17 @@ class GrowthLimits:
     subsets: list[np.ndarray] = field(default_factory=list)
     multiway: bool = True
     c45: C45Rules = NO_RULES
+    threshold_generator: np.random.Generator | None = None
+
+    def draw_thresholds(self, generator: np.random.Generator, target: Target) -> None:
+        """Let the thresholds of one tree be random; ValueError for gain ratio."""
+        if self.criterion.by_ratio:
+            raise ValueError(
+                "splitter='random' compares features by gain, not by ratio; set criterion='entropy', or splitter='best'."
+            )
+        # Histograms list all cuts.
+        target.allows_histogram = False
+        self.threshold_generator = generator
 
 
 def grow_tree(X: np.ndarray, target: Target, n_values: np.ndarray, limits: GrowthLimits) -> Tree:
@@ -191,7 +204,7 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
     for n_tried in range(0, d, limits.max_features):
         part = frontier if pending.size == m else frontier.select_nodes(pending)
         features = draw_features(draws[pending], n_tried, limits.max_features)
-        found = find_best_splits(part, features, rules)
+        found = find_best_splits(part, features, rules.select_nodes(pending))
         splits.put(pending, found)
         pending = np.flatnonzero(splits.feature < 0)
         if pending.size == 0:
@@ -263,6 +276,10 @@ def _derive_split_rules(frontier: Frontier, limits: GrowthLimits) -> SplitRules:
         least_count = min_rows if min_rows > 1 else 0
         min_weight = max(min_weight, least_count)
         min_rows = 1
+    draws = None
+    if limits.threshold_generator is not None:
+        n_features = frontier.table.columns.shape[0]
+        draws = limits.threshold_generator.random((frontier.n_positions.size, n_features))
     return SplitRules(
         criterion=limits.criterion,
         min_rows=min_rows,
@@ -270,6 +287,7 @@ def _derive_split_rules(frontier: Frontier, limits: GrowthLimits) -> SplitRules:
         multiway=limits.multiway,
         c45=limits.c45,
         row_weight=frontier.target.fixed_point_scale,
+        draws=draws,
     )
 
 

@@ -40,6 +40,7 @@ from bakeoff.learners.trees.splitting.gini_prefix_sums import (
     supports_square_sums,
 )
 from bakeoff.learners.trees.splitting.histogram import HistogramBlock
+from bakeoff.learners.trees.splitting.random_cuts import draw_thresholds, mark_last_below, set_thresholds
 from bakeoff.learners.trees.splitting.splits import SplitRules, Splits
 
 
@@ -69,12 +70,16 @@ def find_numeric_splits(
     missing_left: bool,
 ) -> Splits:
     """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, missing cells on the given side."""
+    drawn = None if rules.draws is None else draw_thresholds(block, rules.draws)  # (b, m)
     # A dense scan evaluates all pairs, and treats missing cells as the largest values.
-    may_scan_densely = wanted is None and not missing_left and isinstance(rules.criterion, SquaredDistance)
+    needs_all_cuts = drawn is None and wanted is None and not missing_left
+    may_scan_densely = needs_all_cuts and isinstance(rules.criterion, SquaredDistance)
     n_cells = block.changes.size
     if may_scan_densely and n_cells <= MAX_CELLS_SCANNED:
         return _scan_densely(block, rules)
     is_candidate = _mark_candidates(block, wanted, rules, missing_left)  # (b, n)
+    if drawn is not None:
+        is_candidate &= mark_last_below(block, drawn)
     n_candidates = np.count_nonzero(is_candidate)
     if may_scan_densely and n_cells < MAX_POSITIONS_PER_CUT * n_candidates:
         return _scan_densely(block, rules)
@@ -88,7 +93,10 @@ def find_numeric_splits(
     if missing_left:
         left += sum_missing(block).take(pair, axis=1)
     cuts = Cuts(position, node, pair, left)
-    return _choose_cuts(block, cuts, rules, missing_left=missing_left)
+    splits = _choose_cuts(block, cuts, rules, missing_left=missing_left)
+    if drawn is not None:
+        set_thresholds(splits, block, drawn)
+    return splits
 
 
 def find_histogram_splits(block: HistogramBlock, rules: SplitRules) -> Splits:
@@ -259,7 +267,7 @@ def _mark_candidates(
         is_candidate &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
     if wanted is not None:
         is_candidate &= block.spread_over_positions(wanted)
-    sees_all_cuts = rules.min_rows > 1 or rules.min_weight > 0 or rules.c45.judges_all_cuts
+    sees_all_cuts = rules.min_rows > 1 or rules.min_weight > 0 or rules.c45.judges_all_cuts or rules.draws is not None
     if rules.criterion.is_strictly_convex and not sees_all_cuts and not missing_left:
         _skip_cuts_within_class(block, is_candidate)
     return is_candidate

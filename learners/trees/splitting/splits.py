@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,8 @@ class SplitRules:
         The rules of C4.5 that apply; none by default.
     row_weight : float
         The fixed-point weight of a row of weight 1.
+    draws : ndarray of shape (m, d), optional
+        If thresholds are random: uniform numbers in [0, 1) for the features of each node.
     """
 
     criterion: Criterion
@@ -37,6 +39,13 @@ class SplitRules:
     multiway: bool
     c45: C45Rules = NO_RULES
     row_weight: float = 1.0
+    draws: np.ndarray | None = None
+
+    def select_nodes(self, nodes: np.ndarray) -> SplitRules:
+        """Return the rules of some of the nodes (k,)."""
+        if self.draws is None:
+            return self
+        return replace(self, draws=self.draws[nodes])
 
     @property
     def limits_weight(self) -> bool:
