@@ -72,6 +72,7 @@ class OptunaSweeper(Sweeper):
 
         task = self._task
         assert isinstance(task, HydraTask)
+        task.skips_invalid = self._config.on_invalid == "skip"
         settings = StudySettings(**self._settings)
         sweep_input = task.get_sweep_input(arguments)
         task.outcomes += run_study(settings, self._context, sweep_input, self._config)

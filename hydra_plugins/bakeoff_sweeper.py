@@ -47,6 +47,7 @@ class PlanningSweeper(Sweeper):
 
         task = self._task
         assert isinstance(task, HydraTask)
+        task.skips_invalid = self._config.on_invalid == "skip"
         params = [f"{key}={value}" for key, value in self._params.items()]
         report = run_hydra_sweep(params, self._context, task.get_sweep_input(arguments), self._config)
         task.outcomes += report.outcomes

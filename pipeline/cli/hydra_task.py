@@ -51,6 +51,8 @@ class HydraTask:
         Of a sweep whose jobs were known before; None for a single run and for a study.
     is_single : bool
         Whether ``hydra.mode=RUN`` asks for a single run, even if a file describes a sweep.
+    skips_invalid : bool
+        Whether the sweep leaves out invalid jobs, as ``on_invalid=skip`` asks.
     """
 
     tracebacks: bool
@@ -58,6 +60,7 @@ class HydraTask:
     outcomes: list[JobOutcome] = field(default_factory=list)
     report: SweepReport | None = None
     is_single: bool = False
+    skips_invalid: bool = False
 
     def __call__(self, composed: DictConfig) -> float:
         """Run a single job, keep its outcome and return its headline score."""

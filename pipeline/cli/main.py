@@ -5,7 +5,7 @@ Heavy packages are imported when a job runs, so that help, ``--cfg job`` and the
 once.
 
 Exit codes: 0, all jobs are done; 1, a job failed; 2, the command was refused before anything ran; 130 and 143, the
-command was ended by Ctrl-C or SIGTERM.
+command was ended by Ctrl-C or SIGTERM; 129, the terminal was closed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import bakeoff
@@ -29,7 +30,17 @@ GC_THRESHOLD_OBJECTS = 500_000
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, raised like Ctrl-C so that the current run is ended as KILLED."""
+    """SIGTERM or SIGHUP, raised like Ctrl-C so that the current run is ended as KILLED.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def main() -> NoReturn:
@@ -37,6 +48,9 @@ def main() -> NoReturn:
     # Imports create many objects but no garbage: frequent collections would take a fifth of a short run.
     gc.set_threshold(GC_THRESHOLD_OBJECTS)
     signal.signal(signal.SIGTERM, _raise_terminated)
+    # A terminal that is closed ends the command, unless it was started by nohup.
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _raise_terminated)
     # An installed command does not search the current folder, where the user's own learners may be.
     sys.path.append(os.getcwd())
     standard = sys.__stdout__
@@ -69,11 +83,19 @@ def run_words(words: Sequence[str]) -> int:
     except UserError as error:
         print(f"refused: {error}", file=sys.stderr)
         return EXIT_REFUSED
-    except Terminated:
-        return EXIT_SIGNAL_BASE + signal.SIGTERM
+    except Terminated as error:
+        _print_interrupted(signal.Signals(error.number).name)
+        return EXIT_SIGNAL_BASE + error.number
     except KeyboardInterrupt:
+        _print_interrupted("Ctrl-C")
         return EXIT_SIGNAL_BASE + signal.SIGINT
 
 
 def _raise_terminated(number: int, frame: Any) -> None:
-    raise Terminated
+    raise Terminated(number)
+
+
+def _print_interrupted(cause: str) -> None:
+    """Print why the command ended, if there is still somebody to read it."""
+    with suppress(OSError):
+        print(f"interrupted by {cause}", file=sys.stderr)

@@ -63,7 +63,7 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
     sweep_words, job_words = split_sweep_words(words)
     task = HydraTask(tracebacks, SweepInput(job_words, jobs, tracebacks))
     run_hydra(task, sweep_words)
-    return exit_code(task.outcomes)
+    return exit_code(task.outcomes, task.skips_invalid)
 
 
 def set_single_threads() -> None:

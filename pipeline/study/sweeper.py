@@ -174,11 +174,17 @@ def _run_jobs(jobs: TrialJobs, command: SweepCommand) -> list[JobOutcome]:
     try:
         with executor(jobs.runner, options, command.launch, options.workers) as run_jobs:
             loop.run_all(jobs, run_jobs)
+    except KeyboardInterrupt:
+        n_finished = trials.count_finished()
+        results.open_console(command.quiet).print(
+            f"{n_finished} of {trials.n_trials} trials done; the same command continues the study."
+        )
+        raise
     except STORAGE_ERRORS as error:
         reason = f"hydra.sweeper.storage cannot be used any more: {str(error).splitlines()[0]}"
         loop.outcomes.append(JobOutcome(0, trials.study.study_name, FAILED, reason))
     finally:
         heartbeat.stop()
         trials.close()
-    display.show_unfinished(loop.outcomes, len(loop.outcomes))
+    display.show_unfinished(loop.outcomes, len(loop.outcomes), options.on_invalid == "skip")
     return loop.outcomes

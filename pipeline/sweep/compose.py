@@ -110,6 +110,8 @@ class Composer:
             return ComposedJob(number, overrides, settled, invocation)
         except UserError as error:
             return ComposedJob(number, overrides, error=error)
+        except Exception as error:  # one job must not keep the others from being composed
+            return ComposedJob(number, overrides, error=UserError(f"{type(error).__name__}: {error}"))
 
     def chooses_option(self, word: str) -> bool:
         """Whether an override chooses an option of a group, which decides what files are read."""

@@ -112,8 +112,33 @@ class SweepDisplay:
         """Show in the progress bar that another process runs the remaining jobs."""
         self._bar.update(self._task, best=f"waiting for {_count_jobs(n_jobs)} that another process runs")
 
-    def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
-        """Print what preprocessing=auto did, the warnings of the learners, and the jobs that did not finish."""
+    def show_unplanned(self, n_jobs: int) -> None:
+        """Print that a sweep was interrupted before its first job."""
+        self._err.print(f"none of {_count_jobs(n_jobs)} was started; they were still being checked.", soft_wrap=True)
+
+    def show_interrupted(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
+        """Print how many jobs are done when a sweep is interrupted, and how it goes on.
+
+        Parameters
+        ----------
+        outcomes : sequence of JobOutcome
+            Those that are known.
+        n_planned : int
+            The number of different jobs.
+        """
+        n_done = sum(outcome.kind in (FINISHED, SKIPPED) for outcome in outcomes)
+        self._err.print(f"{n_done} of {_count_jobs(n_planned)} done; the same command runs the others.", soft_wrap=True)
+
+    def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool = False) -> None:
+        """Print what preprocessing=auto did, the warnings of the learners, and the jobs that did not finish.
+
+        Parameters
+        ----------
+        outcomes : sequence of JobOutcome
+        n_planned : int
+        skips_invalid : bool
+            Whether the user asked to leave out invalid jobs, which are then counted by themselves.
+        """
         for summary, n_jobs in self._preprocessing_counts.items():
             self._out.print(f"preprocessing auto of {_count_jobs(n_jobs)}: {escape(summary)}", soft_wrap=True)
         # Many jobs give the same warning, so each is printed once with the number of jobs.
@@ -123,7 +148,7 @@ class SweepDisplay:
         n_hidden = len(self._warning_counts) - len(shown)
         if n_hidden:
             self._err.print(f"and {n_hidden} other warnings; the file warnings.txt of each run lists its own")
-        self.show_unfinished(outcomes, n_planned)
+        self.show_unfinished(outcomes, n_planned, skips_invalid)
 
     def show_tables(self, tables: Sequence[ResultTable], sweep: str, settings: Sequence[Mapping[str, Any]]) -> None:
         """Print the scores, and the commands that compare the runs and open them.
@@ -149,10 +174,15 @@ class SweepDisplay:
             command = " ".join(["bakeoff ui", *words])
             self._out.print(f"open     {escape(command)}", soft_wrap=True)
 
-    def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
-        """Print the jobs that did not finish and why."""
+    def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool = False) -> None:
+        """Print the jobs that did not finish and why; the arguments are those of `show_end`."""
+        left_out = [outcome for outcome in outcomes if outcome.kind == REFUSED] if skips_invalid else []
+        if left_out:
+            self._err.print(f"{len(left_out)} of {_count_jobs(n_planned)} skipped as invalid (on_invalid=skip):")
+            self._show_reasons(left_out)
         # A stopped job is not a failure: the study has decided that its score is not needed.
-        unfinished = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
+        others = [outcome for outcome in outcomes if outcome not in left_out]
+        unfinished = [outcome for outcome in others if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
         if unfinished:
             self._err.print(f"{len(unfinished)} of {_count_jobs(n_planned)} did not finish:")
             self._show_reasons(unfinished)

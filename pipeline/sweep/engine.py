@@ -14,7 +14,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import LearnerPattern
 from bakeoff.pipeline.sweep.options import SweepOptions
-from bakeoff.pipeline.sweep.planning import DONE, INVALID, Plan, Planner
+from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, Plan, Planner
 from bakeoff.pipeline.sweep.record import record_sweep
 from bakeoff.pipeline.sweep.report import SweepReport, collect_results
 from bakeoff.pipeline.sweep.workers import Workers
@@ -68,7 +68,11 @@ def run_sweep(
         if learner_pattern is not None:
             composed_jobs, left_out = learner_pattern.select_jobs(composed_jobs, runner.resources)
         planner = Planner(runner, options.resume)
-        plan = planner.make_plan(composed_jobs)
+        try:
+            plan = planner.make_plan(composed_jobs)
+        except KeyboardInterrupt:
+            SweepDisplay(0, quiet).show_unplanned(len(composed_jobs))
+            raise
         refused = refused_outcomes(plan)
         display = SweepDisplay(len(plan.jobs), quiet)
         display.show_left_out(left_out)
@@ -92,8 +96,12 @@ def run_sweep(
         display.show_problems(problems)
         skipped = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
         loop = SweepLoop(options, display, [*refused, *skipped])
-        loop.run_all(plan.jobs, run_jobs)
-        display.show_end(loop.outcomes, len(plan.entries))
+        try:
+            loop.run_all(plan.jobs, run_jobs)
+        except KeyboardInterrupt:
+            display.show_interrupted(loop.outcomes, len(plan.entries) - len(plan.with_state(DUPLICATE)))
+            raise
+        display.show_end(loop.outcomes, len(plan.entries), options.on_invalid == "skip")
         results, settings = collect_results(loop.outcomes, plan, runner)
         report = SweepReport(loop.outcomes, plan, results, settings, (*notes, *problems))
         display.show_tables(report.tables, folder.name, settings)

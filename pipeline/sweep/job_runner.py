@@ -101,6 +101,10 @@ class JobRunner:
         UserError
             The data or the store cannot be read.
         """
+        with self._refusing_errors():
+            return self._identify_job(number, spec, invocation, has_store_query)
+
+    def _identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation, has_store_query: bool) -> Job:
         # The hash covers the data, not the name of a file, so that a changed file means another job.
         dataset = self.resources.get_dataset(spec)
         job_hash = hash_config(spec, dataset.digest())
@@ -121,11 +125,24 @@ class JobRunner:
         UserError
             The job cannot run.
         """
-        prepared = prepare_job(job.spec, job.invocation, self.resources, self.tries_own_code)
+        with self._refusing_errors():
+            prepared = prepare_job(job.spec, job.invocation, self.resources, self.tries_own_code)
         n_bytes = prepared.splits.n_bytes
         if n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes
             self._prepared[job.number] = job, prepared
+
+    @contextmanager
+    def _refusing_errors(self) -> Iterator[None]:
+        """Turn any error of a part into one that concerns its own job: code of the user raises what it likes."""
+        try:
+            yield
+        except (UserError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # also SystemExit, MemoryError and RecursionError
+            if self.tracebacks:
+                traceback.print_exc()
+            raise UserError(_describe_error(error)) from error
 
     def run_job(self, job: Job) -> JobOutcome:
         """Run a job, unless it is finished or another process runs it.
@@ -135,6 +152,15 @@ class JobRunner:
         KeyboardInterrupt
             Ctrl-C or SIGTERM; the run has ended as KILLED.
         """
+        try:
+            return self._run_claimed(job)
+        except Exception as error:  # of the store or the claims; errors of the job are its outcome already
+            if self.tracebacks:
+                traceback.print_exc()
+            return job.to_outcome(jobs.FAILED, _describe_error(error))
+
+    def _run_claimed(self, job: Job) -> JobOutcome:
+        """Run a job under its claim."""
         try:
             tracker = self.resources.get_tracker(job.spec)
             tracker.open_store()
@@ -178,7 +204,7 @@ class JobRunner:
         except BaseException as error:  # also SystemExit, MemoryError and RecursionError
             if self.tracebacks:
                 traceback.print_exc()
-            return job.to_outcome(jobs.FAILED, f"{type(error).__name__}: {error}")
+            return job.to_outcome(jobs.FAILED, _describe_error(error))
         return job_outcome(job, result)
 
     def _take_prepared(self, job: Job) -> PreparedJob:
@@ -244,6 +270,10 @@ def locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str,
     values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key in spec["dataset"]]
     configuration = name_configuration(invocation.choices, spec, varying)
     return JobCell(configuration, " ".join([dataset, *values]), digest)
+
+
+def _describe_error(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:

@@ -164,8 +164,14 @@ class JobOutcome:
         return self.kind in (FAILED, KILLED)
 
 
-def exit_code(outcomes: Iterable[JobOutcome]) -> int:
+def exit_code(outcomes: Iterable[JobOutcome], skips_invalid: bool = False) -> int:
     """Return 0 if all jobs are done, 2 if all were refused before anything ran, 1 if some job did not finish.
+
+    Parameters
+    ----------
+    outcomes : iterable of JobOutcome
+    skips_invalid : bool
+        Whether the user asked to leave out invalid jobs: the others decide, if there are any.
 
     Examples
     --------
@@ -176,5 +182,7 @@ def exit_code(outcomes: Iterable[JobOutcome]) -> int:
     if kinds & {FAILED, KILLED, BUSY}:
         return 1
     if REFUSED in kinds:
+        if skips_invalid and kinds - {REFUSED}:
+            return 0
         return 1 if kinds & {FINISHED, STOPPED} else 2
     return 0

@@ -97,7 +97,7 @@ class LeftOut:
         except MissingPackage as error:
             self.not_installed[name] = str(error).partition("; ")[2]
             return True
-        except UserError:
+        except Exception:  # the plan shows it as the reason of this job
             return False
         other = _find_other_task(learner, dataset)
         if other:

@@ -96,9 +96,15 @@ def _ask_to_continue(connection: Connection, progress: JobProgress) -> bool:
 
 def _interrupt_once(number: int, frame: Any) -> None:
     """End the job like Ctrl-C, and ignore further signals while its run is ended."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C sends SIGINT, and the process of the sweep SIGTERM. If both have arrived, Python complains of a signal that
+    # is ignored by SIG_IGN, but not of one that has a handler.
+    signal.signal(signal.SIGTERM, _ignore_signal)
+    signal.signal(signal.SIGINT, _ignore_signal)
     raise KeyboardInterrupt
+
+
+def _ignore_signal(number: int, frame: Any) -> None:
+    """Do nothing."""
 
 
 @dataclass
@@ -140,8 +146,12 @@ class Workers:
             worker.connection.close()
             if worker.job is not None:
                 worker.process.terminate()  # it ends its run as KILLED
+        seconds = SHUTDOWN_SECONDS
         for worker in self._workers:
-            worker.process.join(SHUTDOWN_SECONDS)
+            try:
+                worker.process.join(seconds)
+            except KeyboardInterrupt:  # a second Ctrl-C: nothing is waited for, and the runs are ended below
+                seconds = 0
             worker.process.kill()
             worker.process.join()
         # A worker may have been ended just after it created its run, before it could end it.

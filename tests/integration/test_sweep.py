@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Collection
@@ -15,7 +17,9 @@ from command import Answer, Bakeoff
 
 from bakeoff.pipeline import memory_check
 from bakeoff.pipeline.config import build
+from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.store import open_store
 
@@ -106,8 +110,26 @@ def test_a_sweep_with_an_invalid_job_starts_nothing(bakeoff: Bakeoff) -> None:
 
 
 def test_the_others_run_where_invalid_ones_are_to_be_skipped(bakeoff: Bakeoff) -> None:
-    answer = bakeoff("-m", "dataset=iris,cars", "learner=majority", "on_invalid=skip")
-    assert (answer.status, states(bakeoff)) == (1, {"FINISHED": 1})
+    command = ("-m", "dataset=iris,cars", "learner=majority", "on_invalid=skip")
+    for _ in range(2):
+        answer = bakeoff(*command)
+        assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 1})
+        assert "1 of 2 jobs skipped as invalid (on_invalid=skip):" in answer.err
+    assert bakeoff("-m", "dataset=cars,diabetes", "learner=majority", "on_invalid=skip").status == 2
+
+
+@pytest.mark.parametrize("what", ["RuntimeError", "SystemExit", "RecursionError"])
+def test_an_error_while_one_job_is_checked_concerns_this_job_alone(bakeoff: Bakeoff, what: str) -> None:
+    learners = "learner._target_=bakeoff.learners.MajorityClassifier,failing.Unprepared"
+    command = ("-m", *TRUST, learners)
+    Path("what").write_text(what)
+    answer = bakeoff(*command, "on_invalid=skip")
+    assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 1}), answer
+    assert "1 of 2 jobs skipped as invalid" in answer.err
+    assert f"{what}: it cannot be prepared" in answer.err
+    answer = bakeoff(*command)
+    assert (answer.status, "refused: 1 of 2 jobs cannot work" in answer.err) == (2, True)
+    assert "failing.Unprepared" in answer.err
 
 
 def test_a_key_of_one_learner_is_checked_against_each(bakeoff: Bakeoff) -> None:
@@ -370,6 +392,61 @@ def test_an_interrupted_sweep_ends_its_run_killed(bakeoff: Bakeoff) -> None:
     targets = "learner._target_=bakeoff.learners.MajorityClassifier,failing.Interrupting"
     answer = bakeoff("-m", *TRUST, targets)
     assert (answer.status, states(bakeoff)) == (130, {"FINISHED": 1, "KILLED": 1})
+    assert "1 of 2 jobs done; the same command runs the others.\ninterrupted by Ctrl-C\n" in answer.err
+
+
+def test_a_sweep_that_is_interrupted_before_its_first_job_says_so(bakeoff: Bakeoff) -> None:
+    Path("what").write_text("KeyboardInterrupt")
+    answer = bakeoff("-m", *TRUST, "learner._target_=failing.Unprepared", "seed=0,1")
+    assert (answer.status, (bakeoff.folder / "outputs").exists()) == (130, False)
+    assert "none of 2 jobs was started; they were still being checked." in answer.err
+
+
+def test_a_study_that_is_interrupted_says_how_it_goes_on(bakeoff: Bakeoff) -> None:
+    pytest.importorskip("optuna")
+    study = ("hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "evaluation.validation=0.2", "seed=1,2,3")
+    answer = bakeoff("-m", *TRUST, "learner._target_=failing.Interrupting", *study)
+    assert (answer.status, states(bakeoff)) == (130, {"KILLED": 1})
+    assert "0 of 3 trials done; the same command continues the study." in answer.out
+
+
+def test_two_signals_at_once_end_a_worker_without_a_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+    complaints: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    both = (signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, workers._interrupt_once) for number in both}
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, both)
+        for number in both:
+            signal.raise_signal(number)
+        with pytest.raises(KeyboardInterrupt):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+        assert not complaints
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_a_second_interrupt_kills_the_workers_and_waits_for_none() -> None:
+    class Process:
+        def __init__(self) -> None:
+            self.calls: list[str] = []
+
+        def join(self, seconds: float | None = None) -> None:
+            self.calls.append("wait" if seconds else "join")
+            if seconds:
+                raise KeyboardInterrupt
+
+        def terminate(self) -> None: ...
+
+        def kill(self) -> None:
+            self.calls.append("kill")
+
+    processes = [Process(), Process()]
+    pool = workers.Workers(JobRunner(), 0)
+    pool._workers = [workers.Worker(process, multiprocessing.Pipe()[0]) for process in processes]
+    pool.__exit__()
+    assert [process.calls for process in processes] == [["wait", "kill", "join"], ["join", "kill", "join"]]
 
 
 def test_a_sweep_that_is_all_done_says_so(bakeoff: Bakeoff) -> None:

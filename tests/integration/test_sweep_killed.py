@@ -56,6 +56,9 @@ def test_a_signal_ends_the_running_jobs_of_workers_killed(bakeoff: Bakeoff, star
     process.send_signal(number)
     assert process.wait(60) == 128 + number
     assert {run.info.status for run in bakeoff.runs()} == {"KILLED"}
+    printed = (bakeoff.folder / OUTPUT).read_text()
+    assert "0 of 3 jobs done; the same command runs the others." in printed
+    assert "race condition" not in printed
 
 
 @pytest.fixture

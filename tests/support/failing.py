@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import signal
 import time
@@ -31,6 +32,16 @@ class Interrupting(MajorityClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Interrupt."""
         raise KeyboardInterrupt
+
+
+class Unprepared(MajorityClassifier):
+    """Raises the error that the file ``what`` names before anything is fitted, when its properties are read."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Raise."""
+        name = Path("what").read_text()
+        error = getattr(builtins, name)
+        raise error("it cannot be prepared")
 
 
 class Sleeping(MajorityClassifier):
