@@ -271,10 +271,9 @@ def _find_measure(learner: Any) -> str:
 
 def _describe_trees(learner: Any) -> str:
     """Return the number of trees of an ensemble, and their mean size."""
-    sizes = [(tree.n_leaves, tree.max_depth) for tree in getattr(learner, "trees_", [])]
     members = [member for member in np.ravel(getattr(learner, "estimators_", [])) if hasattr(member, "get_n_leaves")]
-    sizes += [(member.get_n_leaves(), member.get_depth()) for member in members]
-    if not sizes:
+    if not members:
         return ""
+    sizes = [(member.get_n_leaves(), member.get_depth()) for member in members]
     leaves, depth = np.mean(sizes, axis=0)
-    return f"{len(sizes)} trees with {leaves:.0f} leaves and a depth of {depth:.1f} on average"
+    return f"{len(members)} trees with {leaves:.0f} leaves and a depth of {depth:.1f} on average"
