@@ -30,6 +30,8 @@ class MajorityClassifier(ProbabilisticClassifier):
     ----------
     categorical_features : {"from_dtype"}, array-like of bool, int or str, or None
         The nominal columns, which are accepted and not used.
+    class_order : array-like of the classes, optional
+        Of equally frequent classes the one that comes first here is predicted; by default the smallest.
 
     Attributes
     ----------
@@ -45,8 +47,9 @@ class MajorityClassifier(ProbabilisticClassifier):
 
     scale_sensitive: ClassVar[bool] = False
 
-    def __init__(self, categorical_features: Any = "from_dtype") -> None:
+    def __init__(self, categorical_features: Any = "from_dtype", class_order: Any = None) -> None:
         self.categorical_features = categorical_features
+        self.class_order = class_order
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count the classes.

@@ -15,7 +15,14 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.own_options import list_own_names
 from bakeoff.pipeline.description import describe_run
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
+from bakeoff.pipeline.experiment import (
+    Experiment,
+    FittedModel,
+    FoldResult,
+    evaluate_splits,
+    fit_final_model,
+    order_classes,
+)
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
@@ -164,7 +171,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     # The dataset is built first, because its errors are the most important ones for the user.
     dataset = resources.get_dataset(spec)
     preprocessing = resources.build("preprocessing", spec["preprocessing"], trust)
-    learner = resources.build("learner", spec["learner"], trust)
+    learner = order_classes(resources.build("learner", spec["learner"], trust), dataset)
     tuning = resources.build("tuning", spec["tuning"], trust)
     # What suits the learner must suit each candidate of tuning, which may accept less than the learner itself.
     variants = list_candidate_learners(learner, tuning) if isinstance(preprocessing, AutoPreprocessing) else [learner]

@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from bakeoff.learners.base.class_order import choose_classes, rank_classes
 from bakeoff.learners.base.input_checks import as_plain_column, as_plain_table, as_small_integers, encode_distinct
 from bakeoff.learners.base.nominal_columns import Categories, encode_table, learn_categories
 
@@ -160,7 +161,9 @@ class Learner(BaseEstimator):
 
 
 class Classifier(ClassifierMixin, Learner):
-    """Abstract: encodes the labels, and predicts the class with the largest score (ties: the smallest class).
+    """Abstract: encodes the labels, and predicts the class with the largest score.
+
+    Of equal scores the smallest class is predicted, or, for learners that have ``class_order``, the first one there.
 
     Attributes
     ----------
@@ -195,6 +198,10 @@ class Classifier(ClassifierMixin, Learner):
                 check_classification_targets(y)
         table, y, weight = self._drop_weightless_rows(X, table, y, sample_weight)
         self.classes_, codes = encode_distinct(y)
+        if getattr(self, "class_order", None) is not None:
+            self.ranking_ = rank_classes(self.class_order, self.classes_)
+        else:
+            self.__dict__.pop("ranking_", None)
         has_many_classes = self.classes_.size > y.size // 2
         if is_label_type and has_many_classes:
             check_classification_targets(y)  # warns of labels that look like regression targets
@@ -225,7 +232,11 @@ class Classifier(ClassifierMixin, Learner):
         ndarray of shape (m,)
         """
         scores = self._class_scores(self._check_query(X))
-        return self.classes_[np.argmax(scores, axis=1)]
+        return self.classes_[self._choose_classes(scores)]
+
+    def _choose_classes(self, scores: np.ndarray) -> np.ndarray:
+        """Return the code of the class that scores (m, c) decide for in each row, shape (m,)."""
+        return choose_classes(scores, getattr(self, "ranking_", None))
 
 
 class ProbabilisticClassifier(Classifier):

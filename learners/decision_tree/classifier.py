@@ -110,6 +110,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     thresholds : {"midpoints", "values"}, default "midpoints"
         Values, as in C4.5: a numeric question is ``x <= v``, where v is the largest value of the column in all training
         rows up to the middle. It parts the training rows alike, and equality goes left.
+    class_order : array-like of the classes, optional
+        Of equal votes the class that comes first here is predicted; by default the smallest.
 
     Attributes
     ----------
@@ -135,6 +137,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         "criterion": [StrOptions(set(CLASSIFICATION))],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         **C45_CONSTRAINTS,
+        "class_order": ["array-like", None],
     }
 
     def __init__(
@@ -162,6 +165,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         pruning_confidence: float | None = None,
         subtree_raising: bool = False,
         thresholds: Literal["midpoints", "values"] = "midpoints",
+        class_order: Any = None,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -185,6 +189,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         self.pruning_confidence = pruning_confidence
         self.subtree_raising = subtree_raising
         self.thresholds = thresholds
+        self.class_order = class_order
 
     @property
     def n_classes_(self) -> int:
@@ -209,7 +214,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
 
     def _compute_losses(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> NodeLosses:
         stop = self.fitted_tree_.apply(X)
-        return count_errors_at_nodes(self.fitted_tree_, stop, self._encode_validation(y), weight)
+        predicted = self._choose_classes(self.fitted_tree_.value)  # (k,)
+        return count_errors_at_nodes(self.fitted_tree_, stop, self._encode_validation(y), weight, predicted)
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
         """Return class codes of validation rows (m,); -1 for a class that training did not have.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -135,6 +136,7 @@ class _NodeLabels:
         self._parent: list[int] = estimator.fitted_tree_.parent.tolist()
         self._categories = estimator.categories_
         self._classes = getattr(estimator, "classes_", None)
+        self._choose_classes = getattr(estimator, "_choose_classes", partial(np.argmax, axis=1))
         self._decimals = decimals
         # Models of earlier versions have no such parameter.
         self._asks_values = getattr(estimator, "thresholds", "midpoints") == "values"
@@ -191,7 +193,8 @@ class _NodeLabels:
         """Return the class of the largest fraction (c,), or the mean (1,)."""
         if self._classes is None:
             return self._format_number(value[0])
-        return str(self._classes[np.argmax(value)])
+        code = int(self._choose_classes(value[None, :])[0])
+        return str(self._classes[code])
 
     def _format_number(self, value: float) -> str:
         """Return a number with the requested decimals, or with three digits if it is too small for them."""

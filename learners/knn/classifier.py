@@ -17,7 +17,8 @@ Reference: T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -78,6 +79,8 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         The seed of ``ties="random"``.
     n_jobs : int or None
         Has no effect: the search runs in one process.
+    class_order : array-like of the classes or None
+        Of equal votes the class that comes first here wins; by default the smallest.
 
     Attributes
     ----------
@@ -104,6 +107,48 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     >>> KNeighborsClassifier(n_neighbors=3).fit(X, y).predict([[1, 2]])
     array(['blue'], dtype='<U4')
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KNeighborsBase._parameter_constraints,
+        "class_order": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: str | Callable[[np.ndarray], Any] = "uniform",
+        bandwidth: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: str | Callable[..., float] = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+        feature_weights: Any = None,
+        ties: str = "auto",
+        missing: str = "ignore",
+        categorical_features: Any = "from_dtype",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        class_order: Any = None,
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            weights=weights,
+            bandwidth=bandwidth,
+            algorithm=algorithm,
+            leaf_size=leaf_size,
+            metric=metric,
+            p=p,
+            metric_params=metric_params,
+            feature_weights=feature_weights,
+            ties=ties,
+            missing=missing,
+            categorical_features=categorical_features,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.class_order = class_order
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Store the rows.

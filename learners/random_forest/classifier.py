@@ -46,6 +46,8 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
     n_jobs : int, optional
         The number of processes that grow trees; -1 for all cores, -2 for all but one. The result is the same.
     random_state : int, RandomState, optional
+    class_order : array-like of the classes, optional
+        Of equal votes, of a tree or of the forest, the class that comes first here wins; by default the smallest.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         "criterion": [StrOptions(set(CLASSIFICATION))],
         "voting": [StrOptions({"average", "majority"})],
         "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
+        "class_order": ["array-like", None],
     }
 
     def __init__(
@@ -100,6 +103,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         ccp_alpha: float = 0.0,
         nominal_splits: Literal["multiway", "binary"] = "multiway",
         categorical_features: Any = "from_dtype",
+        class_order: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -121,6 +125,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         self.ccp_alpha = ccp_alpha
         self.nominal_splits = nominal_splits
         self.categorical_features = categorical_features
+        self.class_order = class_order
 
     @property
     def n_classes_(self) -> int:
@@ -148,7 +153,7 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
         if self.voting == "average":
             return value
         votes = np.zeros_like(value)  # (nodes, c)
-        majority = np.argmax(value, axis=1)
+        majority = self._choose_classes(value)
         votes[np.arange(value.shape[0]), majority] = 1
         return votes
 
@@ -158,9 +163,9 @@ class RandomForestClassifier(ProbabilisticClassifier, ForestLearner):
             return 0.0
         if callable(self.oob_score):
             given = rows.inverse[has_prediction[rows.inverse]]
-            predicted = np.argmax(predictions[given], axis=1)
+            predicted = self._choose_classes(predictions[given])
             return float(self.oob_score(rows.y[given], predicted))
-        predicted = np.argmax(predictions[has_prediction], axis=1)
+        predicted = self._choose_classes(predictions[has_prediction])
         is_correct = predicted == rows.y[has_prediction]
         return float(np.average(is_correct, weights=rows.weight[has_prediction]))
 

@@ -25,7 +25,9 @@ RELATIVE_ROUNDING = 1e-12
 """Losses are equal if they differ by less than this fraction of the tree's loss and the sums that it comes from."""
 
 
-def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> NodeLosses:
+def count_errors_at_nodes(
+    tree: Tree, stop: np.ndarray, codes: np.ndarray, weight: np.ndarray, predicted: np.ndarray
+) -> NodeLosses:
     """Count the weight of misclassified rows: with each node as a leaf, and with the subtree at each node.
 
     Parameters
@@ -37,6 +39,8 @@ def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weigh
     codes : ndarray of shape (m,), int
         Class codes; -1 for a class that did not occur in training.
     weight : ndarray of shape (m,)
+    predicted : ndarray of shape (k,), int
+        The class that each node predicts.
 
     Returns
     -------
@@ -48,7 +52,7 @@ def count_errors_at_nodes(tree: Tree, stop: np.ndarray, codes: np.ndarray, weigh
     cell = stop * (c + 1) + column  # (m,)
     counts = np.bincount(cell, weights=weight, minlength=k * (c + 1))
     counts = counts.reshape(k, c + 1)
-    majority = np.argmax(tree.value, axis=1)[:, None]  # (k, 1)
+    majority = predicted[:, None]  # (k, 1)
 
     def count_wrong(table: np.ndarray) -> np.ndarray:
         right = np.take_along_axis(table, majority, axis=1)[:, 0]

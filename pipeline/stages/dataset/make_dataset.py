@@ -12,6 +12,7 @@ import pandas as pd
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, NOMINAL, NUMERIC, TARGET, Column
 from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, read_column
+from bakeoff.pipeline.stages.dataset.columns.canonical import spell_cells
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
 from bakeoff.pipeline.stages.dataset.columns.convert import describe_cells
 from bakeoff.pipeline.stages.dataset.columns.imbalance import suspect_imbalance
@@ -87,8 +88,20 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
         columns=columns,
         notes=(*raw.notes, *row_notes, *left_out_notes, *note_untested_rows(row_facts["folds"])),
         guessed=raw.guessed,
+        class_order=_find_class_order(target_cells, y, task, raw.declared.get(target, ())),
         **row_facts,
     )
+
+
+def _find_class_order(cells: Cells, y: np.ndarray, task: str, declared: Sequence[str]) -> tuple[Any, ...] | None:
+    """Return the classes in their declared order; None if nothing is declared, or the order is the sorted one."""
+    if task != "classification" or not declared or cells.text is None:
+        return None
+    labels = dict(zip(cells.text.to_pylist(), y.tolist(), strict=True))  # text -> label
+    order = tuple(labels[value] for value in spell_cells(declared) if value in labels)
+    classes = np.unique(y).tolist()
+    is_complete = sorted(order, key=classes.index) == classes
+    return order if is_complete and list(order) != classes else None
 
 
 def _read_row_facts(frame: pd.DataFrame, roles: Roles, rules: ColumnRules) -> dict[str, Any]:

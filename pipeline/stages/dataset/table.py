@@ -59,6 +59,8 @@ class Dataset:
         The fold in which a row is tested, if the source gives it; a negative number stands for none.
     times : ndarray of shape (n,) or None
         Numbers or datetime64[ns] that the rows are ordered by, if a column has them.
+    class_order : tuple of labels or None
+        The classes in the order in which an ARFF file declares them, which decides equal votes, if they are not sorted.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Dataset:
     parts: np.ndarray | None = None
     folds: np.ndarray | None = None
     times: np.ndarray | None = None
+    class_order: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         # The index of a part of the table then holds the numbers of its rows, by which it is known what a stage sees.
@@ -122,6 +125,8 @@ class Dataset:
             values = getattr(self, key)
             if values is not None:
                 columns.append((key, values))
+        if self.class_order is not None:
+            columns.append(("class_order", np.array(self.class_order, dtype=self.y.dtype)))
         # The zero bytes keep the names "ab" and "c" apart from "a" and "bc".
         for name, column in columns:
             kind = column.dtype.kind if hasattr(column.dtype, "kind") else ""
