@@ -193,8 +193,8 @@ class _NodeLabels:
         """Return the class of the largest fraction (c,), or the mean (1,)."""
         if self._classes is None:
             return self._format_number(value[0])
-        code = int(self._choose_classes(value[None, :])[0])
-        return str(self._classes[code])
+        codes: np.ndarray = self._choose_classes(value[None, :])
+        return str(self._classes[codes[0]])
 
     def _format_number(self, value: float) -> str:
         """Return a number with the requested decimals, or with three digits if it is too small for them."""

@@ -201,7 +201,8 @@ class KNeighborsBase(NeighborSearcher):
         share : ndarray of shape (block, K)
             Each neighbour's share of the vote.
         """
-        whole_ties = self.ties_ == "all"
+        # Models of earlier versions have no rule but the one that was given.
+        whole_ties = getattr(self, "ties_", self.ties) == "all"
         needed = self._count_rows_needed(self.n_neighbors)
         Q = self._search.T if X is OWN_ROWS else self._compute_coordinates(X)  # (e, m)
         if X is OWN_ROWS:
