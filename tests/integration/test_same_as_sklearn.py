@@ -66,7 +66,7 @@ def test_the_tree_differs_only_below_a_tie_or_at_a_value_equal_to_a_threshold(na
     answered = apart_in_all = 0
     for one, two, train, test, apart in pairs(name, ours, theirs):
         answered, apart_in_all = answered + len(test), apart_in_all + apart.size
-        trees = one.model.pipeline[-1].tree_, two.model.pipeline[-1].tree_
+        trees = one.model.pipeline[-1].fitted_tree_, two.model.pipeline[-1].tree_
         for row in test[apart]:
             assert _parting(*trees, train, row) in ("tie", "threshold")
     assert apart_in_all < answered if regression else apart_in_all < answered / 8
