@@ -109,10 +109,10 @@ class Criterion(ABC):
         """Return the factor by which gains still have to be multiplied in nodes of this weight: both (m,)."""
         return np.ones(weight.shape)
 
-    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray) -> np.ndarray:
+    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray | None = None) -> np.ndarray:
         """Return the least gain or gain ratio that counts as equal to the largest one of a node: all (m,).
 
-        ``mean_error`` is the round-off of the branch means times the node's weight; sums of classes are exact.
+        ``mean_error`` is the round-off of the branch means times the node's weight; None if sums are exact.
         """
         return largest * (1 - TIE_TOLERANCE) - ROUND_OFF
 
@@ -138,10 +138,16 @@ class SquaredDistance(Criterion):
     def gain_unit(self, weight: np.ndarray) -> np.ndarray:
         return 1 / (weight * weight)
 
-    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray) -> np.ndarray:
+    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray | None = None) -> np.ndarray:
+        if mean_error is None:
+            return largest * (1 - TIE_TOLERANCE)
         # The root of the gain is the node's weight times the distance of the branch means from the mean of the node.
-        distance = np.sqrt(largest) * (1 - TIE_TOLERANCE / 2)
-        return np.square(np.maximum(distance - mean_error, 0.0))
+        distance = np.sqrt(largest)
+        distance *= 1 - TIE_TOLERANCE / 2
+        distance -= mean_error
+        # In place, as these are many steps for few nodes.
+        np.maximum(distance, 0.0, out=distance)
+        return np.square(distance, out=distance)
 
     def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         return self._sum_squares(part, total) / total[0] / part[0]
@@ -203,9 +209,10 @@ class Misclassification(Criterion):
 class AbsoluteDeviation(Criterion):
     """The mean absolute deviation from the median, which `bakeoff.learners.trees.splitting.absolute_error` computes."""
 
-    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray) -> np.ndarray:
+    def bound_ties(self, largest: np.ndarray, mean_error: np.ndarray | None = None) -> np.ndarray:
         # Gains are in steps of the target, whose rounding is that of the mean.
-        return largest * (1 - TIE_TOLERANCE) - mean_error
+        bound = largest * (1 - TIE_TOLERANCE)
+        return bound if mean_error is None else bound - mean_error
 
     def branch_gain(self, part: np.ndarray, total: np.ndarray) -> np.ndarray:
         raise TypeError("deviations from medians do not follow from sums")

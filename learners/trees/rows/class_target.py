@@ -26,6 +26,9 @@ IMPURITY = {
 FRACTION_ERROR = 2.0**-48
 """The round-off of the fraction of a class: products of weights in fixed point have 53 of at most 104 bits."""
 
+MAX_EXACT_WEIGHT = 1 << 26
+"""The product of two whole weights up to this is exact."""
+
 SUM_BITS_PER_WORD = 63
 """Bits of a word that sums may fill; the sign takes one."""
 
@@ -48,8 +51,6 @@ class ClassTarget(Target):
         Weights that are all too small.
     """
 
-    mean_error = FRACTION_ERROR
-
     def __init__(
         self,
         codes: np.ndarray,
@@ -65,6 +66,8 @@ class ClassTarget(Target):
         self._small_codes = codes.astype(np.min_scalar_type(c))
         self._set_weights(weight, tree_weight)
         self._has_exact_weights = self._is_fixed_point_exact()
+        is_small = float(weight.sum()) <= MAX_EXACT_WEIGHT
+        self.mean_error = 0.0 if self._has_exact_weights and is_small else FRACTION_ERROR
         # With rounded weights, or if many cuts tie at a gain of 0, the tree would depend on the order of rows.
         self.allows_histogram = self._has_exact_weights and impurity != "misclassification"
         self._pack_classes(self._count_all_rows())

@@ -108,13 +108,10 @@ class Frontier:
         """The round-off of branch means times the weight of each node, shape (m,)."""
         return self.node_weights * self.target.mean_error
 
-    def bound_ties(
-        self,
-        criterion: Criterion,
-        largest: np.ndarray,
-        node: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def bound_ties(self, criterion: Criterion, largest: np.ndarray, node: np.ndarray | None = None) -> np.ndarray:
         """Return the least merit that ties with the largest one of these nodes (k,), or of all nodes: (k,)."""
+        if self.target.mean_error == 0:
+            return criterion.bound_ties(largest)
         mean_error = self.mean_error if node is None else self.mean_error.take(node)
         return criterion.bound_ties(largest, mean_error)
 

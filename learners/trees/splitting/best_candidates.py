@@ -91,5 +91,7 @@ def compute_gain_ratio(gain: np.ndarray, branches: Sequence[np.ndarray], total: 
     for weight in branches:
         share = weight / total
         # An empty branch adds 0 log2(1).
-        information -= share * np.log2(np.where(share > 0, share, 1.0))
+        bits = np.log2(share, out=np.zeros(share.shape), where=share > 0)
+        bits *= share
+        information -= bits
     return gain / information
