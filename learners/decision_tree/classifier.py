@@ -50,10 +50,11 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
     A numeric question is ``x < s`` (equality goes right), with s halfway between neighbouring values; a nominal one
     has a branch for every value, or two groups of values. Of equally good questions the one about the lowest feature
     is asked, and of these the one with the lowest threshold. Questions are equally good if their gains, or gain ratios,
-    differ by at most 1e-10 of the larger one and 1e-13, which is what rounding may do. A missing numeric cell goes to the side that was better
-    in training, or to the one with more rows if no cell was missing at that node; a missing nominal cell is treated
-    as a separate value (C4.5 differs: it sends fractions of a row with a missing cell down all branches). A row whose
-    nominal value has no branch stops at the node, and the node's majority class is predicted.
+    differ by at most 1e-10 of the larger one and 1e-13, which is what rounding may do. A missing numeric cell
+    goes to the side that was better in training, or to the one with more rows if no cell was missing at that node; a
+    missing nominal cell is treated as a separate value (C4.5 differs: it sends fractions of a row with a missing cell
+    down all branches). A row whose nominal value has no branch stops at the node, and the node's majority class is
+    predicted.
 
     Parameters
     ----------
@@ -61,9 +62,9 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         Entropy, also called log_loss, is information gain (ID3). Gain ratio (C4.5) cuts each numeric feature where the
         gain is largest, and chooses among features by ratio. As in C4.5, the gain of a feature is that of the rows
         whose cell is known, times their fraction, and the missing cells are a branch in the divisor: unlike with the
-        other criteria, whether a cell is missing is no question of its own. By default the ratio alone decides, as in the lectures;
-        the further rules of C4.5 are the options from ``average_gain`` on, and ``learner=c45`` sets all of them to
-        Quinlan's defaults.
+        other criteria, whether a cell is missing is no question of its own. By default the ratio alone decides,
+        as in the lectures; the further rules of C4.5 are the options from ``average_gain`` on, and ``learner=c45`` sets
+        all of them to Quinlan's defaults.
     splitter : {"best", "random"}, default "best"
         Whether a numeric question has the best threshold of all, or a node compares one random threshold for each
         feature, drawn uniformly between the smallest and the largest value there (Geurts et al. 2006). Missing cells
