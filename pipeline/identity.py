@@ -19,6 +19,7 @@ from typing import Any
 
 from bakeoff.pipeline.code_surroundings import SourceFile, list_surroundings, looks_like_file
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.notebook_code import list_notebook_code
 from bakeoff.pipeline.source_code import (
     CACHED,
     OWN_PACKAGE,
@@ -102,7 +103,7 @@ def hash_code(targets: frozenset[str]) -> str:
     traced = trace_code(targets)
     # Variables and files may change while the process runs, as in a notebook.
     surroundings = [line for module in traced.user_modules for line in list_surroundings(module)]
-    return hash_text("\n".join([*traced.lines, *surroundings]))
+    return hash_text("\n".join([*traced.lines, *surroundings, *list_notebook_code(targets)]))
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,9 @@ def find_source(module: str) -> Path | None:
 def _find_spec(module: str) -> ModuleSpec | None:
     """Find a module without importing the packages around it."""
     package, _, rest = module.partition(".")
+    script = getattr(sys.modules.get(package), "__file__", None) if package == "__main__" else None
+    if script is not None:  # a script that calls bakeoff, and defines the learner itself
+        return importlib.util.spec_from_file_location(package, script)
     try:
         spec = importlib.util.find_spec(package)
         name = package

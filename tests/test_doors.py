@@ -27,7 +27,7 @@ STAGES = (
 )  # fmt: skip
 LAYERS = (
     {"errors", "html", "source_code"},
-    {"code_surroundings"},
+    {"code_surroundings", "notebook_code"},
     {"config", "identity", "stages"},
     {"seeds", "stage_log"},
     {"experiment"},

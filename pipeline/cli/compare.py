@@ -140,9 +140,11 @@ def run_missing_jobs(words: Sequence[str]) -> tuple[int, str]:
 
     # The sweep gets its name here, so that its jobs are found afterwards.
     name, folder_word = name_sweep()
+    names = [name]
     with redirect_stdout(sys.stderr):
-        status = run_experiments([*words, folder_word])
-    return status, name
+        # A sweep with the jobs of an earlier one continues it, and has its name.
+        status = run_experiments([*words, folder_word], on_report=lambda report: names.append(report.name or name))
+    return status, names[-1]
 
 
 def _require_sweep_alone(words: Sequence[str]) -> None:

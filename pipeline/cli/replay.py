@@ -72,10 +72,10 @@ def replay_stored_runs(words: Sequence[str]) -> int:
 
 def _find_run_ids(store: Store, arguments: Sequence[str], values: Mapping[str, str]) -> list[str]:
     from bakeoff.pipeline.tracking.find_run import find_run_id
-    from bakeoff.pipeline.tracking.run_record import find_sweep_runs
+    from bakeoff.pipeline.tracking.run_record import find_runs_of_jobs
 
     if not arguments:
-        return find_sweep_runs(store, values["sweep"])
+        return find_runs_of_jobs(store, values["sweep"])
     return [find_run_id(store, arguments[0], "replay", values.get("dataset", ""))]
 
 

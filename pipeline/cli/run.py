@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys, print_notes, read_mode
 from bakeoff.pipeline.cli.verbs import VERBS
 from bakeoff.pipeline.config.mode_words import RUN_WORD
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
+if TYPE_CHECKING:
+    from bakeoff.pipeline.sweep.report import SweepReport
+
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
 
 
-def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None) -> int:
+def run_experiments(
+    words: Sequence[str],
+    jobs: Sequence[Sequence[str]] | None = None,
+    on_report: Callable[[SweepReport], object] = bool,
+) -> int:
     """Compose and run the experiment or the sweep that a command line describes, and return the exit code.
 
     Parameters
@@ -25,6 +33,9 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
         Flags and overrides.
     jobs : sequence of sequence of str, optional
         The overrides of each job of a sweep; by default they are made from `words`.
+
+    on_report : callable
+        Called with what a sweep has done.
 
     Raises
     ------
@@ -63,6 +74,8 @@ def run_experiments(words: Sequence[str], jobs: Sequence[Sequence[str]] | None =
     sweep_words, job_words = split_sweep_words(words)
     task = HydraTask(tracebacks, SweepInput(job_words, jobs, tracebacks))
     run_hydra(task, sweep_words)
+    if task.report is not None:
+        on_report(task.report)
     return exit_code(task.outcomes, task.skips_invalid)
 
 

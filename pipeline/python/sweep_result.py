@@ -81,8 +81,13 @@ class SweepResult:
         Raises
         ------
         UserError
-            The jobs are on several datasets, no job has a score, or nothing is stored.
+            The jobs are on several datasets or have several headline scores, no job has a score, or nothing is stored.
         """
+        if len(self.result_tables) > 1:
+            raise UserError(
+                f"best_run: the jobs have {len(self.result_tables)} headline scores ({', '.join(self.tables)}), which "
+                "cannot be compared; choose a run by one of them from runs."
+            )
         scored = self.runs[self.runs["score"].notna() & self.runs["state"].isin(DONE_KINDS)]
         datasets = list(dict.fromkeys(scored["dataset"]))
         if len(datasets) > 1:
@@ -163,7 +168,7 @@ def make_sweep_result(
     results = report.results
     runs = _tabulate_jobs(results) if results else _tabulate_plan(report.plan.entries)
     return SweepResult(
-        name=name,
+        name=report.name or name,
         runs=runs,
         tables=_to_frames(report.tables),
         notes=(*notes, *report.notes),

@@ -79,6 +79,15 @@ class SweepDisplay:
                 soft_wrap=True,
             )
 
+    def show_continued(self, sweep: str) -> None:
+        """Print the name of the earlier sweep with the same jobs, to which the runs will belong."""
+        self._out.print(f"continues sweep {escape(sweep)}", soft_wrap=True)
+
+    def show_best(self, outcomes: Sequence[JobOutcome]) -> None:
+        """Show the best of the jobs that were done before in the progress bar."""
+        for outcome in outcomes:
+            self._bar.update(self._task, best=self._describe_best(outcome))
+
     def show_left_out(self, sentence: str) -> None:
         """Print which learners of a pattern are not among the jobs; nothing if the sentence is empty."""
         if sentence:
@@ -218,7 +227,7 @@ class SweepDisplay:
         """Return the best job so far on the dataset of a job."""
         dataset = "" if outcome.cell is None else outcome.cell.dataset
         key = dataset, outcome.headline
-        # A skipped job has a score only in a study, where the scores of earlier runs are read from the store.
+        # The scores of a skipped job were read from the store.
         has_score = outcome.kind in (FINISHED, SKIPPED) and bool(outcome.value)
         if has_score and _is_better(outcome, self._best.get(key)):
             self._best[key] = outcome

@@ -16,7 +16,8 @@ from bakeoff.pipeline.sweep.learner_pattern import LearnerPattern
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, Plan, Planner
 from bakeoff.pipeline.sweep.record import record_sweep
-from bakeoff.pipeline.sweep.report import SweepReport, collect_results
+from bakeoff.pipeline.sweep.report import SweepReport, collect_results, find_stores
+from bakeoff.pipeline.sweep.result_table import add_stored_scores
 from bakeoff.pipeline.sweep.workers import Workers
 
 POLL_SECONDS = 0.5
@@ -91,10 +92,16 @@ def run_sweep(
         for job in plan.jobs:
             runner.resources.get_tracker(job.spec).open_store()
         folder.mkdir(parents=True, exist_ok=True)
-        problems = record_sweep(folder.name, plan, runner)
+        name = plan.sweep or folder.name
+        problems = record_sweep(name, plan, runner)
         display.show_start(plan)
+        if name != folder.name:
+            display.show_continued(name)
         display.show_problems(problems)
-        skipped = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
+        done = [entry.to_outcome(SKIPPED) for entry in plan.with_state(DONE)]
+        # The best so far is the best of all jobs of the sweep, and not of those alone that run now.
+        skipped = add_stored_scores(done, find_stores(plan, runner))
+        display.show_best(skipped)
         loop = SweepLoop(options, display, [*refused, *skipped])
         try:
             loop.run_all(plan.jobs, run_jobs)
@@ -104,7 +111,7 @@ def run_sweep(
         display.show_end(loop.outcomes, len(plan.entries), options.on_invalid == "skip")
         results, settings = collect_results(loop.outcomes, plan, runner)
         report = SweepReport(loop.outcomes, plan, results, settings, (*notes, *problems))
-        display.show_tables(report.tables, folder.name, settings)
+        display.show_tables(report.tables, name, settings)
         return report
 
 

@@ -14,6 +14,7 @@ from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import Durations
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.sweep_record import find_continued_sweep
 
 TO_DO = "to do"
 DONE = "done"
@@ -59,6 +60,12 @@ class PlanEntry:
             return self.job.name
         return " ".join(self.composed.overrides) or "default"
 
+    def rename_sweep(self, name: str) -> PlanEntry:
+        """Return the entry with another name of its sweep."""
+        job = self.job
+        assert job is not None
+        return replace(self, job=replace(job, invocation=replace(job.invocation, sweep=name)))
+
     def to_outcome(self, kind: str) -> JobOutcome:
         """Return the outcome of a job that does not run."""
         if self.job is not None:
@@ -89,6 +96,12 @@ class Plan:
         return [entry for entry in self.entries if entry.state == state]
 
     @property
+    def sweep(self) -> str | None:
+        """The name of the sweep, which is that of an earlier one if it is continued; None without a job."""
+        jobs = [entry.job for entry in self.entries if entry.job is not None]
+        return jobs[0].invocation.sweep if jobs else None
+
+    @property
     def jobs(self) -> list[Job]:
         """The jobs to run."""
         return [entry.job for entry in self.with_state(TO_DO) if entry.job is not None]
@@ -115,6 +128,8 @@ class Planner:
         entries = _mark_duplicates(identified)
         # The store is queried once for all jobs, because a query for each would take most of the time of a plan.
         done = self._find_done(entries) if self.resume else {}
+        if self.resume:
+            entries = self._continue_sweep(entries, done)
         return Plan(tuple(self._check_entry(entry, done) for entry in entries))
 
     def add_estimates(self, plan: Plan) -> Plan:
@@ -153,6 +168,15 @@ class Planner:
             finished = history.find_finished_runs(store, {job.hash for job in jobs})
             done |= {(key, job_hash): run_id for job_hash, run_id in finished.items()}
         return done
+
+    def _continue_sweep(self, entries: Sequence[PlanEntry], done: Mapping[JobKey, str]) -> list[PlanEntry]:
+        """Give the jobs the name of the earlier sweep that has exactly the same jobs: this one continues it."""
+        jobs = [entry.job for entry in entries if entry.job is not None]
+        store = self._find_store(jobs[0]) if len({_store_key(job) for job in jobs}) == 1 else None
+        if store is None:
+            return list(entries)
+        name = find_continued_sweep(store, {job.hash for job in jobs}, next(iter(done.values()), None))
+        return [entry if name is None or entry.job is None else entry.rename_sweep(name) for entry in entries]
 
     def _check_entry(self, entry: PlanEntry, done: dict[JobKey, str]) -> PlanEntry:
         """Mark a job as done or invalid; a job that is done was valid and is not checked."""

@@ -215,7 +215,8 @@ class RemoteLauncher:
         self._fix_sweep_folder()
         varying = tuple(dict.fromkeys(key for job in jobs for key in job.invocation.varying))
         # A batch belongs to one sweep, so its jobs share the study.
-        task = RemoteTask(options.resume, options.timeout, varying, jobs[0].invocation.study)
+        first = jobs[0].invocation
+        task = RemoteTask(options.resume, options.timeout, varying, first.study, first.sweep)
         launcher = Plugins.instance().instantiate_launcher(self.context, task, self.master)
         job_words = [list(job.invocation.overrides) for job in jobs]
         returned = launcher.launch(job_words, initial_job_idx=0)
@@ -260,12 +261,15 @@ class RemoteTask:
     varying : tuple of str
         The keys that vary over the sweep.
     study : str or None
+    sweep : str or None
+        The name of the sweep if it is not that of its folder.
     """
 
     resume: bool
     timeout: float | None
     varying: tuple[str, ...]
     study: str | None = None
+    sweep: str | None = None
 
     def __call__(self, composed: DictConfig) -> JobOutcome:
         """Run the job of a configuration that Hydra composed, and return its outcome."""
@@ -273,7 +277,8 @@ class RemoteTask:
 
         # The launcher composed the job from its overrides; settling it gives the same job as in the sweep's process.
         spec = settle_config(resolve_config(composed))
-        invocation = replace(read_invocation(self.varying), study=self.study)
+        read = read_invocation(self.varying)
+        invocation = replace(read, study=self.study, sweep=self.sweep or read.sweep)
         runner = JobRunner(self.resume, self.timeout)
         job = runner.identify_job(0, spec, invocation, has_store_query=False)
         return runner.run_job(job)

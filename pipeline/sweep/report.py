@@ -10,6 +10,7 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import NOT_RUN, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable, add_stored_scores, make_tables
+from bakeoff.pipeline.tracking.store import Store
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,21 @@ class SweepReport:
     is_dry_run: bool = False
 
     @property
+    def name(self) -> str | None:
+        """The name of the sweep, which is that of an earlier one if it was continued; None without a job."""
+        return self.plan.sweep
+
+    @property
     def tables(self) -> list[ResultTable]:
         """A table for each headline score."""
         return make_tables(self.results)
+
+
+def find_stores(plan: Plan, runner: JobRunner) -> dict[int, Store]:
+    """Return the store of each job of a plan that has one, by the number of the job."""
+    jobs = [entry.job for entry in plan.entries if entry.job is not None]
+    trackers = {job.number: runner.resources.get_tracker(job.spec) for job in jobs}
+    return {number: store for number, tracker in trackers.items() if (store := tracker.find_store()) is not None}
 
 
 def collect_results(
@@ -60,7 +73,6 @@ def collect_results(
     known = {outcome.number for outcome in outcomes}
     unstarted = [job.to_outcome(NOT_RUN, "the sweep ended before it") for job in plan.jobs if job.number not in known]
     jobs = [entry.job for entry in plan.entries if entry.job is not None]
-    trackers = {job.number: runner.resources.get_tracker(job.spec) for job in jobs}
-    stores = {number: store for number, tracker in trackers.items() if (store := tracker.find_store()) is not None}
+    stores = find_stores(plan, runner)
     settings = [job.spec["tracking"] for job in jobs if job.number in stores]
     return add_stored_scores([*outcomes, *unstarted], stores), settings

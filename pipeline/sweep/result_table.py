@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bakeoff.pipeline.report import format_mean
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, SKIPPED, STOPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun, search_stored_runs
@@ -206,6 +207,7 @@ def _add_scores(outcome: JobOutcome, run: StoredRun | None) -> JobOutcome:
     return replace(
         outcome,
         headline=headline,
+        value=format_mean(run.metrics, headline),
         metrics=run.metrics,
         score=run.metrics[headline],
         greater_is_better=is_greater_better(headline, run.params),

@@ -8,10 +8,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.history import find_finished_runs
 from bakeoff.pipeline.tracking.models import fetch_folder
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.reading.stored_data import find_source
 from bakeoff.pipeline.tracking.store import Store, iterate_runs
+from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep, read_sweep_record
 
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 """Metrics with a value for each fold, or for each step of pruning; each of the others has one value."""
@@ -84,6 +86,30 @@ def read_run_record(store: Store, run_id: str) -> RunRecord:
         source=find_source(run),
         model_id=_find_model_id(run),
     )
+
+
+def find_runs_of_jobs(store: Store, sweep: str) -> list[str]:
+    """Return the ids of the runs of all jobs of a sweep, those that were done before it first.
+
+    Parameters
+    ----------
+    store : Store
+    sweep : str
+        The name of a sweep, or ``latest``.
+
+    Raises
+    ------
+    UserError
+        There is no such sweep.
+    """
+    record = read_latest_sweep(store) if sweep == "latest" else read_sweep_record(store, sweep)
+    if record is None or not record.jobs:
+        return find_sweep_runs(store, sweep)
+    started = list(iterate_runs(store, f"tags.sweep = '{record.name}'", order_by=["start_time ASC"]))
+    known = {run.data.tags.get("config_hash") for run in started}
+    hashes = {job.hash for job in record.jobs if job.hash}
+    earlier = find_finished_runs(store, hashes - known)
+    return [*earlier.values(), *(str(run.info.run_id) for run in started)]
 
 
 def find_sweep_runs(store: Store, sweep: str) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -108,6 +108,33 @@ def read_latest_sweep(store: Store) -> SweepRecord | None:
     if recorded is None or (other is not None and other.started > recorded.started):
         return other
     return recorded
+
+
+def find_continued_sweep(store: Store, hashes: Collection[str], done_run: str | None) -> str | None:
+    """Return the name of an earlier sweep with exactly the same jobs; None if there is none.
+
+    Those that come into question are the last sweep, and the one that a job that is done belongs to.
+
+    Parameters
+    ----------
+    store : Store
+    hashes : collection of str
+        The ``config_hash`` of each job.
+    done_run : str or None
+        The id of the run of a job that is done.
+    """
+    from mlflow.exceptions import MlflowException
+
+    try:
+        last = store.client.get_experiment(store.experiment_id).tags.get(LAST_SWEEP_TAG)
+        tagged = None if done_run is None else store.client.get_run(done_run).data.tags.get("sweep")
+        for name in dict.fromkeys((tagged, last)):
+            record = None if name is None else read_sweep_record(store, name)
+            if record is not None and {job.hash for job in record.jobs if job.hash} == set(hashes):
+                return name
+    except (MlflowException, OSError):  # without its list the sweep is one of its own
+        return None
+    return None
 
 
 def list_sweeps(store: Store) -> list[str]:

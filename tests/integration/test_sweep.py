@@ -19,9 +19,13 @@ from bakeoff.pipeline import memory_check
 from bakeoff.pipeline.config import build
 from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.run_record import find_runs_of_jobs, find_sweep_runs
 from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep
 
 IRIS = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
 TRUST = ("learner=majority", "dataset=iris", "trust=[failing]", "tracking.models=false")
@@ -41,6 +45,45 @@ def test_the_same_command_runs_only_what_is_not_finished(bakeoff: Bakeoff) -> No
     answer = bakeoff(*IRIS, "seed=range(4)")
     assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 4})
     assert "4 jobs: 1 to run, 3 already done" in answer.out
+
+
+def test_a_sweep_that_goes_on_keeps_its_tag_and_one_with_other_jobs_has_its_own(bakeoff: Bakeoff) -> None:
+    def names() -> list[str]:
+        return [run.data.tags["sweep"] for run in reversed(bakeoff.runs())]
+
+    command = ("-m", *TRUST, "learner._target_=failing.FailingUntilRepaired,bakeoff.learners.MajorityClassifier")
+    assert bakeoff(*command).status == 1
+    Path("repaired").touch()
+    answer = bakeoff(*command)
+    first, *others = names()
+    assert others == [first, first]
+    assert f"continues sweep {first}" in answer.out
+    assert f"compare sweep={first}" in answer.out
+    assert bakeoff(*command, "seed=0,1").status == 0
+    assert len({*names()}) == 2
+    store = open_store(None, "bakeoff")
+    second = read_latest_sweep(store)
+    assert second is not None
+    assert (len(second.jobs), second.name in names(), second.name == first) == (4, True, False)
+    # All jobs of the sweep, those included that were done before it.
+    assert len(find_runs_of_jobs(store, "latest")) == 4
+    assert len(find_sweep_runs(store, "latest")) == 2
+    bakeoff(*command)
+    assert read_latest_sweep(store) is not None
+    assert getattr(read_latest_sweep(store), "name", "") == first
+    assert bakeoff(*command, "resume=false").status == 0
+    assert len({*names()}) == 3
+
+
+def test_the_best_so_far_is_the_best_of_all_jobs_of_a_dataset_those_done_before_included() -> None:
+    def outcome(number: int, kind: str, score: float, dataset: str = "iris") -> JobOutcome:
+        cell = JobCell("", dataset)
+        return JobOutcome(number, f"job {number}", kind, "", "test_accuracy", f"{score:.4f}", score, cell=cell)
+
+    display = SweepDisplay(2, quiet=True)
+    display.show_best([outcome(0, SKIPPED, 0.9), outcome(1, SKIPPED, 0.99, "wine")])
+    assert display._describe_best(outcome(2, FINISHED, 0.8)) == "best 0.9000 job 0"
+    assert display._describe_best(outcome(3, FINISHED, 0.95)) == "best 0.9500 job 3"
 
 
 def test_resume_false_runs_all(bakeoff: Bakeoff) -> None:

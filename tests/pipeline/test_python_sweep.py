@@ -124,6 +124,9 @@ def test_the_best_run_is_that_of_one_dataset_and_one_score() -> None:
     several = bakeoff.sweep("learner=majority,knn", "dataset=iris,wine", tracking="none")
     with pytest.raises(bakeoff.UserError, match="2 datasets"):
         _ = several.best_run
+    measured = bakeoff.sweep("learner=mean", dataset="diabetes", evaluation__metrics=[["rmse"], ["mae"]])
+    with pytest.raises(bakeoff.UserError, match="2 headline scores"):
+        _ = measured.best_run
     with pytest.raises(bakeoff.UserError, match="not stored"):
         _ = bakeoff.sweep("learner=majority,knn", dataset="wine", tracking="none").best_run
 

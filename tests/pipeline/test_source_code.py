@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from bakeoff.pipeline import identity, source_code
+from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_code, hash_config, require_current_code
 
@@ -188,6 +190,45 @@ def test_environment_variables_that_the_code_reads_by_name_count(folder: Path, m
     before = digest_of()
     monkeypatch.setenv("OURS_OTHER", "1")
     assert digest_of() == before
+
+
+def test_yaml_files_of_the_user_count_with_their_values_and_variables_and_without_their_comments(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "# {comment}\n_target_: bakeoff.learners.KNeighborsClassifier\nn_neighbors: {k}\np: ${{oc.env:OURS_P}}\n"
+
+    def digest(comment: str, k: int, p: str) -> str:
+        write(folder, "conf/learner/ours.yaml", text.format(comment=comment, k=k))
+        monkeypatch.setenv("OURS_P", p)
+        with own_hydra_state():
+            spec, _ = compose_job(["learner=ours", "dataset=iris"])
+        return hash_config(spec, DIGEST)
+
+    assert digest("One.", 3, "2") == digest("Another.", 3, "2")
+    assert len({digest("One.", k, p) for k in (3, 5) for p in ("1", "2")}) == 4
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_a_learner_that_a_script_or_a_notebook_defines_counts_with_what_it_uses(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, has_file: bool
+) -> None:
+    code = "STEP = {step}\ndef half():\n    return {half} * STEP\n\ndef other():\n    return {other}\n\n"
+    code += "class Base:\n    def fit(self):\n        return half()\n\nclass Floor(Base):\n    size = {size}\n"
+
+    def digest(half: str, other: str, step: int = 1, size: int = 1) -> str:
+        main = types.ModuleType("__main__")
+        text = code.format(half=half, other=other, step=step, size=size)
+        exec(text, vars(main))
+        if has_file:
+            write(folder, "script.py", text)
+            main.__file__ = str(folder / "script.py")
+        monkeypatch.setitem(sys.modules, "__main__", main)
+        return digest_of("__main__.Floor")
+
+    assert digest("0.5", "1") == digest("0.5", "1")
+    assert len({digest("0.5", "1"), digest("0.25", "1"), digest("0.5", "1", step=2), digest("0.5", "1", size=2)}) == 4
+    # Of a script the whole file counts.
+    assert (digest("0.5", "1") == digest("0.5", "2")) is not has_file
 
 
 def install_plugin(folder: Path, version: str, text: str = LEARNER) -> None:
