@@ -207,7 +207,7 @@ def _add_scores(outcome: JobOutcome, run: StoredRun | None) -> JobOutcome:
     return replace(
         outcome,
         headline=headline,
-        value=format_mean(run.metrics, headline),
+        value=format_mean(dict(run.metrics), headline),
         metrics=run.metrics,
         score=run.metrics[headline],
         greater_is_better=is_greater_better(headline, run.params),
