@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+VOTE_ROUNDING = 1e-12
+"""The relative error that a sum of votes, or a product of probabilities, may have."""
+
 
 def rank_classes(class_order: Iterable[Any] | None, classes: np.ndarray) -> np.ndarray | None:
     """Return the codes of the classes in the order that decides equal votes, None for that of the codes.
@@ -44,8 +47,13 @@ def rank_classes(class_order: Iterable[Any] | None, classes: np.ndarray) -> np.n
 
 
 def choose_classes(scores: np.ndarray, ranking: np.ndarray | None) -> np.ndarray:
-    """Return the code of the largest score of each row (m, c), of equal ones the first of the ranking: shape (m,)."""
+    """Return the code of the largest score of each row (m, c), of equal ones the first of the ranking: shape (m,).
+
+    Scores are equal if they differ by at most `VOTE_ROUNDING` of the largest: votes of .1 and .2 equal one of .3.
+    """
+    largest = scores.max(axis=1, keepdims=True)  # (m, 1)
+    is_largest = scores >= largest - VOTE_ROUNDING * np.abs(largest)
     if ranking is None:
-        return np.argmax(scores, axis=1)
-    place = np.argmax(scores[:, ranking], axis=1)
+        return np.argmax(is_largest, axis=1)
+    place = np.argmax(is_largest[:, ranking], axis=1)
     return ranking[place]

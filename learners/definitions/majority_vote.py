@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+VOTE_ROUNDING = 1e-12
+
 
 def average(y: np.ndarray, weight: np.ndarray | None = None) -> float:
     """Return the mean of targets (n,), weighted if there are weights (n,)."""
@@ -32,5 +34,6 @@ def majority_vote(y: np.ndarray, weight: np.ndarray | None = None) -> Any:
     """
     weight = np.ones(len(y)) if weight is None else weight
     classes = np.unique(y)  # sorted, so that the first of equals is the smallest
-    votes = [weight[y == label].sum() for label in classes]
-    return classes[np.argmax(votes)]
+    votes = np.array([weight[y == label].sum() for label in classes])
+    # Sums are rounded: votes of .1 and .2 equal one of .3.
+    return classes[np.argmax(votes >= votes.max() * (1 - VOTE_ROUNDING))]
