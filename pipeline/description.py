@@ -32,6 +32,7 @@ UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "default_space", "figur
 LONG_KEYS = ("evaluation.metrics",)
 """Keys whose values are too long for a run's name."""
 SPACE_PREFIX = "space."
+LEARNER_PREFIX = "learner."
 
 
 def describe_run(
@@ -116,9 +117,12 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
 
 
 def _is_named(key: str, spec: Mapping[str, Any]) -> bool:
-    """Return whether a key may appear in a run's name: a parameter of the space only if it is searched."""
+    """Return whether a key may appear in a run's name: one that the run has, and of the space only what is searched."""
     if key.startswith(SPACE_PREFIX):
         return _get_nested(spec, _find_stored_key(key)) is not None
+    # In a sweep over several learners, a key that varies may be that of another learner.
+    if key.startswith(LEARNER_PREFIX) and not _has_key(spec, key):
+        return False
     return key.split(".")[0] not in UNNAMED_KEYS and key not in LONG_KEYS
 
 
@@ -172,6 +176,13 @@ def _make_remark_tags(dataset: Dataset) -> dict[str, str]:
     if dataset.guessed:
         tags[GUESSED_TAG] = json.dumps(dict(dataset.guessed))
     return tags
+
+
+def _has_key(values: Mapping[str, Any], key: str) -> bool:
+    """Return whether there is a dotted key; its value may be None."""
+    above, _, name = key.rpartition(".")
+    parent = _get_nested(values, above)
+    return isinstance(parent, Mapping) and name in parent
 
 
 def _get_nested(values: Mapping[str, Any], key: str) -> Any:

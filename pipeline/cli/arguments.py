@@ -38,6 +38,11 @@ def parse_arguments(
     >>> parse_arguments("predict", ["a1", "x.csv", "output=y.csv"], ["MODEL", "FILE"], ["output"])
     (['a1', 'x.csv'], {'output': 'y.csv'})
     """
+    for word in words:
+        if word.startswith("--"):
+            key = word.removeprefix("--").partition("=")[0].replace("-", "_")
+            cure = f"write {key}=VALUE" if key in keys else f"its keys are written as KEY=VALUE: {', '.join(keys)}"
+            raise UserError(f"{verb}: {word} is not an option of this verb; {cure}.")
     arguments = [word for word in words if "=" not in word]
     pairs = [word for word in words if "=" in word]
     reject_repeated_keys(verb, pairs)

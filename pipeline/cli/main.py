@@ -19,8 +19,11 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 import bakeoff
+from bakeoff.pipeline.cli.completion import complete_verbs, is_query
+from bakeoff.pipeline.cli.flags import VERSION_FLAG
 from bakeoff.pipeline.cli.lasting_output import keep_writable
 from bakeoff.pipeline.cli.passwords import reject_passwords
+from bakeoff.pipeline.cli.verb_help import format_help, wants_help
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 from bakeoff.pipeline.errors import UserError
 
@@ -69,13 +72,18 @@ def run_words(words: Sequence[str]) -> int:
     words : sequence of str
         The command line without the name of the program.
     """
-    if words and words[0] == "--version":
+    if VERSION_FLAG in words:
         print(f"bakeoff {bakeoff.__version__}")
         return 0
     try:
         reject_passwords(words)
+        if is_query(words) and not complete_verbs():
+            return 0
         if words and words[0] in VERBS:
             run_verb = load_verb(words[0])
+            if wants_help(words[0], words[1:]):
+                print(format_help(words[0], run_verb))
+                return 0
             return run_verb(words[1:])
         from bakeoff.pipeline.cli.run import run_experiments
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.cli.flags import order_words
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys, print_notes, read_mode
 from bakeoff.pipeline.cli.verbs import VERBS
 from bakeoff.pipeline.config.mode_words import RUN_WORD
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.report import SweepReport
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+RUN_VERB = "run"
+"""A verb that other programs have."""
 OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
 
@@ -43,6 +47,7 @@ def run_experiments(
         The command line is invalid, or none of its jobs can run.
     """
     _require_option(words)
+    words = order_words(words)
     # Hydra has three ways to request a sweep; from here on only the flags are used.
     is_single = RUN_WORD in {word.lstrip("+") for word in words}
     words, is_sweep = read_mode(words)
@@ -89,4 +94,8 @@ def _require_option(words: Sequence[str]) -> None:
     """Reject a first word that is neither a flag nor an override: it is probably a misspelled verb."""
     first = words[0] if words else ""
     if first and "=" not in first and not first.startswith(OPTION_PREFIXES):
+        if get_close_matches(first, [*VERBS, RUN_VERB], n=1) == [RUN_VERB]:
+            raise UserError(
+                f"{first!r} is neither a verb nor KEY=VALUE. An experiment has no verb: bakeoff KEY=VALUE ... runs it."
+            )
         raise UserError(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")

@@ -24,6 +24,7 @@ from bakeoff.pipeline.tracking.store import Store
 
 PARTS = ("train", "validation", "test")
 DEFAULT_EXPERIMENT = "bakeoff"
+PIPE_COLUMNS = 160
 
 
 class Screen:
@@ -37,6 +38,9 @@ class Screen:
 
     def __init__(self, quiet: bool = False) -> None:
         self._out = Console(highlight=False, quiet=quiet)
+        if not self._out.is_terminal:
+            # Files and pipes have no width, at which names would have to be broken.
+            self._out = Console(highlight=False, quiet=quiet, width=PIPE_COLUMNS)
         self._err = Console(stderr=True, highlight=False, quiet=quiet)
 
     def track_folds(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
@@ -93,7 +97,7 @@ class Screen:
         # Most folds give the same warnings, so each is printed once.
         warnings = {warning for fold in folds for warning in fold.model.warnings}
         for warning in sorted(warnings):
-            self._err.print(f"[yellow]warning:[/] {escape(warning)}")
+            self._err.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
 
     def show_looks(self, description: RunDescription, store: Store | None) -> None:
         """Print how many configurations have been scored on the test rows of a run, if it is not the first one."""
@@ -103,7 +107,9 @@ class Screen:
         tags = description.tags
         looks = count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
         if looks > 1:
-            self._out.print(f"looks: {looks} configurations have been scored on these test rows, this one included")
+            self._out.print(
+                f"looks: {looks} configurations have been scored on these test rows, this one included", soft_wrap=True
+            )
 
     def show_run(self, run_id: str | None, store: Store | None, experiment: str = DEFAULT_EXPERIMENT) -> None:
         """Print the id of the run and the command that opens its experiment; nothing if the run is not kept."""
@@ -122,7 +128,9 @@ class Screen:
             Whether the run is stored; figures are drawn into its artifacts only.
         """
         if choice.figures and not is_kept:
-            self._err.print("[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none")
+            self._err.print(
+                "[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none", soft_wrap=True
+            )
         elif choice.figures:
             self._out.print(f"figures: {', '.join(figure.file for figure in choice.figures)}", soft_wrap=True)
         if choice.left_out:
@@ -136,7 +144,7 @@ class Screen:
             f"{size} {values[f'pruning/{size}_before']:g} → {values[f'pruning/{size}_after']:g}"
             for size in ("leaves", "depth")
         ]
-        self._out.print(f"pruned: {', '.join(sizes)}")
+        self._out.print(f"pruned: {', '.join(sizes)}", soft_wrap=True)
 
     def _show_tuning(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Print what was chosen for the run's model, and how many folds chose each value."""

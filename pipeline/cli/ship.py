@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.registry import ModelName
 
 NAME_KEY = "as"
-KEYS = (NAME_KEY, "dataset", "dataset.path", "trust", "tracking.uri", "tracking.experiment")
+STORE_KEYS = ("tracking.uri", "tracking.experiment")
+KEYS = (NAME_KEY, "dataset", "dataset.path", "trust", *STORE_KEYS)
 RUN_ID_LETTERS = 8
 """Of the id of a run, as many as find it."""
 
@@ -49,7 +51,7 @@ def ship_model(words: Sequence[str]) -> int:
         shipped = ship_run(store, run_id, request, _announce)
     except UserError as error:
         raise UserError(f"ship: {str(error).removeprefix('ship: ')}") from None
-    _print_shipped(shipped, trust)
+    _print_shipped(shipped, trust, [f"{key}={values[key]}" for key in STORE_KEYS if key in values])
     return 0
 
 
@@ -69,7 +71,7 @@ def _announce(sentence: str) -> None:
     print(sentence, file=sys.stderr)
 
 
-def _print_shipped(shipped: ShippedModel, trust: Sequence[str]) -> None:
+def _print_shipped(shipped: ShippedModel, trust: Sequence[str], store_words: Sequence[str]) -> None:
     """Print what was registered, what it was fitted on, the score of its run, and what may be wrong with it."""
     record = shipped.record
     run = f"{record.run_name} (run {record.run_id[:RUN_ID_LETTERS]})"
@@ -77,7 +79,8 @@ def _print_shipped(shipped: ShippedModel, trust: Sequence[str]) -> None:
     for fact in shipped.facts:
         print(f"  {fact}")
     trusted = [f"trust=[{','.join(trust)}]"] if trust else []
-    print(f"  predict with it: {' '.join(['bakeoff predict', shipped.word, 'FILE', *trusted])}")
+    command = shlex.join(["bakeoff", "predict", shipped.word, "FILE", *trusted, *store_words])
+    print(f"  predict with it: {command}")
     sys.stdout.flush()
     for remark in shipped.remarks:
         print(f"ship: {remark}", file=sys.stderr)

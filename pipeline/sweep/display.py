@@ -156,7 +156,9 @@ class SweepDisplay:
             self._err.print(f"[yellow]warning[/] of {_count_jobs(n_jobs)}: {escape(warning)}", soft_wrap=True)
         n_hidden = len(self._warning_counts) - len(shown)
         if n_hidden:
-            self._err.print(f"and {n_hidden} other warnings; the file warnings.txt of each run lists its own")
+            self._err.print(
+                f"and {n_hidden} other warnings; the file warnings.txt of each run lists its own", soft_wrap=True
+            )
         self.show_unfinished(outcomes, n_planned, skips_invalid)
 
     def show_tables(self, tables: Sequence[ResultTable], sweep: str, settings: Sequence[Mapping[str, Any]]) -> None:
@@ -193,14 +195,14 @@ class SweepDisplay:
         others = [outcome for outcome in outcomes if outcome not in left_out]
         unfinished = [outcome for outcome in others if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
         if unfinished:
-            self._err.print(f"{len(unfinished)} of {_count_jobs(n_planned)} did not finish:")
+            self._err.print(f"{len(unfinished)} of {_count_jobs(n_planned)} did not finish:", soft_wrap=True)
             self._show_reasons(unfinished)
 
     def show_invalid(self, plan: Plan) -> None:
         """Print why a sweep does not start."""
         invalid = plan.with_state(INVALID)
         n_jobs = _count_jobs(len(plan.entries))
-        self._err.print(f"refused: {len(invalid)} of {n_jobs} cannot work, so none was started:")
+        self._err.print(f"refused: {len(invalid)} of {n_jobs} cannot work, so none was started:", soft_wrap=True)
         self._show_reasons([entry.to_outcome(REFUSED) for entry in invalid])
         if len(invalid) < len(plan.entries):
             self._err.print("Correct them, or add on_invalid=skip to run the others.", soft_wrap=True)
@@ -245,7 +247,7 @@ class SweepDisplay:
             self._err.print(f"           {escape(reason)}", soft_wrap=True)
         n_hidden = len(outcomes) - MAX_FAILURES_SHOWN
         if n_hidden > 0:
-            self._err.print(f"  and {n_hidden} more")
+            self._err.print(f"  and {n_hidden} more", soft_wrap=True)
 
 
 def _format_outcome(outcome: JobOutcome, name_width: int) -> str:

@@ -1,0 +1,114 @@
+"""Small things of the command line: flags in any order, help, completion, names of runs, and lines that are not cut."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import Bakeoff
+
+from bakeoff.pipeline.cli.verbs import VERBS
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("learner=majority", "dataset=iris", "tracking=none")
+
+
+def complete(bakeoff: Bakeoff, line: str) -> list[str]:
+    """Return the completions of a line, as a shell asks for them."""
+    bakeoff.patch.setenv("COMP_LINE", line)
+    bakeoff.patch.setenv("COMP_POINT", str(len(line)))
+    answer = bakeoff("-sc", "query=bash")
+    assert answer.status == 0, answer.err
+    return answer.out.split()
+
+
+@pytest.mark.parametrize("words", [["--version"], ["learner=knn", "--version"], ["predict", "--version"]], ids=" ".join)
+def test_the_version_is_that_of_bakeoff(bakeoff: Bakeoff, words: list[str]) -> None:
+    assert re.fullmatch(r"bakeoff \d+\.\d+\S*\n", bakeoff(*words).out)
+
+
+def test_flags_stand_anywhere(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("learner=majority", "--cfg", "job", "dataset=iris", "-p", "dataset", "tracking=none")
+    assert answer.status == 0, answer.err
+    assert "name: iris" in answer.out
+    answer = bakeoff("plan", "learner=majority", "-m", "dataset=iris,wine", "tracking=none")
+    assert "2 jobs" in answer.out
+
+
+def test_a_flag_that_is_none_is_refused_with_the_nearest(bakeoff: Bakeoff) -> None:
+    for words in (["learner=majority", "--multirn", "dataset=iris"], ["learner=majority", "--multirn"]):
+        answer = bakeoff(*words)
+        assert answer.status == 2
+        assert "refused: --multirn is not a flag. Did you mean '--multirun'?" in answer.err
+
+
+def test_an_option_of_a_verb_is_written_as_a_key(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("predict", "latest", "x.csv", "--output", "y.csv")
+    assert answer.status == 2
+    assert "--output is not an option of this verb; write output=VALUE" in answer.err
+
+
+@pytest.mark.parametrize("word", ["run", "runn"])
+def test_an_experiment_has_no_verb(bakeoff: Bakeoff, word: str) -> None:
+    answer = bakeoff(word, *QUICK)
+    assert answer.status == 2
+    assert "An experiment has no verb" in answer.err
+    assert "rerun" not in answer.err
+    assert "Did you mean 'rerun'?" in bakeoff("rerunn", "--failed").err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(bakeoff: Bakeoff, verb: str) -> None:
+    answer = bakeoff(verb, "--help")
+    assert answer.status == 0, answer.err
+    assert f"bakeoff {verb}" in answer.out
+    assert "``" not in answer.out
+    assert len(answer.out.split()) > 15
+
+
+def test_a_shell_completes_verbs_and_their_words(bakeoff: Bakeoff) -> None:
+    assert set(VERBS) <= set(complete(bakeoff, "bakeoff "))
+    assert complete(bakeoff, "bakeoff pred") == ["predict"]
+    assert complete(bakeoff, "bakeoff predict la") == ["latest"]
+    assert complete(bakeoff, "bakeoff predict latest rows.csv out") == ["output="]
+    assert complete(bakeoff, "bakeoff predict latest rows.csv dataset=ir") == ["dataset=iris"]
+    assert complete(bakeoff, "bakeoff list lea") == ["learner"]
+    assert complete(bakeoff, "bakeoff rerun --f") == ["--failed"]
+    assert complete(bakeoff, "bakeoff plan -m learner=naive") == ["learner=naive_bayes"]
+    assert "learner=naive_bayes" in complete(bakeoff, "bakeoff compare sweep=latest learner=na")
+    assert complete(bakeoff, "python -m bakeoff ship best a") == ["as="]
+    assert complete(bakeoff, "bakeoff learner=naive") == ["learner=naive_bayes"]
+
+
+def test_a_job_is_not_named_after_parameters_of_other_learners(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("plan", "search=random", "search.n=2", "learner=knn,naive_bayes,majority", *QUICK[1:])
+    assert "None" not in answer.out
+    assert re.search(r"#0 +knn n_neighbors=\d+", answer.out)
+    assert re.search(r"#4 +majority iris", answer.out)
+    # A parameter that the learner has may be None.
+    own = bakeoff("plan", "learner=decision_tree", "learner.max_depth=null,3", *QUICK[1:])
+    assert "decision_tree max_depth=None iris" in own.out
+
+
+def test_lines_are_not_broken_in_a_pipe(tmp_path: Path) -> None:
+    folder = tmp_path / ("a folder with a name that is longer than the width of most terminals, which has spaces " * 2)
+    folder.mkdir()
+    words = [sys.executable, "-m", "bakeoff", "learner=majority", "dataset=iris", "tracking.experiment=my thesis"]
+    answer = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, check=True
+    )
+    (command,) = [line for line in answer.stdout.splitlines() if line.startswith("open ")]
+    uri = f"tracking.uri=sqlite:///{folder}/outputs/mlflow.db"
+    assert shlex.split(command)[1:] == ["bakeoff", "ui", uri, "tracking.experiment=my thesis"]
+
+
+def test_the_command_that_predicts_names_the_store(bakeoff: Bakeoff) -> None:
+    store = f"tracking.uri={bakeoff.folder}/my store.db"
+    assert bakeoff(*QUICK[:2], store).status == 0
+    answer = bakeoff("ship", "latest", "as=flowers@champion", store)
+    (command,) = re.findall(r"predict with it: (.*)", answer.out)
+    assert shlex.split(command) == ["bakeoff", "predict", "flowers@champion", "FILE", store]
