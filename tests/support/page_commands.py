@@ -24,6 +24,7 @@ REASONS: Mapping[str, str] = {
     "database": "it needs a database of the reader; test_server.py and test_optuna.py start PostgreSQL",
     "network": "it downloads; test_formats.py and test_study_example.py run it on files of the same form",
     "hours": "it takes hours; test_study_example.py runs it on small files",
+    "deletes": "it deletes runs; test_removal.py does so on copies of a store",
     "serves": "it answers until Ctrl-C; tests of the verb start it and end it",
     "suite": "it runs the tests",
 }
