@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -193,7 +194,7 @@ class _NodeLabels:
         """Return the class of the largest fraction (c,), or the mean (1,)."""
         if self._classes is None:
             return self._format_number(value[0])
-        codes: np.ndarray = self._choose_classes(value[None, :])
+        codes: Any = self._choose_classes(value[None, :])
         return str(self._classes[codes[0]])
 
     def _format_number(self, value: float) -> str:
