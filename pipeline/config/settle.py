@@ -182,7 +182,9 @@ def _settle_pruning(spec: Mapping[str, Any]) -> dict[str, Any]:
         return pruning
     reject_further_keys("pruning", "auto", pruning, ("method",))
     has_rows = bool(spec["evaluation"].get("validation"))
-    if has_rows and hasattr(locate_target(str(spec["learner"].get("_target_"))), "prune"):
+    # A learner that prunes in its fit, as C4.5 does, is not pruned a second time by another method.
+    prunes_itself = spec["learner"].get("pruning_confidence") is not None
+    if has_rows and not prunes_itself and hasattr(locate_target(str(spec["learner"].get("_target_"))), "prune"):
         return {"_target_": "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first"}
     return {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
 

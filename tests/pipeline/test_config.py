@@ -57,6 +57,8 @@ def spec(
         (PRUNABLE, 0.2, "best_first"),
         (PRUNABLE, None, None),
         (PRUNABLE, 0, None),
+        ({**PRUNABLE, "pruning_confidence": None}, 0.2, "best_first"),
+        ({**PRUNABLE, "pruning_confidence": 0.25}, 0.2, None),
         (FIXED, 0.2, None),
         ({"_target_": "bakeoff.learners.NoSuchThing"}, 0.2, None),
         ({}, 0.2, None),
