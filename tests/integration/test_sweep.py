@@ -464,6 +464,10 @@ def test_two_signals_at_once_end_a_worker_without_a_complaint(monkeypatch: pytes
             signal.raise_signal(number)
         with pytest.raises(KeyboardInterrupt):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+        for number in both:
+            signal.raise_signal(number)
+        # Python complains of a signal that arrives while SIG_IGN takes the place of a handler.
+        assert not {signal.getsignal(number) for number in both} & {signal.SIG_IGN, signal.SIG_DFL}
         assert not complaints
     finally:
         for number, handler in before.items():
