@@ -63,8 +63,10 @@ class Raising(MajorityClassifier):
         ``nothing``, ``SystemExit``, ``MemoryError``, ``RecursionError``, or ``SIGKILL``.
     """
 
-    def __init__(self, what: str = "nothing", categorical_features: Any = "from_dtype") -> None:
-        super().__init__(categorical_features=categorical_features)
+    def __init__(
+        self, what: str = "nothing", categorical_features: Any = "from_dtype", class_order: Any = None
+    ) -> None:
+        super().__init__(categorical_features=categorical_features, class_order=class_order)
         self.what = what
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
