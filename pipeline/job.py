@@ -26,7 +26,14 @@ from bakeoff.pipeline.experiment import (
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
-from bakeoff.pipeline.stages.scoring import Metric, Target, choose_metrics, name_entry
+from bakeoff.pipeline.stages.scoring import (
+    TRAIN_METRICS_KEY,
+    Metric,
+    Target,
+    choose_metrics,
+    choose_train_metrics,
+    name_entry,
+)
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import list_candidate_learners
 from bakeoff.pipeline.storage_check import check_storable, describe_stored_types, uses_own_code
@@ -36,7 +43,7 @@ ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
 """Decides, from the folds so far, whether to evaluate the next one."""
 
 
-SCORING_KEYS = ("metrics", "costs")
+SCORING_KEYS = ("metrics", "costs", TRAIN_METRICS_KEY)
 """Keys of the evaluation that say how predictions are judged; the others say how rows are divided."""
 
 
@@ -195,6 +202,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
         calibration=calibration,
         threshold=threshold,
         threshold_metric=_choose_threshold_metric(spec, dataset, scored),
+        train_metrics=choose_train_metrics(spec["evaluation"].get(TRAIN_METRICS_KEY)),
     )
 
 

@@ -58,7 +58,12 @@ def summarize_folds(experiment: Experiment, folds: Sequence[FoldResult]) -> dict
 
 
 def format_mean(summary: dict[str, float], name: str) -> str:
-    """Return a mean over folds as text, with its standard deviation if there is one."""
+    """Return a mean over folds as text, with its standard deviation if there is one.
+
+    It is empty for a score of training rows that was not computed, because the run scores them by the headline alone.
+    """
+    if name.startswith("train_") and name not in summary:
+        return ""
     mean = summary.get(name, float("nan"))
     text = "undefined" if np.isnan(mean) else f"{mean:.4f}"
     deviation = summary.get(f"{name}_std")

@@ -42,7 +42,7 @@ def read_mode(words: Sequence[str]) -> tuple[list[str], bool]:
     if RUN_WORD in modes:
         # With flags, Hydra itself decides, and a file that it reads may ask for a sweep.
         has_flags = any(word.startswith(FLAG_PREFIX) for word in others)
-        return ([*others, RUN_WORD] if has_flags else others), False
+        return ([RUN_WORD, *others] if has_flags else others), False
     is_sweep = has_flag or SWEEP_WORD in modes or asks_for_sweep(others)
     needs_flag = is_sweep and not has_flag
     return ([MULTIRUN_FLAGS[1], *others] if needs_flag else others), is_sweep

@@ -13,7 +13,7 @@ from bakeoff.pipeline.stages.balance import Balance, NoBalance
 from bakeoff.pipeline.stages.calibration import Calibration, NoCalibration
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
-from bakeoff.pipeline.stages.scoring import Metric
+from bakeoff.pipeline.stages.scoring import Metric, TrainMetrics
 from bakeoff.pipeline.stages.splitting import SplitInput, Splits, Splitter
 from bakeoff.pipeline.stages.target import NoTarget, TransformedTarget
 from bakeoff.pipeline.stages.threshold import GivenThreshold, NoThreshold, TunedThreshold
@@ -44,6 +44,8 @@ class Experiment:
     threshold : NoThreshold, GivenThreshold or TunedThreshold
     threshold_metric : Metric or None
         What the threshold is chosen by; None is the headline.
+    train_metrics : {"headline", "all"}
+        By which of the metrics training rows are scored.
     """
 
     dataset: Dataset
@@ -60,6 +62,7 @@ class Experiment:
     calibration: NoCalibration | Calibration = field(default_factory=NoCalibration)
     threshold: NoThreshold | GivenThreshold | TunedThreshold = field(default_factory=NoThreshold)
     threshold_metric: Metric | None = None
+    train_metrics: TrainMetrics = "headline"
 
     @property
     def headline(self) -> str:
@@ -70,6 +73,17 @@ class Experiment:
     def headline_metric(self) -> Metric:
         """The first metric."""
         return self.metrics[self.headline]
+
+    def select_metrics(self, part: str) -> Mapping[str, Metric]:
+        """Return the metrics by which the rows of a part are scored.
+
+        Parameters
+        ----------
+        part : {"train", "validation", "test"}
+        """
+        if part == "train" and self.train_metrics == "headline":
+            return {self.headline: self.headline_metric}
+        return self.metrics
 
     @property
     def decision_folds(self) -> int | None:

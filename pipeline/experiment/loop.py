@@ -77,7 +77,7 @@ def _evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRe
         scores: dict[str, float] = {}
         for part in ("test", "validation", "train"):
             if part in predictions:
-                by_name = compute_scores(experiment.metrics, predictions[part])
+                by_name = compute_scores(experiment.select_metrics(part), predictions[part])
                 scores |= {f"{part}_{name}": value for name, value in by_name.items()}
     model = replace(model, warnings=unique_messages(caught, model.warnings))
     unseen = find_unseen_values(experiment.dataset, split)

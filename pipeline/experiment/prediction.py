@@ -27,9 +27,20 @@ def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray
     classes = dataset.classes if dataset.is_classification else None
     X = log.note(f"{stage_log.SCORING}{part}", dataset.X.iloc[rows])  # (m, d)
     weights = None if dataset.weights is None else dataset.weights[rows]
-    with_decision = needs_decision(experiment.metrics.values())
-    y = dataset.y[rows]
-    return predict_rows(model, X, y, classes, dataset.positive, weights=weights, with_decision=with_decision, part=part)
+    metrics = experiment.select_metrics(part).values()
+    # Of training rows only the scores are kept, of others the predictions as well.
+    labels_only = part == "train" and not any(metric.needs for metric in metrics)
+    return predict_rows(
+        model,
+        X,
+        dataset.y[rows],
+        classes,
+        dataset.positive,
+        weights=weights,
+        labels_only=labels_only,
+        with_decision=needs_decision(metrics),
+        part=part,
+    )
 
 
 def score_headline(

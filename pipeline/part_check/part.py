@@ -10,7 +10,7 @@ from bakeoff.pipeline.config.build import build_object, find_target
 
 REFERENCE = "${"
 """How a value begins that refers to another key."""
-SCORING_KEYS = ("metrics", "costs")
+SCORING_KEYS = ("metrics", "costs", "train_metrics")
 """Keys of an evaluation that are not those of its splitter."""
 
 VALIDATION_FRACTION = 0.2

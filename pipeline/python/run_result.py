@@ -98,7 +98,8 @@ class RunResult:
         return [part for part in PARTS if part in self.scores.columns]
 
     def _write_cell(self, metric: str, part: str) -> str:
-        return format_mean(self._get_row(metric), part)
+        is_computed = f"{part}_{metric}" in self.folds.columns
+        return format_mean(self._get_row(metric), part) if is_computed else ""
 
     def _get_row(self, metric: str) -> dict[str, float]:
         row = self.scores.loc[[metric]].to_dict("records")[0]
@@ -113,7 +114,10 @@ def tabulate_folds(folds: Sequence[FoldResult]) -> pd.DataFrame:
 
 
 def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> pd.DataFrame:
-    """Return the means over folds and their standard deviations: a row for each metric, the headline first."""
+    """Return the means over folds and their standard deviations: a row for each metric, the headline first.
+
+    Training rows have a score by the headline alone, and NaN elsewhere, unless they are scored by all metrics.
+    """
     summary = summarize_folds(experiment, folds)
     parts = [part for part in PARTS if f"{part}_" in SCORE_PREFIXES and f"{part}_{experiment.headline}" in summary]
     rows = {metric: _select_metric(summary, metric, parts) for metric in experiment.metrics}
@@ -124,7 +128,7 @@ def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> pd.D
 def _select_metric(summary: Mapping[str, float], metric: str, parts: Sequence[str]) -> dict[str, float]:
     values = {}
     for part in parts:
-        values[part] = summary[f"{part}_{metric}"]
+        values[part] = summary.get(f"{part}_{metric}", float("nan"))
         deviation = summary.get(f"{part}_{metric}{STD}")
         if deviation is not None:
             values[f"{part}{STD}"] = deviation

@@ -14,6 +14,8 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring import (
     COST,
     DEFAULTS,
+    TRAIN_METRICS_KEY,
+    choose_train_metrics,
     get_task_metrics,
     is_greater_better,
     list_scorer_names,
@@ -140,6 +142,34 @@ def _suggest_cure(name: str, task: str, computed: Sequence[str]) -> str:
 
 def _score_prefix(name: str) -> str | None:
     return next((prefix for prefix in SCORE_PREFIXES if name.startswith(prefix)), None)
+
+
+def require_train_scores(objectives: Sequence[Objective], evaluation: Mapping[str, Any]) -> None:
+    """Check that scores on training rows that are objectives are computed.
+
+    Parameters
+    ----------
+    objectives : sequence of Objective
+    evaluation : mapping
+        Of a settled configuration.
+
+    Raises
+    ------
+    UserError
+        Training rows are scored by the headline alone.
+    """
+    if choose_train_metrics(evaluation.get(TRAIN_METRICS_KEY)) == "all":
+        return
+    entries = evaluation.get("metrics")
+    for objective in objectives:
+        metric = objective.name.removeprefix("train_")
+        is_headline = entries is None and metric in {names[0] for names in DEFAULTS.values()}
+        is_headline |= bool(entries) and metric == name_entry((entries or [""])[0])
+        if metric != objective.name and not is_headline:
+            raise UserError(
+                f"hydra.sweeper.objectives names {objective.name!r}, but training rows are scored by the first metric "
+                f"alone; add evaluation.{TRAIN_METRICS_KEY}=all."
+            )
 
 
 def require_validation_rows(objectives: Sequence[Objective], spec: Mapping[str, Any]) -> None:

@@ -11,7 +11,12 @@ from typing import Any
 from optuna.distributions import distribution_to_json
 
 from bakeoff.pipeline.identity import hash_config_code
-from bakeoff.pipeline.study.objectives import Objective, choose_objectives, require_validation_rows
+from bakeoff.pipeline.study.objectives import (
+    Objective,
+    choose_objectives,
+    require_train_scores,
+    require_validation_rows,
+)
 from bakeoff.pipeline.study.settings import StudySettings
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.sweep.job_runner import JobRunner
@@ -77,6 +82,7 @@ def make_study_key(
     objectives = choose_objectives(
         settings.objectives, settings.direction, dataset.task, evaluation.get("metrics"), evaluation.get("costs")
     )
+    require_train_scores(objectives, evaluation)
     for job in edge_jobs:
         require_validation_rows(objectives, job.spec)
     code_hashes = {hash_config_code(job.spec) for job in edge_jobs}

@@ -146,15 +146,15 @@ def replay(bakeoff: Bakeoff, *words: str) -> str:
 
 def test_one_bit_of_one_fold_is_found(changed: Bakeoff) -> None:
     run = changed.runs()[0]
-    history = changed.client().get_metric_history(run.info.run_id, "fold/train_log_loss")
+    history = changed.client().get_metric_history(run.info.run_id, "fold/train_accuracy")
     value = next(entry.value for entry in history if entry.step == 1)
     other = float(np.nextafter(value, 2.0))
-    execute(changed, f"UPDATE metrics SET value = {other!r} WHERE key = 'fold/train_log_loss' AND step = 1")
+    execute(changed, f"UPDATE metrics SET value = {other!r} WHERE key = 'fold/train_accuracy' AND step = 1")
     answer = changed("replay", "latest", "output=replay.json")
     assert answer.status == 1
     assert "differs: 1 of " in answer.out
-    (line,) = [line for line in answer.out.splitlines() if "fold/train_log_loss" in line]
-    assert line.split() == ["fold/train_log_loss", "fold", "1", repr(other), repr(value)]
+    (line,) = [line for line in answer.out.splitlines() if "fold/train_accuracy" in line]
+    assert line.split() == ["fold/train_accuracy", "fold", "1", repr(other), repr(value)]
     assert "nothing that the run has recorded has changed since" in answer.out
     (report,) = json.loads((changed.folder / "replay.json").read_text())
     assert report["verdict"] == "differs"

@@ -106,12 +106,37 @@ def test_the_data_are_never_written_to() -> None:
 def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first() -> None:
     (fold,) = loop(experiment(splitter=Holdout(), metrics=["error", "accuracy"]))
     assert list(fold.scores) == [
-        f"{part}_{name}" for part in ("test", "validation", "train") for name in ("error", "accuracy")
+        *(f"{part}_{name}" for part in ("test", "validation") for name in ("error", "accuracy")),
+        "train_error",
     ]
     assert fold.scores["test_accuracy"] == 0.25
     assert fold.predictions.truth.tolist() == numbered().y[fold.split.test].tolist()
     (bare, *_) = loop(experiment(splitter=KFold(folds=4), metrics=["accuracy"]))
     assert list(bare.scores) == ["test_accuracy", "train_accuracy"]
+
+
+def test_training_rows_are_scored_by_all_metrics_if_that_is_asked_for() -> None:
+    metrics = ["error", "accuracy"]
+    (fold,) = loop(experiment(splitter=Holdout(), metrics=metrics, train_metrics="all"))
+    assert list(fold.scores) == [f"{part}_{name}" for part in ("test", "validation", "train") for name in metrics]
+
+
+def test_no_probabilities_are_computed_for_training_rows_if_the_headline_needs_none() -> None:
+    sizes: list[int] = []
+
+    class Counting(GaussianNB):
+        def predict_proba(self, X: Any) -> np.ndarray:
+            sizes.append(len(X))
+            return np.asarray(super().predict_proba(X))
+
+    for headline, others in (("accuracy", "log_loss"), ("log_loss", "accuracy")):
+        sizes.clear()
+        chosen = experiment(load_bundled("iris"), Counting(), splitter=Holdout(), metrics=[headline, others])
+        (fold,) = loop(chosen)
+        parts = [fold.split.validation, fold.split.test]
+        if headline == "log_loss":
+            parts.insert(0, fold.split.train)
+        assert sizes == [len(rows) for rows in parts]
 
 
 def test_folds_are_numbered_and_come_one_by_one() -> None:

@@ -21,6 +21,7 @@ from bakeoff.pipeline.stages.scoring.metrics import (
 from bakeoff.pipeline.stages.scoring.named_scorers import list_scorer_names
 from bakeoff.pipeline.stages.scoring.outputs import compute_decision, get_classes, predict_probabilities, predict_values
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, encode_labels, predict_rows
+from bakeoff.pipeline.stages.scoring.train_metrics import TRAIN_METRICS_KEY, TrainMetrics, choose_train_metrics
 from bakeoff.pipeline.stages.scoring.trial import Target
 
 __all__ = [
@@ -29,10 +30,13 @@ __all__ = [
     "COST_SENTENCE",
     "DEFAULTS",
     "REGRESSION",
+    "TRAIN_METRICS_KEY",
     "Metric",
     "Predictions",
     "Target",
+    "TrainMetrics",
     "choose_metrics",
+    "choose_train_metrics",
     "compute_decision",
     "compute_score",
     "compute_scores",

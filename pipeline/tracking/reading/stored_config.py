@@ -89,4 +89,8 @@ def _parse_config(text: str, run_id: str) -> dict[str, Any]:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
     # A run of an earlier version names classes that have moved since, and lacks parts that have come since.
     renamed: dict[str, Any] = rename_targets(spec, spec.get("trust") or [])
+    evaluation = renamed.get("evaluation")
+    if isinstance(evaluation, Mapping):
+        # Earlier versions scored training rows by all metrics.
+        renamed["evaluation"] = {"train_metrics": "all", **evaluation}
     return add_absent_parts(renamed)
