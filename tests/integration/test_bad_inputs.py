@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,15 @@ def test_bad_input_is_refused_or_said_with_its_cure(bakeoff: Bakeoff, row: BadIn
     else:
         require_line(bakeoff(*row.silent_words), row)
     if row.cure:
-        cured = bakeoff(*row.silent_words, *row.cure)
+        cured = bakeoff(*apply_cure(row.silent_words, row.cure))
         assert cured.status == 0, cured.err
         assert row.said not in one_line(cured.out + cured.err)
+
+
+def apply_cure(words: Sequence[str], cure: Sequence[str]) -> list[str]:
+    """Return a command with the words of a cure, in place of those with the same key."""
+    keys = {word.partition("=")[0] for word in cure if "=" in word}
+    return [*(word for word in words if word.partition("=")[0] not in keys), *cure]
 
 
 def require_refusal(answer: Answer, row: BadInput) -> None:
@@ -59,7 +66,8 @@ def require_refusal(answer: Answer, row: BadInput) -> None:
     assert row.said in one_line(answer.err)
     assert row.key is None or row.key in answer.err
     assert "Traceback" not in answer.err
-    assert len(answer.err.strip().splitlines()) <= MAX_LINES
+    lines = [line for line in answer.err.strip().splitlines() if not line.startswith("note: ")]
+    assert len(lines) <= MAX_LINES
 
 
 def require_line(answer: Answer, row: BadInput) -> None:

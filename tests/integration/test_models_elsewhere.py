@@ -124,7 +124,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
     shared = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "dataset.nominal=[code]")
     ids = []
     with command_in(folder) as bakeoff:
-        own = ("learner=majority", "learner._target_=own_learner.Nearest", "~learner.categorical_features")
+        own = ("learner=mean", "learner._target_=own_learner.Nearest", "~learner.categorical_features")
         for words in (("learner=logistic_regression",), (*own, "trust=[own_learner]")):
             answer = bakeoff(*shared, *words, "preprocessing=auto")
             assert answer.status == 0, answer.err

@@ -371,7 +371,7 @@ def test_code_of_the_user_is_called_only_if_trusted_with_the_command_and_travels
     assert f"ship: run {run_id} calls code of shipped_nearest" in refused.err
     assert "add trust=[shipped_nearest]" in refused.err
     answer = ship(bakeoff, run_id, "own@champion", trust)
-    assert f"bakeoff predict own@champion FILE {trust}" in answer.out
+    assert f"bakeoff predict own@champion FILE '{trust}'" in answer.out
     (version,) = versions(bakeoff, "own")
     location = Path(version.source.removeprefix("file://"))
     assert (location / "code" / "shipped_nearest" / "__init__.py").read_text() == OWN_LEARNER
