@@ -18,6 +18,7 @@ from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.description import PARTS
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.job import SCORING_KEYS
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
 from bakeoff.pipeline.stages.splitting import KFold
 
@@ -285,7 +286,7 @@ def test_every_combination_of_stages_composes() -> None:
 
 
 def _splitter(settled: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settled["evaluation"].items() if key not in ("metrics", "costs")}
+    return {key: value for key, value in settled["evaluation"].items() if key not in SCORING_KEYS}
 
 
 def _raised_by(words: list[str]) -> Exception:
