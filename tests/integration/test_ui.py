@@ -1,4 +1,4 @@
-"""MLflow's pages on a store of more than eighty runs, served by ``bakeoff ui`` and clicked through in a real browser."""
+"""MLflow's pages on a store of more than eighty runs, served by ``bakeoff ui`` and clicked in a real browser."""
 
 from __future__ import annotations
 
