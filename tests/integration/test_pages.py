@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -78,7 +76,6 @@ def test_the_file_that_runs_a_page_reads_its_commands(page: str, file: str) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN_HERE)
 def test_every_command_of_the_page_runs(bakeoff: Bakeoff, page: str) -> None:
-    forget_package("mine")
     WRITERS.get(page, write_customers)(bakeoff.folder)
     write_shown_files(page, bakeoff.folder)
     for words in BEFORE.get(page, ()):
@@ -93,14 +90,6 @@ def test_every_command_of_the_page_runs(bakeoff: Bakeoff, page: str) -> None:
     if page in PRINTED_AS_SHOWN:
         shown = re.findall(r"```text\n(.*?)```", read_page(page), flags=re.DOTALL)
         assert [text for text in shown if " ".join(text.split()) not in " ".join(printed.split())] == []
-
-
-def forget_package(package: str) -> None:
-    """Forget a package of the user, because another test may have imported one of the same name."""
-    for name in list(sys.modules):
-        if name.partition(".")[0] == package:
-            del sys.modules[name]
-    importlib.invalidate_caches()
 
 
 def is_run_by_the_sweep_of_experiments(command: Command) -> bool:

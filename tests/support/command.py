@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 import pytest
@@ -116,10 +118,19 @@ def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
 def _forget_packages(folder: Path) -> None:
     """Forget the modules of packages in neighbouring folders, whose names other tests give to packages of their own."""
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        is_neighbour = file is not None and folder.parent in Path(file).parents and folder not in Path(file).parents
-        if is_neighbour:
+        places = [place.parents for place in _locate_module(module)]
+        if any(folder.parent in parents and folder not in parents for parents in places):
             del sys.modules[name]
+    # Files that were written since the last import are found in spite of the cached listing of their folder.
+    importlib.invalidate_caches()
+
+
+def _locate_module(module: ModuleType) -> list[Path]:
+    """Return the file of a module, or the folders of a package without ``__init__.py``; nothing if it is built in."""
+    file = getattr(module, "__file__", None)
+    if file is not None:
+        return [Path(file)]
+    return [Path(folder) for folder in getattr(module, "__path__", [])]
 
 
 @contextmanager
