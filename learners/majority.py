@@ -19,7 +19,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import Tags
 
-from bakeoff.learners.base.estimator import ProbabilisticClassifier, Regressor, with_input_tags
+from bakeoff.learners.base.estimator import ProbabilisticClassifier, Regressor
+from bakeoff.learners.base.input_tags import with_input_tags
 from bakeoff.learners.base.scaling import column_units
 
 

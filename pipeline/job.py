@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
-from bakeoff.pipeline.config.build import build_object, find_target
+from bakeoff.pipeline.config.build import find_target
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.own_options import list_own_names
 from bakeoff.pipeline.description import describe_run
@@ -24,9 +23,11 @@ from bakeoff.pipeline.experiment import (
     order_classes,
 )
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
+from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
 from bakeoff.pipeline.stages.scoring import (
+    SCORING_KEYS,
     TRAIN_METRICS_KEY,
     Metric,
     Target,
@@ -36,15 +37,11 @@ from bakeoff.pipeline.stages.scoring import (
 )
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import list_candidate_learners
-from bakeoff.pipeline.storage_check import check_storable, describe_stored_types, uses_own_code
+from bakeoff.pipeline.storage_check import uses_own_code
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
 ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
 """Decides, from the folds so far, whether to evaluate the next one."""
-
-
-SCORING_KEYS = ("metrics", "costs", TRAIN_METRICS_KEY)
-"""Keys of the evaluation that say how predictions are judged; the others say how rows are divided."""
 
 
 class ShowProgress(Protocol):
@@ -52,54 +49,6 @@ class ShowProgress(Protocol):
 
     def __call__(self, folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
         """Yield each fold."""
-
-
-@dataclass
-class PartCache:
-    """The parts that the jobs of a process share: two parts with the same configuration are built once.
-
-    So each dataset is loaded once and each store is opened once. Sharing is safe because only clones are fitted, and
-    no learner or preprocessing writes to its input.
-    """
-
-    _built: dict[str, Any] = field(default_factory=dict)
-    _storable: set[str] = field(default_factory=set)
-
-    def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
-        """Return the object that a node of the configuration describes; raises UserError as `build_object` does."""
-        key = json.dumps([part, node, list(trust)], sort_keys=True, default=str)
-        if key not in self._built:
-            self._built[key] = build_object(node, part, list(trust))
-        return self._built[key]
-
-    def get_dataset(self, spec: Mapping[str, Any]) -> Dataset:
-        """Return the dataset of a settled configuration."""
-        dataset: Dataset = self.build("dataset", spec["dataset"], spec["trust"])
-        return dataset
-
-    @property
-    def datasets(self) -> list[Dataset]:
-        """The datasets that were loaded, in the order in which they were."""
-        return [part for part in self._built.values() if isinstance(part, Dataset)]
-
-    def check_storable(self, spec: Mapping[str, Any], experiment: Experiment, splits: Splits) -> None:
-        """Reject a model that cannot be stored, before the first fit; a trial of the same kinds of parts is made once.
-
-        Raises
-        ------
-        UserError
-        """
-        if not spec["tracking"].get("models"):
-            return
-        for description in describe_stored_types(experiment, spec["trust"]):
-            if description not in self._storable:
-                check_storable(experiment, splits.folds[0], spec["trust"], description)
-                self._storable.add(description)
-
-    def get_tracker(self, spec: Mapping[str, Any]) -> Tracker:
-        """Return the tracker of a settled configuration."""
-        tracker: Tracker = self.build("tracking", spec["tracking"], spec["trust"])
-        return tracker
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.job import PartCache, ShowProgress, build_experiment
+from bakeoff.pipeline.job import ShowProgress, build_experiment
+from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.preflight import leave_out_candidates
 from bakeoff.pipeline.report import SCORE_PREFIXES, summarize_folds
 from bakeoff.pipeline.stages.splitting import Splits

@@ -36,7 +36,7 @@ LAYERS = (
     {"audit", "preflight", "report"},
     {"card", "inspection", "serving"},
     {"figures", "tracking"},
-    {"description", "figure_choice"},
+    {"description", "figure_choice", "part_cache"},
     {"job"},
     {"refit"},
     {"comparison", "explanation", "shipping"},

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags, _safe_indexing, column_or_1d, compute_class_weight, get_tags
+from sklearn.utils import _safe_indexing, column_or_1d, compute_class_weight, get_tags
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 )
 
 from bakeoff.learners.base.class_order import choose_classes, rank_classes
+from bakeoff.learners.base.defaults import is_default
 from bakeoff.learners.base.input_checks import as_plain_column, as_plain_table, as_small_integers, encode_distinct
 from bakeoff.learners.base.nominal_columns import Categories, encode_table, learn_categories
 
@@ -63,7 +64,7 @@ class Learner(BaseEstimator):
     def _validate_params(self) -> None:
         """Check the parameters that differ from their defaults; a test verifies that the defaults are valid."""
         values = {name: getattr(self, name) for name in self._defaults}
-        changed = {name: value for name, value in values.items() if not _is_default(value, self._defaults[name])}
+        changed = {name: value for name, value in values.items() if not is_default(value, self._defaults[name])}
         validate_parameter_constraints(self._parameter_constraints, changed, caller_name=type(self).__name__)
 
     def _check_table(self, X: Any, *, reset: bool) -> np.ndarray:
@@ -292,18 +293,3 @@ class Regressor(RegressorMixin, Learner):
         ndarray of shape (m,)
         """
         return self._values(self._check_query(X))
-
-
-def with_input_tags(tags: Tags, *, allow_nan: bool = False, categorical: bool = False) -> Tags:
-    """Declare in the tags whether a learner supports missing cells and nominal columns."""
-    tags.input_tags.allow_nan = allow_nan
-    tags.input_tags.categorical = categorical
-    return tags
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    """Return whether a parameter has its default; False if a comparison could be ambiguous, as for arrays."""
-    if value is default:
-        return True
-    is_comparable = type(value) is type(default) and type(value) in (str, int, float)
-    return is_comparable and value == default

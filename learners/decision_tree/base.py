@@ -16,7 +16,8 @@ from sklearn.utils import Bunch, Tags, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base.estimator import Learner, with_input_tags
+from bakeoff.learners.base.estimator import Learner
+from bakeoff.learners.base.input_tags import with_input_tags
 from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.decision_tree.sklearn_attributes import SklearnTreeAttributes
 from bakeoff.learners.trees import (

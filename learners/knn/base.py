@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base.estimator import with_input_tags
+from bakeoff.learners.base.input_tags import with_input_tags
 from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.knn.graph import drop_self_neighbors
 from bakeoff.learners.knn.metric.coordinates import copy_transposed, has_missing

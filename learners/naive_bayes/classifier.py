@@ -32,7 +32,8 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from bakeoff.learners.base.estimator import Classifier, with_input_tags
+from bakeoff.learners.base.estimator import Classifier
+from bakeoff.learners.base.input_tags import with_input_tags
 from bakeoff.learners.base.nominal_columns import UNSEEN
 from bakeoff.learners.base.paths import require_path_parameter
 from bakeoff.learners.naive_bayes.gaussian import add_gaussian_log_likelihood, fit_gaussians
@@ -41,9 +42,9 @@ from bakeoff.learners.naive_bayes.nominal import (
     add_nominal_log_likelihood,
     compute_log,
     count_values,
-    normalize_counts,
     smooth_log_probabilities,
 )
+from bakeoff.learners.naive_bayes.prior import choose_prior
 from bakeoff.learners.naive_bayes.pseudo_counts import read_pseudo_counts
 from bakeoff.learners.naive_bayes.row_tiles import select_columns
 
@@ -265,7 +266,8 @@ class NaiveBayesClassifier(Classifier):
 
     def _smooth_counts(self) -> None:
         """Estimate the probabilities of classes and of nominal values from their counts."""
-        self.class_prior_ = self._estimate_prior()
+        prior_alpha = self.alpha if self.smooth_prior else 0.0
+        self.class_prior_ = choose_prior(self.class_prior, self.class_count_ + prior_alpha, self.classes_)
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
         c = self.classes_.shape[0]
         feature_alpha = read_pseudo_counts(self.feature_alpha or {}, names, self.categories_, c)
@@ -276,21 +278,6 @@ class NaiveBayesClassifier(Classifier):
             else:
                 pseudo_count = np.broadcast_to(feature_alpha.get(j, self.alpha), count.shape)  # (c, k)
                 self.feature_log_prob_.append(smooth_log_probabilities(count, pseudo_count))
-
-    def _estimate_prior(self) -> np.ndarray:
-        """Return the probability of each class: shape (c,)."""
-        if self.class_prior is None:
-            pseudo_count = self.alpha if self.smooth_prior else 0.0
-            return normalize_counts(self.class_count_ + pseudo_count)
-        c = self.class_count_.shape[0]
-        prior = np.array(self.class_prior, dtype=np.float64)
-        valid = prior.shape == (c,) and (prior >= 0).all()
-        if not valid or not np.isclose(prior.sum(), 1.0):
-            raise ValueError(
-                f"class_prior is {prior.tolist()}, but must be {c} probabilities that sum to 1, one for each of "
-                f"the classes {self.classes_.tolist()}."
-            )
-        return prior
 
     def _check_known(self, table: np.ndarray, nominal: list[int]) -> None:
         """Raise ValueError for an unknown value in the nominal columns (m, q), if the parameters require it."""
@@ -307,8 +294,7 @@ class NaiveBayesClassifier(Classifier):
     def _name_column(self, j: int) -> str:
         if not hasattr(self, "feature_names_in_"):
             return str(j)
-        name = str(self.feature_names_in_[j])
-        return repr(name)
+        return repr(str(self.feature_names_in_[j]))
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=self.handle_missing == "ignore", categorical=True)

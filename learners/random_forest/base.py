@@ -38,7 +38,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base.estimator import with_input_tags
+from bakeoff.learners.base.input_tags import with_input_tags
 from bakeoff.learners.base.paths import check_path_values
 from bakeoff.learners.random_forest.batch_grower import BatchGrower, Sampling
 from bakeoff.learners.random_forest.bootstrap import TrainingRows, average_tree_weight, count_draws

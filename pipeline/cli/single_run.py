@@ -10,7 +10,8 @@ from typing import Any
 from bakeoff.pipeline.cli.screen import Screen
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.job import JobResult, PartCache, PreparedJob, execute_job, prepare_job
+from bakeoff.pipeline.job import JobResult, PreparedJob, execute_job, prepare_job
+from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
 
 

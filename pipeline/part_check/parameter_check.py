@@ -9,7 +9,8 @@ from typing import Any
 from bakeoff.pipeline.config.build import TRUSTED_PACKAGES
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
-from bakeoff.pipeline.part_check.part import REFERENCE, SCORING_KEYS, Part
+from bakeoff.pipeline.part_check.part import REFERENCE, Part
+from bakeoff.pipeline.stages.scoring import SCORING_KEYS
 
 OWN_KEYS = {
     "metric": ("name", "greater_is_better", "needs"),

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.pipeline.config.build import build_object, find_target
+from bakeoff.pipeline.stages.scoring import SCORING_KEYS
 
 REFERENCE = "${"
 """How a value begins that refers to another key."""
-SCORING_KEYS = ("metrics", "costs", "train_metrics")
-"""Keys of an evaluation that are not those of its splitter."""
 
 VALIDATION_FRACTION = 0.2
 """What a validation part is, in tuning and pruning, if the file leaves it open."""

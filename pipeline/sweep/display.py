@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, JobOutcome
+from bakeoff.pipeline.sweep.plan_text import count_jobs, format_duration, summarize_plan
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.sweep.table_layout import show_table
@@ -23,8 +24,6 @@ MAX_WARNINGS_SHOWN = 5
 DEFAULT_EXPERIMENT = "bakeoff"
 MIN_NAME_WIDTH = 36
 MAX_NAME_WIDTH = 60
-SECONDS_PER_MINUTE = 60
-SECONDS_PER_HOUR = 3600
 
 
 class SweepDisplay:
@@ -70,11 +69,11 @@ class SweepDisplay:
         """Print how many jobs there are and how many will run."""
         longest = max((len(entry.name) for entry in plan.with_state(TO_DO)), default=0)
         self._name_width = min(max(longest, MIN_NAME_WIDTH), MAX_NAME_WIDTH)
-        self._out.print(_summarize_plan(plan), soft_wrap=True)
+        self._out.print(summarize_plan(plan), soft_wrap=True)
         n_undrawn = sum(1 for entry in plan.with_state(DONE) if (entry.composed.spec or {}).get("figures"))
         if n_undrawn:
             self._out.print(
-                f"no figures of the {_count_jobs(n_undrawn)} done before: `bakeoff figures RUN` draws them, or add "
+                f"no figures of the {count_jobs(n_undrawn)} done before: `bakeoff figures RUN` draws them, or add "
                 "resume=false",
                 soft_wrap=True,
             )
@@ -119,11 +118,11 @@ class SweepDisplay:
 
     def show_waiting(self, n_jobs: int) -> None:
         """Show in the progress bar that another process runs the remaining jobs."""
-        self._bar.update(self._task, best=f"waiting for {_count_jobs(n_jobs)} that another process runs")
+        self._bar.update(self._task, best=f"waiting for {count_jobs(n_jobs)} that another process runs")
 
     def show_unplanned(self, n_jobs: int) -> None:
         """Print that a sweep was interrupted before its first job."""
-        self._err.print(f"none of {_count_jobs(n_jobs)} was started; they were still being checked.", soft_wrap=True)
+        self._err.print(f"none of {count_jobs(n_jobs)} was started; they were still being checked.", soft_wrap=True)
 
     def show_interrupted(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print how many jobs are done when a sweep is interrupted, and how it goes on.
@@ -136,7 +135,7 @@ class SweepDisplay:
             The number of different jobs.
         """
         n_done = sum(outcome.kind in (FINISHED, SKIPPED) for outcome in outcomes)
-        self._err.print(f"{n_done} of {_count_jobs(n_planned)} done; the same command runs the others.", soft_wrap=True)
+        self._err.print(f"{n_done} of {count_jobs(n_planned)} done; the same command runs the others.", soft_wrap=True)
 
     def show_end(self, outcomes: Sequence[JobOutcome], n_planned: int, skips_invalid: bool = False) -> None:
         """Print what preprocessing=auto did, the warnings of the learners, and the jobs that did not finish.
@@ -149,11 +148,11 @@ class SweepDisplay:
             Whether the user asked to leave out invalid jobs, which are then counted by themselves.
         """
         for summary, n_jobs in self._preprocessing_counts.items():
-            self._out.print(f"preprocessing auto of {_count_jobs(n_jobs)}: {escape(summary)}", soft_wrap=True)
+            self._out.print(f"preprocessing auto of {count_jobs(n_jobs)}: {escape(summary)}", soft_wrap=True)
         # Many jobs give the same warning, so each is printed once with the number of jobs.
         shown = list(self._warning_counts.items())[:MAX_WARNINGS_SHOWN]
         for warning, n_jobs in shown:
-            self._err.print(f"[yellow]warning[/] of {_count_jobs(n_jobs)}: {escape(warning)}", soft_wrap=True)
+            self._err.print(f"[yellow]warning[/] of {count_jobs(n_jobs)}: {escape(warning)}", soft_wrap=True)
         n_hidden = len(self._warning_counts) - len(shown)
         if n_hidden:
             self._err.print(
@@ -189,19 +188,19 @@ class SweepDisplay:
         """Print the jobs that did not finish and why; the arguments are those of `show_end`."""
         left_out = [outcome for outcome in outcomes if outcome.kind == REFUSED] if skips_invalid else []
         if left_out:
-            self._err.print(f"{len(left_out)} of {_count_jobs(n_planned)} skipped as invalid (on_invalid=skip):")
+            self._err.print(f"{len(left_out)} of {count_jobs(n_planned)} skipped as invalid (on_invalid=skip):")
             self._show_reasons(left_out)
         # A stopped job is not a failure: the study has decided that its score is not needed.
         others = [outcome for outcome in outcomes if outcome not in left_out]
         unfinished = [outcome for outcome in others if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
         if unfinished:
-            self._err.print(f"{len(unfinished)} of {_count_jobs(n_planned)} did not finish:", soft_wrap=True)
+            self._err.print(f"{len(unfinished)} of {count_jobs(n_planned)} did not finish:", soft_wrap=True)
             self._show_reasons(unfinished)
 
     def show_invalid(self, plan: Plan) -> None:
         """Print why a sweep does not start."""
         invalid = plan.with_state(INVALID)
-        n_jobs = _count_jobs(len(plan.entries))
+        n_jobs = count_jobs(len(plan.entries))
         self._err.print(f"refused: {len(invalid)} of {n_jobs} cannot work, so none was started:", soft_wrap=True)
         self._show_reasons([entry.to_outcome(REFUSED) for entry in invalid])
         if len(invalid) < len(plan.entries):
@@ -216,13 +215,13 @@ class SweepDisplay:
             number = f"#{entry.composed.number:<4}"
             line = f"{number} {entry.name:<{name_width}}  {entry.state:<{state_width}}  {hint}"
             self._out.print(escape(line.rstrip()), soft_wrap=True)
-        self._out.print(_summarize_plan(plan), soft_wrap=True)
+        self._out.print(summarize_plan(plan), soft_wrap=True)
         # The total is given only if some durations are known; jobs without one are counted apart.
         estimates = [entry.seconds for entry in plan.with_state(TO_DO) if entry.seconds is not None]
         if estimates:
             n_unknown = len(plan.with_state(TO_DO)) - len(estimates)
-            duration = _format_duration(sum(estimates) / workers)
-            unknown = f", and {_count_jobs(n_unknown)} of unknown duration" if n_unknown else ""
+            duration = format_duration(sum(estimates) / workers)
+            unknown = f", and {count_jobs(n_unknown)} of unknown duration" if n_unknown else ""
             self._out.print(f"about {duration}{unknown}", soft_wrap=True)
 
     def _describe_best(self, outcome: JobOutcome) -> str:
@@ -276,33 +275,3 @@ def _is_better(outcome: JobOutcome, best: JobOutcome | None) -> bool:
     if outcome.greater_is_better:
         return outcome.score > best.score
     return outcome.score < best.score
-
-
-def _summarize_plan(plan: Plan) -> str:
-    """Return how many jobs there are, and how many of each state.
-
-    The state "to do" is always named, the others only if there are such jobs.
-    """
-    words = {TO_DO: "to run", DONE: "already done", DUPLICATE: "given twice", INVALID: "invalid"}
-    counts = {state: len(plan.with_state(state)) for state in words}
-    shown = [f"{count} {words[state]}" for state, count in counts.items() if count or state == TO_DO]
-    return f"{_count_jobs(len(plan.entries))}: {', '.join(shown)}"
-
-
-def _count_jobs(n: int) -> str:
-    return "1 job" if n == 1 else f"{n} jobs"
-
-
-def _format_duration(seconds: float) -> str:
-    """Return a duration in the largest unit that fits.
-
-    Examples
-    --------
-    >>> _format_duration(8), _format_duration(125), _format_duration(7300)
-    ('8 s', '2 min', '2.0 h')
-    """
-    if seconds < SECONDS_PER_MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < SECONDS_PER_HOUR:
-        return f"{seconds / SECONDS_PER_MINUTE:.0f} min"
-    return f"{seconds / SECONDS_PER_HOUR:.1f} h"

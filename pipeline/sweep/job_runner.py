@@ -17,13 +17,13 @@ from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.job import (
     ContinueRule,
     JobResult,
-    PartCache,
     PreparedJob,
     always_continue,
     execute_job,
     prepare_job,
 )
 from bakeoff.pipeline.memory_check import note_memory
+from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.report import format_mean, summarize_folds
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims

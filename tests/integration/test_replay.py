@@ -17,7 +17,8 @@ from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
-from bakeoff.pipeline.job import PartCache, execute_job, prepare_job
+from bakeoff.pipeline.job import execute_job, prepare_job
+from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.replay.repeat import limit_threads
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
 

@@ -18,8 +18,8 @@ from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.description import PARTS
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.job import SCORING_KEYS
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
+from bakeoff.pipeline.stages.scoring import SCORING_KEYS
 from bakeoff.pipeline.stages.splitting import KFold
 
 NO_PRUNING = {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}

@@ -27,7 +27,8 @@ from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
-from bakeoff.pipeline.job import PartCache, prepare_job
+from bakeoff.pipeline.job import prepare_job
+from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.seeds import derive_seed
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing

@@ -21,7 +21,12 @@ from bakeoff.pipeline.stages.scoring.metrics import (
 from bakeoff.pipeline.stages.scoring.named_scorers import list_scorer_names
 from bakeoff.pipeline.stages.scoring.outputs import compute_decision, get_classes, predict_probabilities, predict_values
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, encode_labels, predict_rows
-from bakeoff.pipeline.stages.scoring.train_metrics import TRAIN_METRICS_KEY, TrainMetrics, choose_train_metrics
+from bakeoff.pipeline.stages.scoring.train_metrics import (
+    SCORING_KEYS,
+    TRAIN_METRICS_KEY,
+    TrainMetrics,
+    choose_train_metrics,
+)
 from bakeoff.pipeline.stages.scoring.trial import Target
 
 __all__ = [
@@ -30,6 +35,7 @@ __all__ = [
     "COST_SENTENCE",
     "DEFAULTS",
     "REGRESSION",
+    "SCORING_KEYS",
     "TRAIN_METRICS_KEY",
     "Metric",
     "Predictions",

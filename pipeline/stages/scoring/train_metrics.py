@@ -8,6 +8,8 @@ from bakeoff.pipeline.errors import UserError
 
 TrainMetrics = Literal["headline", "all"]
 TRAIN_METRICS_KEY = "train_metrics"
+SCORING_KEYS = ("metrics", "costs", TRAIN_METRICS_KEY)
+"""Keys of the evaluation that say how predictions are judged; the others say how rows are divided."""
 
 
 def choose_train_metrics(given: Any) -> TrainMetrics:

@@ -1,14 +1,9 @@
-"""Tuning: ``grid`` chooses hyperparameters, and ``candidates`` lists what is tried and fits it."""
+"""Tuning: ``grid`` chooses hyperparameters; ``candidates`` lists and fits what is tried, ``choice`` finds the best."""
 
 from bakeoff.pipeline.stages.tuning.candidates import FitRows, Grid, PathEstimator, fit_candidates
-from bakeoff.pipeline.stages.tuning.grid import (
-    GridTuning,
-    NoTuning,
-    TuningData,
-    find_best_candidate,
-    list_candidate_learners,
-    preprocess_tables,
-)
+from bakeoff.pipeline.stages.tuning.choice import find_best_candidate
+from bakeoff.pipeline.stages.tuning.data import TuningData, preprocess_tables
+from bakeoff.pipeline.stages.tuning.grid import GridTuning, NoTuning, list_candidate_learners
 
 __all__ = [
     "FitRows",
