@@ -122,21 +122,13 @@ class Standardized:
             self._shift = share @ self._X
             mean = origin + self._shift
             variance = self._compute_variance(share)
-        # If the penalty restricts a weight more than the cells of its column do, the penalty determines the scale, so
-        # that neither the column nor its penalty becomes negligible.
         with np.errstate(over="ignore"):
             penalty_root = np.minimum(np.sqrt(penalty) / unit, MAX_PENALTY_ROOT)  # (d,)
-        deviation = np.sqrt(variance)  # (d,)
-        is_constant = deviation <= RELATIVE_CELL_ROUNDING * np.abs(mean)
-        # The weight of a constant column stays 0: its cells are 0, or next to nothing beside their mean.
-        _, exponent = np.frexp(mean)
-        scale = np.hypot(np.where(is_constant, np.ldexp(np.sign(np.abs(mean)), exponent), deviation), penalty_root)
-        scale[scale == 0] = 1.0
-        self._scale = scale
+        self._scale = _choose_scales(mean, variance, penalty_root)
         self.penalty = np.zeros(self.shape[1])
-        self.penalty[:d] = (penalty_root / scale) ** 2
-        self._center = mean / scale
-        self._unit = unit * scale
+        self.penalty[:d] = (penalty_root / self._scale) ** 2
+        self._center = mean / self._scale
+        self._unit = unit * self._scale
 
     def __getitem__(self, rows: slice) -> np.ndarray:
         """Return some rows of the table, a new array of shape (rows, D)."""
@@ -189,3 +181,19 @@ class Standardized:
         if self.shape[1] == theta.shape[1]:
             return theta
         return np.column_stack([theta, intercept + theta @ self._center])
+
+
+def _choose_scales(mean: np.ndarray, variance: np.ndarray, penalty_root: np.ndarray) -> np.ndarray:
+    """Return the scale of each column, (d,): its deviation, or the root of its penalty (d,) where that is larger.
+
+    If the penalty restricts a weight more than the cells of its column do, the penalty determines the scale, so that
+    neither the column nor its penalty becomes negligible.
+    """
+    deviation = np.sqrt(variance)  # (d,)
+    is_constant = deviation <= RELATIVE_CELL_ROUNDING * np.abs(mean)
+    # The weight of a constant column stays 0: its cells are 0, or next to nothing beside their mean.
+    _, exponent = np.frexp(mean)
+    size = np.ldexp(np.sign(np.abs(mean)), exponent)  # (d,), a power of two
+    scale = np.hypot(np.where(is_constant, size, deviation), penalty_root)
+    scale[scale == 0] = 1.0
+    return scale

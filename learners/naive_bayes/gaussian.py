@@ -25,7 +25,7 @@ class Gaussians(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Final: weighted mean, weighted variance and weight of the present cells of columns, all of shape (q,)."""
+    """Final: weighted mean, weighted variance and weight of the present cells of columns: (q,), or (c, q) by class."""
 
     mean: np.ndarray
     var: np.ndarray
@@ -66,30 +66,35 @@ def fit_gaussians(
     """
     # Relative weights keep sums of large weights from overflowing; equal weights stay exact.
     share = weight / weight.max()  # (n,)
-    mean, var, mass = np.empty((3, c, table.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        for code in range(c):
-            rows = np.flatnonzero(codes == code)
-            moments = _compute_moments(table.take(rows, axis=0), share[rows])
-            mean[code], var[code], mass[code] = moments
-        overall_mean, overall_var = _pool_moments(mean, var, mass)
+        within = _compute_class_moments(table, codes, share, c)
+        overall_mean, overall_var = _pool_moments(*within)
     if not np.isfinite(overall_var).all():
         raise ValueError("X holds values so large that their variance overflows; divide the column by a constant.")
 
     epsilon = float(smoothing * overall_var.max(initial=0.0))
-    present = mass > 0  # (c, q)
-    mean = np.where(present, mean, overall_mean)  # (c, q)
+    mean = np.where(within.weight > 0, within.mean, overall_mean)  # (c, q)
+    mass = within.weight
+    var = within.var
     if ddof > 0:
         # The sum of squares is the same, and is divided by less.
         mass = mass * weight.max()
-        present = mass > ddof
         var = var * _divide_or_zero(mass, mass - ddof)
-    var = np.where(present, var, overall_var) + epsilon  # (c, q)
+    var = np.where(mass > ddof, var, overall_var) + epsilon  # (c, q)
     if epsilon == 0:
         # With one mean and one variance in all classes, any positive variance gives a factor that cancels out.
         constant = (overall_var == 0) & (mean == mean[0]).all(axis=0)  # (q,)
         var[:, constant] = 1.0
     return Gaussians(mean, var, epsilon)
+
+
+def _compute_class_moments(table: np.ndarray, codes: np.ndarray, share: np.ndarray, c: int) -> Moments:
+    """Return the moments of each column (n, q) within each of c classes, all of shape (c, q)."""
+    mean, var, mass = np.empty((3, c, table.shape[1]))
+    for code in range(c):
+        rows = np.flatnonzero(codes == code)
+        mean[code], var[code], mass[code] = _compute_moments(table.take(rows, axis=0), share[rows])
+    return Moments(mean, var, mass)
 
 
 def add_gaussian_log_likelihood(table: np.ndarray, mean: np.ndarray, var: np.ndarray, joint: np.ndarray) -> None:

@@ -77,22 +77,30 @@ def fit_kernel_density(column: np.ndarray, codes: np.ndarray, weight: np.ndarray
     for code in range(c):
         own = codes == code
         rows = own if own.any() else np.ones(codes.size, dtype=bool)
-        different, place = np.unique(column[rows], return_inverse=True)
-        mass = np.bincount(place, weights=weight[rows])
+        cells, mass = _sum_equal_cells(column[rows], weight[rows])
         total = mass.sum()
-        spread = different[-1] / 2 - different[0] / 2  # half of it, which never overflows
-        width[code] = max(2 * (spread / np.sqrt(total)), least_width)
-        centers.append(different)
+        width[code] = max(2 * (_measure_half_range(cells) / np.sqrt(total)), least_width)
+        centers.append(cells)
         log_weights.append(np.log(mass / total))
     first = np.cumsum([0, *(part.size for part in centers)])
     return KernelDensity(np.concatenate(centers), np.concatenate(log_weights), first, width)
 
 
+def _sum_equal_cells(column: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different cells of a column (n,), ascending, and the weight of each, both of shape (u,)."""
+    cells, place = np.unique(column, return_inverse=True)
+    return cells, np.bincount(place, weights=weight)
+
+
 def _measure_gap(values: np.ndarray) -> float:
     """Return the mean gap between neighbouring values (k,), which are ascending."""
-    half_range = values[-1] / 2 - values[0] / 2
-    gap = float(half_range / (values.size - 1) * 2)
+    gap = _measure_half_range(values) / (values.size - 1) * 2
     return max(gap, float(np.finfo(np.float64).tiny))
+
+
+def _measure_half_range(values: np.ndarray) -> float:
+    """Return half the range of ascending values; the range itself might overflow."""
+    return float(values[-1] / 2 - values[0] / 2)
 
 
 def add_kernel_log_likelihood(table: np.ndarray, densities: list[KernelDensity], joint: np.ndarray) -> None:
