@@ -6,8 +6,8 @@ EXTRAS ?= dev,stats
 INSTALLED := $(VENV)/installed-$(EXTRAS)
 BIN := $(VENV)/bin
 
-# Tests run in two processes at once; PROCESSES=auto takes as many as there are processors.
-PROCESSES ?= 2
+# Tests run in three processes at once, which keep two processors busy while some wait for a server or a child process.
+PROCESSES ?= 3
 PYTEST := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PROCESSES)
 
 .PHONY: run check lint unit test coverage figures docs site clean

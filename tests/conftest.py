@@ -29,10 +29,10 @@ SHARED_FILES = (
     "test_metrics.py",
     "test_site.py",
     "test_tutorial.py",
-    "test_views.py",
-    "test_python_compare.py",
 )
 """Files whose tests share a store or a site that takes long to make: each goes to one process as a whole."""
+FOLDERS_OF_SHORT_TESTS = ("tests/learners/", "tests/pipeline/")
+"""Each of their files goes to one process, which makes its fixtures once."""
 SERVER_TESTS = (
     "test_server.py",
     "test_slurm.py",
@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Return the scheduler of parallel processes: single tests, and the files that share a store.
+    """Return the scheduler of parallel processes: files of short tests, single long ones, and what shares a store.
 
     The marks of xdist_group have no effect with pytest 9.2, so that files are named here.
     """
@@ -61,7 +61,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             if any(name in nodeid for name in SERVER_TESTS):
                 return "server"
             path = nodeid.partition("::")[0]
-            return path if path.endswith(SHARED_FILES) else nodeid
+            is_whole = path.startswith(FOLDERS_OF_SHORT_TESTS) or path.endswith(SHARED_FILES)
+            return path if is_whole else nodeid
 
     return StoreScheduling(config, log) if config.getvalue("dist") == "loadscope" else None
 
