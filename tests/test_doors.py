@@ -29,7 +29,7 @@ LAYERS = (
     {"errors", "html", "source_code"},
     {"code_surroundings", "notebook_code"},
     {"config", "identity", "stages"},
-    {"seeds", "stage_log"},
+    {"processes", "seeds", "stage_log"},
     {"experiment"},
     {"model"},
     {"cell_checks", "fit_checks", "memory_check", "run_lines", "storage_check"},

@@ -31,6 +31,8 @@ class Schema:
     search: Any = None
     seed: int = 0
     n_jobs: int = 1
+    max_folds: int = 100_000
+    max_candidates: int = 1_000_000
     figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
     trust: list[str] = field(default_factory=list)
     resume: bool = True
@@ -39,9 +41,10 @@ class Schema:
     on_error: str = "continue"
     on_invalid: str = "stop"
     dry_run: bool = False
+    max_jobs: int = 100_000
 
 
-SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run")
+SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that say how jobs are generated and run together; they are not part of any job."""
 
 

@@ -21,6 +21,7 @@ from bakeoff.pipeline.config.own_metrics import settle_metrics
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle_decision import settle_decision
+from bakeoff.pipeline.config.size_limits import DEFAULT_MAX_CANDIDATES, require_few_candidates
 from bakeoff.pipeline.config.unread_keys import check_keys, reject_further_keys
 from bakeoff.pipeline.errors import UserError
 
@@ -114,6 +115,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     is_tuned = "space" in tuning
     if is_tuned and tuning.get("folds") is None:
         tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
+    require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
     evaluation = settled["evaluation"]
     if "metrics" in evaluation:
         evaluation["metrics"] = settle_metrics(evaluation["metrics"])

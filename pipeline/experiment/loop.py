@@ -18,6 +18,7 @@ from bakeoff.pipeline.experiment.fitting import fit_pipeline, make_pipeline, mak
 from bakeoff.pipeline.experiment.prediction import predict_part
 from bakeoff.pipeline.experiment.results import FittedModel, FoldResult
 from bakeoff.pipeline.experiment.unseen_values import find_unseen_values
+from bakeoff.pipeline.processes import limit_processes
 from bakeoff.pipeline.stage_log import RowLog, Stopwatch, unique_messages
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
@@ -46,7 +47,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
         return
     # If there were more BLAS threads than cores, they would slow each other down.
     with parallel_config("loky", inner_max_num_threads=1):
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        parallel = Parallel(n_jobs=limit_processes(n_jobs, len(splits)), return_as="generator")
         calls = (delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
         yield from parallel(calls)
 

@@ -31,6 +31,23 @@ class StudySettings:
         if self.max_failure_rate is not None and not 0 <= self.max_failure_rate <= 1:
             raise UserError(f"hydra.sweeper.max_failure_rate={self.max_failure_rate!r} must lie between 0 and 1.")
 
+    def require_few_trials(self, max_jobs: int) -> None:
+        """Reject more trials than a sweep may have jobs.
+
+        Parameters
+        ----------
+        max_jobs : int
+
+        Raises
+        ------
+        UserError
+        """
+        if self.n_trials > max_jobs:
+            raise UserError(
+                f"hydra.sweeper.n_trials={self.n_trials} asks for more jobs than max_jobs={max_jobs}; ask for fewer "
+                "trials, or set a larger max_jobs."
+            )
+
 
 def _require_positive(key: str, value: int) -> None:
     if value < 1:

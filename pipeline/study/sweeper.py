@@ -86,7 +86,8 @@ def _read_command(
     params = format_params(settings.params)
     reject_sweep_params(params)
     words = [*params, *sweep_input.overrides]
-    command = SweepCommand.read(words, context, master)
+    command = SweepCommand.read(words, context, master, combines=False)
+    settings.require_few_trials(command.options.max_jobs)
     workers = settings.n_jobs or command.options.workers
     return replace(command, options=replace(command.options, workers=workers), quiet=sweep_input.quiet)
 
@@ -172,7 +173,7 @@ def _run_jobs(jobs: TrialJobs, command: SweepCommand) -> list[JobOutcome]:
     jobs.record_outcome = loop.record_outcome
     heartbeat = Heartbeat(trials.write_heartbeat, first=HEARTBEAT_SECONDS)
     try:
-        with executor(jobs.runner, options, command.launch, options.workers) as run_jobs:
+        with executor(jobs.runner, options, command.launch, trials.n_trials, options.workers) as run_jobs:
             loop.run_all(jobs, run_jobs)
     except KeyboardInterrupt:
         n_finished = trials.count_finished()

@@ -20,6 +20,7 @@ from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settl
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import search
 from bakeoff.pipeline.sweep.config_files import ConfigFiles
+from bakeoff.pipeline.sweep.job_count import describe_excess
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
 
@@ -160,10 +161,36 @@ def expand_overrides(overrides: Sequence[Override], options: SweepOptions, compo
         return combinations
     n = int(options.search.get("n", 0))
     seed = int(options.search.get("seed", 0))
-    return [job for words in combinations for job in _search_space(words, composer, method, n, seed)]
+    jobs: list[JobWords] = []
+    for words in combinations:
+        jobs += _search_space(words, composer, SpaceDraw(method, n, seed, options.max_jobs, len(jobs)))
+    return jobs
 
 
-def _search_space(words: JobWords, composer: Composer, method: str, n: int, seed: int) -> Iterator[JobWords]:
+@dataclass(frozen=True)
+class SpaceDraw:
+    """How points of a search space become jobs.
+
+    Attributes
+    ----------
+    method : {"grid", "random"}
+    n : int
+        The number of points for ``random``.
+    seed : int
+        Of the draw.
+    max_jobs : int
+    n_before : int
+        The number of jobs that were made for other combinations.
+    """
+
+    method: str
+    n: int
+    seed: int
+    max_jobs: int
+    n_before: int
+
+
+def _search_space(words: JobWords, composer: Composer, draw: SpaceDraw) -> Iterator[JobWords]:
     """Yield a job for each point of the learner's search space; without a space, the job as it is given.
 
     A key that the command line gives is not searched, as in a study.
@@ -178,9 +205,15 @@ def _search_space(words: JobWords, composer: Composer, method: str, n: int, seed
     if not grids:
         yield words
         return
+    search.require_lists(grids)
+    n_points = search.count_points(grids)
+    n_made = n_points if draw.method == "grid" else min(n_points, draw.n)
+    if draw.n_before + n_made > draw.max_jobs:
+        asked = f"{draw.n_before + n_made:,} jobs or more (search={draw.method} makes {n_made:,} of {' '.join(words)})"
+        raise UserError(describe_excess(asked, draw.max_jobs))
     # The space is not part of a job, so its overrides are left out.
     fixed_words = [word for word in words if not word.lstrip("+~").startswith("space")]
-    for point in search.space_points(grids, method, n, seed):
+    for point in search.space_points(grids, draw.method, draw.n, draw.seed):
         point_words = [f"{_learner_key(name)}={override_text(value)}" for name, value in point.items()]
         yield (*fixed_words, *point_words)
 

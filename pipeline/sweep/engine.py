@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from bakeoff.pipeline.processes import describe_limit, limit_processes
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, ComposedJob, Job, JobOutcome
@@ -64,7 +65,7 @@ def run_sweep(
     """
     runner = make_job_runner(options, launch, tracebacks)
     # Workers start before the plan is made: they import what they need while this process checks the jobs.
-    with executor(runner, options, launch) as run_jobs:
+    with executor(runner, options, launch, len(composed_jobs)) as run_jobs:
         left_out = ""
         if learner_pattern is not None:
             composed_jobs, left_out = learner_pattern.select_jobs(composed_jobs, runner.resources)
@@ -78,6 +79,8 @@ def run_sweep(
         display = SweepDisplay(len(plan.jobs), quiet)
         display.show_left_out(left_out)
         display.show_datasets(runner.resources.datasets)
+        if launch is None:
+            notes = (*notes, *describe_limit("workers", options.workers))
         display.show_problems(notes)
         notes = (*notes, *_list_notes(runner, left_out))
         if options.dry_run:
@@ -143,7 +146,7 @@ def refused_outcomes(plan: Plan) -> list[JobOutcome]:
 
 @contextmanager
 def executor(
-    runner: JobRunner, options: SweepOptions, launch: LaunchJobs | None = None, batch_size: int | None = None
+    runner: JobRunner, options: SweepOptions, launch: LaunchJobs | None, n_jobs: int, batch_size: int | None = None
 ) -> Iterator[RunJobs]:
     """Yield the function that runs jobs with another launcher, in workers, or in this process.
 
@@ -152,15 +155,17 @@ def executor(
     runner : JobRunner
         Runs jobs in this process; workers get its settings.
     options : SweepOptions
-    launch : callable, optional
+    launch : callable or None
         Another launcher.
+    n_jobs : int
+        The largest number of jobs; no more workers are started.
     batch_size : int, optional
         The number of jobs that the launcher gets at a time; all of them by default.
     """
     if launch is not None:
         yield lambda jobs: _launch_batches(launch, iter(jobs), batch_size, options)
     elif _needs_workers(options) and not options.dry_run:
-        with Workers(runner, options.workers) as workers:
+        with Workers(runner, limit_processes(options.workers, n_jobs)) as workers:
             yield workers.run_jobs
     else:
         yield lambda jobs: map(runner.run_job, jobs)

@@ -10,6 +10,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 
 SEARCH_METHODS = ("none", "zip", "grid", "random")
 ON_INVALID = ("stop", "skip")
+DEFAULT_MAX_JOBS = 100_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class SweepOptions:
         Whether to show the plan and run nothing.
     search : mapping
         ``method``, and for ``random`` also ``n`` and ``seed``.
+    max_jobs : int
+        The largest number of jobs that are made.
     """
 
     resume: bool
@@ -40,8 +43,11 @@ class SweepOptions:
     on_invalid: str
     dry_run: bool
     search: Mapping[str, Any]
+    max_jobs: int = DEFAULT_MAX_JOBS
 
     def __post_init__(self) -> None:
+        if self.max_jobs < 1:
+            raise UserError(f"max_jobs={self.max_jobs} must be a positive number of jobs.")
         if self.workers < 1:
             raise UserError(f"workers={self.workers} must be a positive integer.")
         if self.timeout is not None and not self.timeout > 0:

@@ -21,6 +21,7 @@ from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.experiment_keys import reject_lost_keys
+from bakeoff.pipeline.sweep.job_count import require_few_jobs
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
 from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
 from bakeoff.pipeline.sweep.options import SweepOptions
@@ -64,7 +65,9 @@ class SweepCommand:
     quiet: bool = False
 
     @classmethod
-    def read(cls, words: Sequence[str], context: HydraContext, master: DictConfig) -> SweepCommand:
+    def read(
+        cls, words: Sequence[str], context: HydraContext, master: DictConfig, *, combines: bool = True
+    ) -> SweepCommand:
         """Read the command from the arguments that Hydra passes to a sweeper.
 
         Parameters
@@ -74,11 +77,13 @@ class SweepCommand:
         context : HydraContext
         master : DictConfig
             The configuration of the sweep itself.
+        combines : bool
+            Whether the values of the keys are combined with one another, as they are unless a study chooses some.
 
         Raises
         ------
         UserError
-            An option of the sweep is invalid.
+            An option of the sweep is invalid, or there would be too many jobs.
         """
         # Values of the configuration may refer to Hydra's own part.
         HydraConfig.instance().set_config(master)
@@ -87,12 +92,15 @@ class SweepCommand:
         for override in parser.parse_overrides(list(master.hydra.overrides.task)):
             _require_one_value(override)
         parsed = parser.parse_overrides(list(words))
+        options = _read_options(master)
+        if combines:
+            require_few_jobs(parsed, str(options.search["method"]), options.max_jobs)
         reject_lost_keys(parsed, context.config_loader, master)
         has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
         return cls(
             words=tuple(words),
             overrides=parsed,
-            options=_read_options(master),
+            options=options,
             composer=Composer(context.config_loader, master),
             launch=None if has_basic_launcher else RemoteLauncher(context, master),
             folder=Path(str(master.hydra.sweep.dir)),

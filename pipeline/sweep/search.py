@@ -80,16 +80,35 @@ def space_points(space: Any, method: str, n: int = 0, seed: int = 0) -> list[Poi
     True
     """
     grids: list[Grid] = [space] if isinstance(space, Mapping) else list(space)
-    for grid in grids:
-        for name, values in grid.items():
-            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                raise UserError(f"space.{name}={values!r} must be a list of values to try.")
-    n_points = sum(_count_points(grid) for grid in grids)
+    require_lists(grids)
+    n_points = count_points(grids)
     indices: Iterable[int] = range(n_points)
     if method == "random" and n < n_points:
         # The points are drawn by index, so that a space of any size is never written out.
         indices = _draw_indices(n_points, n, seed)
     return [_space_point(grids, index) for index in indices]
+
+
+def require_lists(grids: Iterable[Grid]) -> None:
+    """Reject a grid in which the values of a parameter are not a list.
+
+    Parameters
+    ----------
+    grids : iterable of Grid
+
+    Raises
+    ------
+    UserError
+    """
+    for grid in grids:
+        for name, values in grid.items():
+            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+                raise UserError(f"space.{name}={values!r} must be a list of values to try.")
+
+
+def count_points(grids: Sequence[Grid]) -> int:
+    """Return the number of points of several grids."""
+    return sum(_count_points(grid) for grid in grids)
 
 
 def _count_points(grid: Grid) -> int:

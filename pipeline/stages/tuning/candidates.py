@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import ParameterGrid
 
-Grid = Mapping[str, Sequence[Any]]
-"""Parameter -> values; its candidates are all combinations."""
+from bakeoff.pipeline.stages.tuning.points import Grid, count_grid_points, find_point
 
 
 @runtime_checkable
@@ -58,25 +57,6 @@ class FitRows:
     complete: Callable[[Any], Any] = keep_model
 
 
-def list_points(grids: Sequence[Grid]) -> list[dict[str, Any]]:
-    """Return all points of a space, in the order of scikit-learn's ``ParameterGrid``."""
-    return list(ParameterGrid([dict(grid) for grid in grids])) if grids else []
-
-
-def draw_positions(positions: Sequence[int], n: int | None, seed: int) -> list[int]:
-    """Return at most n positions in ascending order, drawn without replacement; all of them if n is None.
-
-    Examples
-    --------
-    >>> draw_positions([0, 3, 5], n=3, seed=0), len(draw_positions(range(100), n=20, seed=0))
-    ([0, 3, 5], 20)
-    """
-    if n is None or n >= len(positions):
-        return list(positions)
-    drawn = np.random.default_rng(seed).choice(len(positions), size=n, replace=False)
-    return [positions[index] for index in np.sort(drawn)]
-
-
 def fit_candidates(
     learner: BaseEstimator,
     grids: Sequence[Grid],
@@ -109,26 +89,25 @@ def fit_candidates(
         Wall time of its fit; the first of a path includes the work that the path shares.
     """
     n_before = 0
-    wanted = None if positions is None else set(positions)
+    wanted = None if positions is None else sorted(positions)
     for grid in grids:
-        candidates = list(ParameterGrid(dict(grid)))
+        n_points = count_grid_points(grid)
+        numbers = range(n_points) if wanted is None else [i - n_before for i in wanted if 0 <= i - n_before < n_points]
         parameter = _choose_path_parameter(learner, grid)
-        for group in _group_candidates(grid, parameter):
-            kept = [position for position in group if wanted is None or n_before + position in wanted]
-            if not kept:
-                continue
+        for group in _group_candidates(grid, parameter, numbers):
             # All candidates of a group share the parameters of its first one, except the one along the path.
-            shared = clone(learner).set_params(**candidates[kept[0]])
-            has_path = parameter is not None and len(kept) > 1
-            values = [candidates[position][parameter] for position in kept] if has_path else []
+            points = [find_point([grid], number) for number in group]
+            shared = clone(learner).set_params(**points[0])
+            has_path = parameter is not None and len(group) > 1
+            values = [point[parameter] for point in points] if has_path else []
             # A value of the grid may be an estimator, which must not be fitted itself.
             fits = _iter_fits(clone(shared), parameter if has_path else None, values, FitRows(X, y, weights))
-            for position in kept:
+            for number in group:
                 started = time.perf_counter()
                 fitted = next(fits)
-                yield n_before + position, fitted, time.perf_counter() - started
+                yield n_before + number, fitted, time.perf_counter() - started
         # Positions count through all grids, as in ParameterGrid.
-        n_before += len(candidates)
+        n_before += n_points
 
 
 def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows: FitRows) -> Iterator[BaseEstimator]:
@@ -148,18 +127,28 @@ def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
     return max(names, key=lambda name: len(grid[name]), default=None)
 
 
-def _group_candidates(grid: Grid, parameter: str | None) -> list[list[int]]:
-    """Group the candidates, by position in their grid, that differ in one parameter only; each alone if None.
+def _group_candidates(grid: Grid, parameter: str | None, positions: Sequence[int]) -> list[list[int]]:
+    """Group candidates, by position in their grid, that differ in one parameter only; each alone if None.
+
+    Parameters
+    ----------
+    grid : Grid
+    parameter : str or None
+    positions : sequence of int
+        In ascending order.
 
     Examples
     --------
-    >>> _group_candidates({"depth": [1, 2, 3], "weights": ["equal", "distance"]}, "depth")
-    [[0, 2, 4], [1, 3, 5]]
+    >>> _group_candidates({"depth": [1, 2, 3], "weights": ["equal", "distance"]}, "depth", [0, 1, 2, 4, 5])
+    [[0, 2, 4], [1, 5]]
     """
-    names = sorted(grid)  # the order of ParameterGrid, the last parameter fastest
-    shape = [len(grid[name]) for name in names]
-    positions = np.arange(np.prod(shape, dtype=int)).reshape(shape)
     if parameter is None:
-        return positions.reshape(-1, 1).tolist()
-    groups = np.moveaxis(positions, names.index(parameter), -1)
-    return groups.reshape(-1, len(grid[parameter])).tolist()
+        return [[position] for position in positions]
+    names = sorted(grid)  # the order of ParameterGrid, the last parameter fastest
+    n_faster = math.prod(len(grid[name]) for name in names[names.index(parameter) + 1 :])
+    n_values = len(grid[parameter])
+    groups: dict[tuple[int, int], list[int]] = {}
+    for position in positions:
+        slower, place = divmod(position, n_faster * n_values)
+        groups.setdefault((slower, place % n_faster), []).append(position)
+    return [groups[key] for key in sorted(groups)]

@@ -19,14 +19,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import InvalidPredictions, UserError
-from bakeoff.pipeline.stages.tuning.candidates import (
-    Grid,
-    draw_positions,
-    fit_candidates,
-    list_points,
-)
+from bakeoff.pipeline.stages.tuning.candidates import fit_candidates
 from bakeoff.pipeline.stages.tuning.choice import find_best_candidate
 from bakeoff.pipeline.stages.tuning.data import TuningData, preprocess_tables
+from bakeoff.pipeline.stages.tuning.points import Grid, draw_positions, find_point
 
 
 @dataclass(frozen=True)
@@ -106,15 +102,12 @@ class GridTuning:
     @cached_property
     def positions(self) -> list[int]:
         """The positions of the candidates among all points of the space."""
-        points = list_points(self.grids)
-        possible = [position for position, point in enumerate(points) if not self._exceeds(point)]
-        return draw_positions(possible, self.n, self.seed)
+        return draw_positions(self.grids, self.largest, self.n, self.seed)
 
     @cached_property
     def candidates(self) -> list[dict[str, Any]]:
         """The points of the space that are tried, in the order of scikit-learn's ``ParameterGrid``."""
-        points = list_points(self.grids)
-        return [points[position] for position in self.positions]
+        return [find_point(self.grids, position) for position in self.positions]
 
     def tune(self, model: Pipeline, data: TuningData) -> tuple[Pipeline, pd.DataFrame | None]:
         """Return the model with the best parameters, not fitted, and the table of candidates.
@@ -180,11 +173,6 @@ class GridTuning:
     def count_fits(self) -> int:
         """Return how often the learner is fitted for one fold: every candidate on all inner folds, and the best."""
         return 1 + len(self.candidates) * max(self.folds, 1)
-
-    def _exceeds(self, point: Mapping[str, Any]) -> bool:
-        """Return whether a point has a value that the rows do not allow."""
-        values = {name: point[name] for name in self.largest if name in point}
-        return any(isinstance(value, int) and value > self.largest[name] for name, value in values.items())
 
     def _warn_of_absent_candidates(self, learner: BaseEstimator) -> None:
         """Warn of a learner without candidates, and of values that the rows do not allow."""
