@@ -35,7 +35,7 @@ from bakeoff.pipeline.stages.scoring import (
     choose_train_metrics,
     name_entry,
 )
-from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, Splits
 from bakeoff.pipeline.stages.tuning import list_candidate_learners
 from bakeoff.pipeline.storage_check import uses_own_code
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
@@ -152,6 +152,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
         threshold=threshold,
         threshold_metric=_choose_threshold_metric(spec, dataset, scored),
         train_metrics=choose_train_metrics(spec["evaluation"].get(TRAIN_METRICS_KEY)),
+        max_folds=spec.get("max_folds", DEFAULT_MAX_FOLDS),
     )
 
 
@@ -268,12 +269,14 @@ def execute_job(
         with tracker.start_run(prepared.description, experiment) as run:
             for fold in show_progress(results, n_folds, prepared.description.name):
                 prepared.audit.check_fold(fold)
-                run.record_fold(fold)
-                folds.append(fold)
+                last = fold
+                kept = fold if splits.is_listed else fold.without_model()
+                run.record_fold(kept)
+                folds.append(kept)
                 # The rule is called after the last fold too, because a study records its score.
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
-            model = fit_final_model(experiment, splits, folds[-1])
+            model = fit_final_model(experiment, splits, last)
             run.finish(model, prepared.figure_choice.figures)
     except RunStopped as stopped:
         return JobResult(experiment, folds, folds[-1].model, run.run_id, str(stopped), prepared.audit_verdict.warnings)

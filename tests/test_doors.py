@@ -27,7 +27,7 @@ STAGES = (
 )  # fmt: skip
 LAYERS = (
     {"errors", "html", "source_code"},
-    {"code_surroundings", "notebook_code"},
+    {"code_surroundings", "notebook_code", "yaml_bounds"},
     {"config", "identity", "stages"},
     {"processes", "seeds", "stage_log"},
     {"experiment"},

@@ -115,7 +115,7 @@ class Audit:
         shared = find_shared_rows(dataset, splits)
         if shared:
             raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")
-        warnings: list[str] = []
+        warnings = [] if splits.is_listed else [_describe_unchecked(splits)]
         for key, sentences in self._iter_findings(experiment, splits):
             for sentence in sentences:
                 if getattr(self, key) == REFUSE:
@@ -152,3 +152,12 @@ class Audit:
         if key not in self._columns_found:
             self._columns_found[key] = tuple(find_suspect_columns(dataset))
         return self._columns_found[key]
+
+
+def _describe_unchecked(splits: Splits) -> str:
+    """Return what is not known of splits that are too many to be kept in memory."""
+    return (
+        f"evaluation: the {len(splits.folds):,} splits are made one by one, because their row numbers do not fit into "
+        f"memory; the first {len(splits.checked)} were checked before the first fit, and each of the others is "
+        "checked when its model was fitted."
+    )

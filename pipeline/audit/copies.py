@@ -29,7 +29,7 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
         return
     is_copy = np.zeros(len(codes), dtype=bool)  # (n,)
     is_tested = np.zeros(len(codes), dtype=bool)  # (n,)
-    for split in splits.folds:
+    for split in splits.checked:
         is_known = np.zeros(codes.max() + 1, dtype=bool)  # by code
         is_known[codes[list_fitted_rows(split)]] = True
         is_tested[split.test] = True

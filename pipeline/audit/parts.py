@@ -18,7 +18,7 @@ def list_fitted_rows(split: Split) -> np.ndarray:
 def find_shared_rows(dataset: Dataset, splits: Splits) -> str:
     """Return a sentence about rows that a fold both fits or chooses on and tests; empty if there are none."""
     n = len(dataset.y)
-    for number, split in enumerate(splits.folds):
+    for number, split in enumerate(splits.checked):
         is_fitted = np.zeros(n, dtype=bool)  # (n,)
         is_fitted[list_fitted_rows(split)] = True
         n_shared = int(is_fitted[split.test].sum())
@@ -58,7 +58,7 @@ def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
     ndarray of shape (v,), bool
     """
     is_divided = np.zeros(codes.max() + 1, dtype=bool)  # (v,)
-    for split in splits.folds:
+    for split in splits.checked:
         n_parts = np.zeros(len(is_divided), dtype=np.int8)  # (v,)
         for rows in (split.train, split.validation, split.test):
             is_in_part = np.zeros(len(is_divided), dtype=bool)  # (v,)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
 from bakeoff.pipeline.config.named_figures import ALL, settle_figures
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.figure_choice import FigureChoice
@@ -72,7 +73,7 @@ def _parse_name(word: str) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(word)
+        return load_bounded_yaml(word, "figures")
     except yaml.YAMLError as error:
         raise UserError(f"figures: {word!r} is not YAML; write {{NAME: {{ARGUMENT: VALUE}}}}.") from error
 

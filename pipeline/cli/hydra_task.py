@@ -21,6 +21,7 @@ from bakeoff.pipeline.config.invocation import (
 )
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.processes import describe_limit
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
 
@@ -77,6 +78,7 @@ class HydraTask:
             settled = settle_config(spec)
             reject_unread_space(invocation.overrides, [settled])
             print_notes(note_tuned_keys(invocation.overrides, [settled]))
+            print_notes(describe_limit("n_jobs", settled.get("n_jobs", 1)))
             invocation = replace(invocation, choices=settle_choices(settled, invocation.choices))
             outcome = run_single_job(settled, invocation, self.tracebacks)
         except UserError as error:

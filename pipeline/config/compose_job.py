@@ -18,6 +18,7 @@ from bakeoff.pipeline.config.mode_words import RUN_WORD
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
+from bakeoff.pipeline.config.word_bounds import require_bounded_words
 
 
 def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
@@ -39,6 +40,7 @@ def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
     from hydra.types import RunMode
     from omegaconf import open_dict
 
+    require_bounded_words(words)
     register_schema()
     try:
         with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):

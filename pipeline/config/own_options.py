@@ -17,6 +17,7 @@ import yaml
 
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_sentences
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 OWN_FOLDER = "conf"
 OWN_GROUPS = ("metric", "figure")
@@ -159,7 +160,7 @@ def load_own_file(file: Path) -> dict[str, Any]:
         It is not YAML, or not a mapping; the message names the line.
     """
     try:
-        keys = yaml.safe_load(file.read_text())
+        keys = load_bounded_yaml(file.read_text(), _show(file))
     except yaml.YAMLError as error:
         raise UserError(explain_yaml_error(error, _show(file))) from error
     except (OSError, UnicodeDecodeError) as error:

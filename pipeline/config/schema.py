@@ -9,6 +9,8 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
+from bakeoff.pipeline.config.config_source import bound_config_files
+
 
 @dataclass
 class Schema:
@@ -50,6 +52,7 @@ SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid"
 
 def register_schema() -> None:
     """Register the schema and the resolvers with Hydra, which must happen before it composes a configuration."""
+    bound_config_files()
     schema = OmegaConf.structured(Schema)
     # Which parameters a space has is not known here, so that they are given without a plus sign.
     OmegaConf.set_struct(schema.space, False)

@@ -18,6 +18,7 @@ from bakeoff.pipeline.config.build import locate_target
 from bakeoff.pipeline.config.named_figures import settle_figures
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.own_metrics import settle_metrics
+from bakeoff.pipeline.config.reference_bounds import require_bounded_references
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle_decision import settle_decision
@@ -51,8 +52,10 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     Raises
     ------
     UserError
-        A mandatory value is missing, an interpolation refers to a key that does not exist, or nothing reads a key.
+        A mandatory value is missing, an interpolation refers to itself or to a key that does not exist, or nothing
+        reads a key.
     """
+    require_bounded_references(composed)
     try:
         _choose_space(composed)
         spec = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)

@@ -14,7 +14,7 @@ from bakeoff.pipeline.stages.calibration import Calibration, NoCalibration
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning
 from bakeoff.pipeline.stages.scoring import Metric, TrainMetrics
-from bakeoff.pipeline.stages.splitting import SplitInput, Splits, Splitter
+from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, SplitInput, Splits, Splitter
 from bakeoff.pipeline.stages.target import NoTarget, TransformedTarget
 from bakeoff.pipeline.stages.threshold import GivenThreshold, NoThreshold, TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
@@ -46,6 +46,8 @@ class Experiment:
         What the threshold is chosen by; None is the headline.
     train_metrics : {"headline", "all"}
         By which of the metrics training rows are scored.
+    max_folds : int
+        The largest number of splits.
     """
 
     dataset: Dataset
@@ -63,6 +65,7 @@ class Experiment:
     threshold: NoThreshold | GivenThreshold | TunedThreshold = field(default_factory=NoThreshold)
     threshold_metric: Metric | None = None
     train_metrics: TrainMetrics = "headline"
+    max_folds: int = DEFAULT_MAX_FOLDS
 
     @property
     def headline(self) -> str:
@@ -129,4 +132,4 @@ class Experiment:
         UserError
             The dataset has too few rows for the parts, or the splits would ignore its groups, parts, folds or times.
         """
-        return self.splitter.make_splits(self.split_input, derive_seed(self.seed, "split"))
+        return self.splitter.make_splits(self.split_input, derive_seed(self.seed, "split"), self.max_folds)

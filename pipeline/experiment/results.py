@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.stage_log import RowSet
+from bakeoff.pipeline.stage_log import RowSet, RowSummary
 from bakeoff.pipeline.stages.pruning import PruningPath
 from bakeoff.pipeline.stages.scoring import Predictions
 from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.stages.threshold import ChosenThreshold
+
+NO_ROWS = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class FoldResult:
         Each nominal column with values that the training rows lack -> the number of test rows that hold them.
     n_unseen_rows : int
         The number of test rows that hold such a value in any column.
+    row_summaries : mapping of str to RowSummary
+        What is left of ``seen`` in a fold without its model.
     """
 
     number: int
@@ -93,3 +98,14 @@ class FoldResult:
     seen: Mapping[str, RowSet] = field(default_factory=dict)
     unseen: Mapping[str, int] = field(default_factory=dict)
     n_unseen_rows: int = 0
+    row_summaries: Mapping[str, RowSummary] = field(default_factory=dict)
+
+    def without_model(self) -> FoldResult:
+        """Return the fold without what takes memory in proportion to all rows: its model, and the rows it was given."""
+        split = Split(NO_ROWS, NO_ROWS, self.split.test)
+        model = replace(self.model, pipeline=None, predictor=None, split=split, seen={})
+        return replace(self, split=split, model=model, seen={}, row_summaries=self.summarize_rows())
+
+    def summarize_rows(self) -> Mapping[str, RowSummary]:
+        """Return the number and the fingerprint of the rows that each stage was given."""
+        return self.row_summaries or {stage: rows.summarize() for stage, rows in self.seen.items()}

@@ -67,7 +67,7 @@ class Importances(TabulatedFigure):
         super().check(experiment, splits)
         if not isinstance(self.repeats, int) or self.repeats < 1:
             raise UserError(f"figures: Importances.repeats={self.repeats!r} must be an integer of at least 1.")
-        fewest = min(len(split.test) for split in splits.folds)
+        fewest = min(len(split.test) for split in splits.checked)
         if fewest < 2:
             raise UserError(
                 "figures: Importances permutes the test rows of a fold, and a fold tests one row only; "

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, final
 
 import pandas as pd
-import yaml
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.allowed_types import find_untrusted
 from bakeoff.pipeline.model.estimator_file import read_estimator
 from bakeoff.pipeline.model.served_model import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, parse_record
+from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 LOADER_MODULE = "bakeoff.pipeline.model.pyfunc"
 MLMODEL_FILE = "MLmodel"
@@ -53,7 +53,7 @@ class PythonFunction:
 def _load_pyfunc(path: str) -> PythonFunction:
     """Load the model in a folder; MLflow calls this by its name."""
     folder = Path(path)
-    flavors = yaml.safe_load((folder / MLMODEL_FILE).read_text(encoding="utf-8"))["flavors"]
+    flavors = load_bounded_yaml((folder / MLMODEL_FILE).read_text(encoding="utf-8"), MLMODEL_FILE)["flavors"]
     types = flavors["sklearn"].get("skops_trusted_types") or []
     _require_permission(types)
     record = parse_record((folder / TRAINING_FILE).read_text(encoding="utf-8"))

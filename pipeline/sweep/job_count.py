@@ -77,5 +77,5 @@ def _count_range(values: RangeSweep, word: str) -> int:
     if not all(math.isfinite(bound) for bound in bounds) or values.step == 0:
         raise UserError(f"{word} has no end; give range(START,STOP,STEP) finite numbers, and a step that is not 0.")
     if all(isinstance(bound, int) for bound in bounds):
-        return max(0, -((values.start - values.stop) // values.step))
+        return max(0, -int((values.start - values.stop) // values.step))
     return max(0, math.ceil((values.stop - values.start) / values.step))

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from bakeoff.pipeline.config.invocation import note_tuned_keys, read_invocation, reject_unread_space
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
+from bakeoff.pipeline.config.word_bounds import require_bounded_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.experiment_keys import reject_lost_keys
@@ -91,6 +92,7 @@ class SweepCommand:
         # These words set the options of the sweep itself, which cannot vary from job to job.
         for override in parser.parse_overrides(list(master.hydra.overrides.task)):
             _require_one_value(override)
+        require_bounded_words(words)
         parsed = parser.parse_overrides(list(words))
         options = _read_options(master)
         if combines:

@@ -3,6 +3,7 @@
 scikit-learn's splitters choose the test rows; `Splitter` sets a validation part aside from the other rows.
 """
 
+from bakeoff.pipeline.stages.splitting.checks import DEFAULT_MAX_FOLDS
 from bakeoff.pipeline.stages.splitting.chronological import TimeHoldout, TimeSeries
 from bakeoff.pipeline.stages.splitting.given import FixedFolds, FixedSplit
 from bakeoff.pipeline.stages.splitting.grouped import GroupKFold, LeaveOneGroupOut
@@ -12,6 +13,7 @@ from bakeoff.pipeline.stages.splitting.splitter import Splitter
 from bakeoff.pipeline.stages.splitting.splitters import Bootstrap, Holdout, KFold, LeaveOneOut
 
 __all__ = [
+    "DEFAULT_MAX_FOLDS",
     "Bootstrap",
     "FixedFolds",
     "FixedSplit",

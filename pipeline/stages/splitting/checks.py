@@ -8,6 +8,27 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting.splits import SplitInput
 from bakeoff.pipeline.stages.splitting.strata import count_rarest
 
+DEFAULT_MAX_FOLDS = 100_000
+
+
+def require_few_folds(n_folds: int, max_folds: int) -> None:
+    """Reject more splits than are allowed.
+
+    Parameters
+    ----------
+    n_folds : int
+        How many the evaluation makes, by arithmetic.
+    max_folds : int
+        The value of the key.
+    """
+    if max_folds < 1:
+        raise UserError(f"max_folds={max_folds} must be a positive number of folds.")
+    if n_folds > max_folds:
+        raise UserError(
+            f"evaluation would fit {n_folds:,} folds (its folds, repeats, groups or rows), but max_folds={max_folds}; "
+            "ask for fewer, or set a larger max_folds."
+        )
+
 
 def require_fraction(key: str, value: float, *, allow_zero: bool) -> None:
     """Reject a value that is not a fraction in (0, 1), or in [0, 1) if zero is allowed."""

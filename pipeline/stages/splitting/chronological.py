@@ -119,6 +119,10 @@ class TimeSeries(Chronological):
         if self.test_size is not None:
             require_count("test_size", self.test_size, at_least=1)
 
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return ``folds``."""
+        return self.folds
+
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` splits, the earliest first."""
         n_times = count_times(data)

@@ -62,6 +62,10 @@ class FixedFolds(Splitter):
     keeps_groups: ClassVar[bool] = True
     keeps_folds: ClassVar[bool] = True
 
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return the number of folds that are tested."""
+        return None if data.folds is None else len(np.unique(data.folds[data.folds >= 0]))
+
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield a split for each fold, in the order of their numbers."""
         if data.folds is None:

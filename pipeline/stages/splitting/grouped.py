@@ -37,6 +37,10 @@ class GroupKFold(Splitter):
         require_count("folds", self.folds, at_least=2)
         require_count("repeats", self.repeats, at_least=1)
 
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return ``folds`` × ``repeats``."""
+        return self.folds * self.repeats
+
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
         if data.groups is None:
@@ -57,6 +61,10 @@ class LeaveOneGroupOut(Splitter):
     """A split for each group, whose rows are tested with a model fitted on the rows of all others."""
 
     keeps_groups: ClassVar[bool] = True
+
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return the number of groups."""
+        return None if data.groups is None else len(np.unique(data.groups))
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield as many splits as there are groups."""

@@ -5,15 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.checks import require_count, require_fraction
+from bakeoff.pipeline.stages.splitting.checks import (
+    DEFAULT_MAX_FOLDS,
+    require_count,
+    require_few_folds,
+    require_fraction,
+)
 from bakeoff.pipeline.stages.splitting.inner_folds import find_units, make_inner_folds
 from bakeoff.pipeline.stages.splitting.partition import partition_rows
-from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
+from bakeoff.pipeline.stages.splitting.splits import MAX_LISTED_ROWS, FoldStream, Split, SplitInput, Splits
 from bakeoff.pipeline.stages.splitting.strata import make_strata
 
 NO_ROWS = np.empty(0, dtype=np.intp)
@@ -64,7 +71,16 @@ class Splitter(ABC):
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the rows for training and validation, and the rows for testing, of each split."""
 
-    def make_splits(self, data: SplitInput, seed: int) -> Splits:
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return the number of splits, by arithmetic; None if it is known only when they are made.
+
+        Parameters
+        ----------
+        data : SplitInput
+        """
+        return None
+
+    def make_splits(self, data: SplitInput, seed: int, max_folds: int = DEFAULT_MAX_FOLDS) -> Splits:
         """Return all splits of an evaluation.
 
         Parameters
@@ -73,18 +89,37 @@ class Splitter(ABC):
             Of n rows.
         seed : int
             The same seed gives the same splits.
+        max_folds : int
+            The largest number of splits.
 
         Raises
         ------
         UserError
-            There are too few rows for the parts, or the splits would ignore something that the user says of the rows.
+            There are too few rows for the parts, or too many splits, or the splits would ignore something that the
+            user says of the rows.
         """
         self._require_columns_kept(data)
-        folds = []
+        n_folds = self.count_splits(data)
+        require_few_folds(n_folds or 0, max_folds)
+        if n_folds is not None and n_folds * len(data.y) > MAX_LISTED_ROWS:
+            stream = FoldStream(partial(self._iter_splits, data, seed), n_folds)
+            refit = self._make_refit_split(data, seed)
+            return Splits(stream, refit, definition=self._define_splits(data, seed))
+        folds = tuple(islice(self._iter_splits(data, seed), max_folds + 1))
+        require_few_folds(len(folds), max_folds)
+        return Splits(folds, self._make_refit_split(data, seed))
+
+    def _iter_splits(self, data: SplitInput, seed: int) -> Iterator[Split]:
+        """Yield the splits, each with its validation part."""
         for rest, test in self.iter_outer_splits(data, seed):
             train, validation = self._set_validation_aside(rest, data, seed)
-            folds.append(Split(train, validation, test))
-        return Splits(tuple(folds), self._make_refit_split(data, seed))
+            yield Split(train, validation, test)
+
+    def _define_splits(self, data: SplitInput, seed: int) -> str:
+        """Return what decides the test rows of each split, and the rows besides them, as a text."""
+        keys = sorted(name for name in self.__dataclass_fields__ if name != "validation")
+        values = [f"{name}={getattr(self, name)!r}" for name in keys]
+        return "\n".join([type(self).__qualname__, *values, f"seed={seed}", data.digest()])
 
     def make_inner_folds(
         self, data: SplitInput, rows: np.ndarray, folds: int, seed: int

@@ -45,6 +45,10 @@ class Holdout(Splitter):
                 "their sum must be below 1."
             )
 
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return ``repeats``."""
+        return self.repeats
+
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``repeats`` splits."""
         n = len(data.y)
@@ -80,6 +84,10 @@ class KFold(Splitter):
         require_count("folds", self.folds, at_least=2)
         require_count("repeats", self.repeats, at_least=1)
 
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return ``folds`` × ``repeats``."""
+        return self.folds * self.repeats
+
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``folds`` × ``repeats`` splits."""
         strata = self.make_strata(data)
@@ -93,6 +101,10 @@ class KFold(Splitter):
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut(Splitter):
     """n splits: each row is tested with a model fitted on all others."""
+
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return the number of rows."""
+        return len(data.y)
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield n splits."""
@@ -130,6 +142,10 @@ class Bootstrap(Splitter):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_count("repeats", self.repeats, at_least=1)
+
+    def count_splits(self, data: SplitInput) -> int | None:
+        """Return ``repeats``."""
+        return self.repeats
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield ``repeats`` samples, each with the rows that are not in it."""

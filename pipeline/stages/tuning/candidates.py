@@ -99,7 +99,7 @@ def fit_candidates(
             points = [find_point([grid], number) for number in group]
             shared = clone(learner).set_params(**points[0])
             has_path = parameter is not None and len(group) > 1
-            values = [point[parameter] for point in points] if has_path else []
+            values = [point[str(parameter)] for point in points] if has_path else []
             # A value of the grid may be an estimator, which must not be fitted itself.
             fits = _iter_fits(clone(shared), parameter if has_path else None, values, FitRows(X, y, weights))
             for number in group:

@@ -102,7 +102,7 @@ def _find_position_in_grid(grid: Grid, allowed: Mapping[str, list[int]], index: 
     position = 0
     # The places of the values are the digits of a point's number, and the last parameter is the lowest digit.
     unit = 1
-    for name in reversed(allowed):
+    for name in reversed(list(allowed)):
         index, digit = divmod(index, len(allowed[name]))
         position += allowed[name][digit] * unit
         unit *= len(grid[name])

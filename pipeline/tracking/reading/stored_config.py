@@ -13,6 +13,7 @@ from bakeoff.pipeline.config.absent_parts import add_absent_parts
 from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 CONFIG_FILE = "config.yaml"
 """The artifact in which a run stores its settled configuration."""
@@ -82,7 +83,7 @@ def require_trust(spec: Mapping[str, Any], run_id: str, trust: Sequence[str]) ->
 
 def _parse_config(text: str, run_id: str) -> dict[str, Any]:
     try:
-        spec = yaml.safe_load(text)
+        spec = load_bounded_yaml(text, f"{CONFIG_FILE} of run {run_id}")
     except yaml.YAMLError as error:
         raise UserError(f"{CONFIG_FILE} of run {run_id} is not YAML; restore the file, or run again.") from error
     if not isinstance(spec, dict) or "learner" not in spec:
