@@ -50,7 +50,7 @@ class LoadedRun:
 
 
 def load_run(
-    store: Store, run_id: str, trust: Sequence[str] | None = None, dataset_path: str | None = None
+    store: Store, run_id: str, trust: Sequence[str], dataset_path: str | None = None
 ) -> LoadedRun:
     """Build the experiment of a finished run from its configuration and its dataset.
 
@@ -59,8 +59,8 @@ def load_run(
     store : Store
     run_id : str
         Of a run that exists.
-    trust : sequence of str, optional
-        Packages that the user trusts; by default those that the run trusted.
+    trust : sequence of str
+        Packages that the user trusts now; what the store says to trust does not count.
     dataset_path : str, optional
         Where the file of the dataset is now, if it was moved.
 
@@ -76,10 +76,10 @@ def load_run(
             f"run {run_id} is {stored.status}: only a finished run can be fitted again; repeat it with "
             "`bakeoff rerun --failed`, or name another run."
         )
-    spec = {"trust": [], **read_stored_config(store, run_id)}
-    if trust is not None:
-        require_trust(spec, run_id, trust)
-    _require_packages(run_id, spec["trust"] or [])
+    spec = read_stored_config(store, run_id)
+    require_trust(spec, run_id, trust)
+    _require_packages(run_id, spec.get("trust") or [])
+    spec["trust"] = list(trust)
     source = find_source(store.client.get_run(run_id))
     spec["dataset"] = find_data(spec["dataset"], run_id, source, dataset_path)
     experiment = build_experiment(spec, PartCache())

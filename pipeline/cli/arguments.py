@@ -80,18 +80,6 @@ def reject_repeated_keys(verb: str, pairs: Sequence[str]) -> None:
             raise UserError(f"{verb}: {key} is given twice, as {given[key]} and {pair}; give one of them.")
 
 
-def parse_trust(given: str) -> tuple[str, ...]:
-    """Return the packages of a list such as ``[mine,theirs]``, as ``trust=`` names them.
-
-    Examples
-    --------
-    >>> parse_trust("[mine, theirs]"), parse_trust("mine"), parse_trust("")
-    (('mine', 'theirs'), ('mine',), ())
-    """
-    names = given.strip().removeprefix("[").removesuffix("]").split(",")
-    return tuple(name.strip() for name in names if name.strip())
-
-
 def read_list(text: str) -> list[str]:
     """Return the items of a list such as ``[age,sex]``, without quotation marks around them.
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def check_files(words: Sequence[str]) -> int:
         There is no such file, or it is not one of a group of options.
     """
     (first, *others), values = parse_arguments("check", words, ["FILE"], ["trust"], rest="FILE")
-    trust = parse_trust(values.get("trust", ""))
+    trust = read_trust(values.get("trust", ""))
     files = [file for word in (first, *others) for file in _find_files(word)]
     n_wrong = sum(_check_file(file, trust) for file in files)
     return EXIT_WRONG if n_wrong else 0
@@ -131,11 +132,10 @@ def _read_part(file: Path, trust: tuple[str, ...]) -> Part:
 
 def _compose(group: str, name: str, folder: Path | None) -> dict[str, Any]:
     """Return the configuration with an option; ``folder`` is where it is, if nothing else says so."""
-    import hydra
     from omegaconf import OmegaConf
 
+    from bakeoff.pipeline.config.engine import compose_plainly
     from bakeoff.pipeline.config.explain_error import explain_error
-    from bakeoff.pipeline.config.options import CONF
     from bakeoff.pipeline.config.schema import register_schema
 
     register_schema()
@@ -143,8 +143,7 @@ def _compose(group: str, name: str, folder: Path | None) -> dict[str, Any]:
     if folder is not None:
         overrides.append(f"hydra.searchpath=['file://{folder}']")
     try:
-        with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
-            composed = OmegaConf.to_container(hydra.compose("config", overrides), resolve=True)
+        composed = OmegaConf.to_container(compose_plainly(overrides), resolve=True)
     except Exception as error:
         raise explain_error(error) from None
     assert isinstance(composed, dict)

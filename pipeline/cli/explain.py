@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust, read_list
+from bakeoff.pipeline.cli.arguments import parse_arguments, read_list
 from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _find_subject(store: Store, word: str, values: Mapping[str, str], request: R
     from bakeoff.pipeline.refit import load_run, refit_run
     from bakeoff.pipeline.tracking.find_run import find_run_and_version
 
-    trust = parse_trust(values.get("trust", ""))
+    trust = read_trust(values.get("trust", ""))
     run_id, version = find_run_and_version(store, word, VERB, values.get("dataset", ""))
     run = load_run(store, run_id, trust, values.get("dataset.path"))
     # Whatever can be refused is refused before the folds are fitted, which may take long.
@@ -164,7 +165,7 @@ def _load_model(word: str, values: Mapping[str, str]) -> Model:
         values.get("tracking.uri"),
         values.get("tracking.experiment", "bakeoff"),
         values.get("dataset", ""),
-        parse_trust(values.get("trust", "")),
+        read_trust(values.get("trust", "")),
         VERB,
     )
 
@@ -190,7 +191,7 @@ def _find_run(store: Store, model: Model, values: Mapping[str, str]) -> tuple[Lo
     """Return the run that a model comes from, or why it cannot be built again."""
     from bakeoff.pipeline.refit import load_run
 
-    trust = parse_trust(values.get("trust", ""))
+    trust = read_trust(values.get("trust", ""))
     try:
         return load_run(store, model.record.run_id, trust, values.get("dataset.path")), ""
     except UserError as error:

@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.config.named_figures import ALL, settle_figures
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
@@ -52,8 +53,8 @@ def draw_figures(words: Sequence[str]) -> int:
 
     store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
     run_id = find_run_id(store, word, "figures", values.get("dataset", ""))
-    run = load_run(store, run_id)
-    trust = [*run.spec["trust"], *parse_trust(values.get("trust", ""))]
+    trust = read_trust(values.get("trust", ""))
+    run = load_run(store, run_id, trust)
     nodes = settle_figures(wanted, _find_space(run), trust)
     choice = choose_figures(nodes, run.experiment, run.splits, trust)
     with TemporaryDirectory(prefix="bakeoff-") as folder:

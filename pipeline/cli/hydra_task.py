@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
+from bakeoff.pipeline.cli.shown_configuration import show, shows_only
 from bakeoff.pipeline.cli.sweep_mode import print_notes
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import (
@@ -19,7 +19,9 @@ from bakeoff.pipeline.config.invocation import (
     reject_sweep_values,
     reject_unread_space,
 )
+from bakeoff.pipeline.config.mode_words import RUN_WORD, SWEEP_WORD
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
+from bakeoff.pipeline.config.trust import is_trust_word, read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.processes import describe_limit
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from bakeoff.pipeline.sweep.report import SweepReport
-
-FLAG_PREFIX = "-"
 
 
 @dataclass
@@ -128,28 +128,61 @@ def run_hydra(task: HydraTask, words: Sequence[str]) -> None:
 
 
 def _compose_and_call(task: HydraTask, words: Sequence[str]) -> None:
-    """Compose once if that is possible.
+    """Compose once, and do what the flags ask for.
 
-    `hydra.main` composes twice, the first time only to find out whether the configuration requests a sweep. For this
-    reason it is used only for commands with flags or modes that nothing else in Hydra interprets.
+    `hydra.main` would compose twice, the first time only to find out whether the configuration requests a sweep.
     """
-    import hydra
-    from hydra.core.global_hydra import GlobalHydra
+    from hydra._internal.utils import get_args_parser, validate_config_path
 
-    from bakeoff.pipeline.config.options import CONF
+    from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
 
-    overrides = [word for word in words if word not in MULTIRUN_FLAGS]
-    has_flags = any(word.startswith(FLAG_PREFIX) for word in overrides)
-    has_mode = any(word.lstrip("+").startswith("hydra.mode") for word in overrides)
-    if has_flags or has_mode:
-        run_main = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(task)
-        sys.argv[1:] = words  # hydra.main parses the command line itself
-        run_main()
-        return
-    with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
-        engine = GlobalHydra.instance().hydra
-        assert engine is not None
-        if task.sweep_input is None:
-            engine.run("config", task, [*overrides, "hydra.mode=RUN"])
+    parser = get_args_parser()
+    arguments = parser.parse_args(list(words))
+    _reject_pickled_job(arguments)
+    _reject_lost_flags(arguments)
+    validate_config_path(arguments.config_path)
+    root_name = arguments.config_name or ROOT_NAME
+    with open_engine(_find_root_folder(arguments, words), arguments.config_dir) as engine:
+        if shows_only(arguments):
+            show(engine, root_name, parser, arguments)
+        elif task.sweep_input is not None or _asks_for_sweep(engine, root_name, arguments):
+            engine.multirun(root_name, task, [*arguments.overrides, SWEEP_WORD])
         else:
-            engine.multirun("config", task, [*overrides, "hydra.mode=MULTIRUN"])
+            engine.run(root_name, task, [*arguments.overrides, RUN_WORD])
+
+
+def _find_root_folder(arguments: Namespace, words: Sequence[str]) -> str:
+    """Return the folder of the root file that ``--config-path`` names; empty for that of bakeoff."""
+    from bakeoff.pipeline.config.search_path import PACKAGE_SCHEME, require_trusted_folder
+
+    given = arguments.config_path
+    if given is None:
+        return ""
+    trust = [word.partition("=")[2] for word in words if is_trust_word(word)]
+    require_trusted_folder("--config-path", given, read_trust(trust[-1] if trust else ""))
+    return str(given) if given.startswith(PACKAGE_SCHEME) else os.path.abspath(given)
+
+
+def _asks_for_sweep(engine: Any, root_name: str, arguments: Namespace) -> bool:
+    """Return whether another root file asks for a sweep; of files that bakeoff's own root chooses it is known."""
+    from hydra.types import RunMode
+
+    has_other_root = arguments.config_path or arguments.config_name
+    if not has_other_root or RUN_WORD in arguments.overrides:
+        return False
+    return bool(engine.get_mode(root_name, arguments.overrides) == RunMode.MULTIRUN)
+
+
+def _reject_pickled_job(arguments: Namespace) -> None:
+    if arguments.experimental_rerun is not None:
+        raise UserError(
+            "--experimental-rerun reads a pickle, which may run code; `bakeoff rerun --failed` runs stored jobs again, "
+            "and `bakeoff replay RUN` repeats a run."
+        )
+
+
+def _reject_lost_flags(arguments: Namespace) -> None:
+    """Reject flags that say how a configuration is shown, if none is shown."""
+    is_shown = arguments.cfg or arguments.help
+    if arguments.resolve and not is_shown:
+        raise UserError("--resolve has no effect without --cfg or --help; add --cfg job, or leave it out.")

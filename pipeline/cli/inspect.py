@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.cli.arguments import reject_repeated_keys
 from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.cli.passwords import reject_passwords
+from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -85,11 +86,10 @@ def _require_words(files: Sequence[str], values: Mapping[str, str]) -> None:
 
 def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     """Return the configuration of the dataset, in which a mandatory value may be missing, and the trusted packages."""
-    import hydra
     from omegaconf import OmegaConf
 
+    from bakeoff.pipeline.config.engine import compose_plainly
     from bakeoff.pipeline.config.explain_error import explain_error
-    from bakeoff.pipeline.config.options import CONF
     from bakeoff.pipeline.config.schema import register_schema
 
     register_schema()
@@ -102,10 +102,9 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
         is_short = "." not in key and key not in COMPOSED_KEYS
         overrides.append(f"dataset.{key}={value}" if is_short else f"{key}={value}")
     try:
-        with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
-            composed = hydra.compose("config", overrides)
-            node = OmegaConf.to_container(composed.dataset, resolve=True)
-            trust = OmegaConf.to_container(composed.trust, resolve=True)
+        composed = compose_plainly(add_trust_of_environment(overrides))
+        node = OmegaConf.to_container(composed.dataset, resolve=True)
+        trust = OmegaConf.to_container(composed.trust, resolve=True)
     except Exception as error:
         raise explain_error(error) from None
     assert isinstance(node, dict)

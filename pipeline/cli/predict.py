@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.cli.identifiers import IDS, choose_identifiers
 from bakeoff.pipeline.cli.output_file import require_table_output, write_table
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def predict_file(words: Sequence[str]) -> int:
     from bakeoff.pipeline.tracking import load_model
 
     experiment = values.get("tracking.experiment", "bakeoff")
-    trust = parse_trust(values.get("trust", ""))
+    trust = read_trust(values.get("trust", ""))
     try:
         require_file(file)
         model = load_model(word, values.get("tracking.uri"), experiment, values.get("dataset", ""), trust)

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.cli.output_file import replace_file, require_output
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     experiment = values.get("tracking.experiment", "bakeoff")
     store = open_store(values.get("tracking.uri"), experiment, create=False)
     run_ids = _find_run_ids(store, arguments, values)
-    request = ReplayRequest(parse_trust(values.get("trust", "")), values.get("dataset.path"))
+    request = ReplayRequest(read_trust(values.get("trust", "")), values.get("dataset.path"))
     reports = []
     for report in replay_runs(StoreAddress(store.uri, experiment), run_ids, request, workers):
         reports.append(report)

@@ -12,6 +12,7 @@ from bakeoff.pipeline.cli.flags import order_words
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys, print_notes, read_mode
 from bakeoff.pipeline.cli.verbs import VERBS
 from bakeoff.pipeline.config.mode_words import RUN_WORD
+from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.word_bounds import require_bounded_words
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
@@ -49,7 +50,7 @@ def run_experiments(
     """
     _require_option(words)
     require_bounded_words(words)
-    words = order_words(words)
+    words = add_trust_of_environment(order_words(words))
     # Hydra has three ways to request a sweep; from here on only the flags are used.
     is_single = RUN_WORD in {word.lstrip("+") for word in words}
     words, is_sweep = read_mode(words)

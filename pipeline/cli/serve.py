@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 
 POSITIONS = ("MODEL",)
@@ -39,7 +40,7 @@ def serve_model(words: Sequence[str]) -> int:
     opened = open_socket(values.get("host", DEFAULT_HOST), port)
     try:
         experiment = values.get("tracking.experiment", "bakeoff")
-        trust = parse_trust(values.get("trust", ""))
+        trust = read_trust(values.get("trust", ""))
         uri = values.get("tracking.uri")
         model = load_model(word, uri, experiment, values.get("dataset", ""), trust, verb="serve")
     except BaseException:

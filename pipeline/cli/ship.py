@@ -7,7 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.cli.arguments import parse_arguments, parse_trust
+from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def ship_model(words: Sequence[str]) -> int:
     from bakeoff.pipeline.tracking.find_run import BEST, find_run_id
     from bakeoff.pipeline.tracking.store import open_store
 
-    trust = parse_trust(values.get("trust", ""))
+    trust = read_trust(values.get("trust", ""))
     request = ShipRequest(name, trust, values.get("dataset.path"), is_best=word == BEST)
     store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
     run_id = find_run_id(store, word, "ship", values.get("dataset", ""))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
 from bakeoff.pipeline.config.mode_words import RUN_WORD, SWEEP_WORD
@@ -18,7 +16,6 @@ from bakeoff.pipeline.errors import UserError
 SEARCH_PATH_KEY = "hydra.searchpath"
 FLAG_PREFIX = "-"
 DELETING_PREFIX = "~"
-ROOT_NAME = "config"
 
 
 def read_mode(words: Sequence[str]) -> tuple[list[str], bool]:
@@ -79,30 +76,18 @@ def asks_for_sweep(words: Sequence[str]) -> bool:
 
 def _read_file_mode(overrides: Sequence[str], folder: str | None) -> bool:
     """Compose what decides the mode, as Hydra does for every command."""
-    from hydra._internal.hydra import Hydra
-    from hydra._internal.utils import create_config_search_path
-    from hydra.core.config_search_path import SearchPathQuery
-    from hydra.core.global_hydra import GlobalHydra
     from hydra.types import RunMode
 
+    from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
     from bakeoff.pipeline.config.invocation import split_sweep_words
-    from bakeoff.pipeline.config.options import CONF
     from bakeoff.pipeline.config.schema import register_schema
 
     register_schema()
     # Keys of a learner cannot be composed before each job has chosen its learner.
     sweep_words, _ = split_sweep_words(overrides)
-    search_path = create_config_search_path(str(CONF))
-    if folder is not None:
-        path = f"file://{os.path.abspath(folder)}"
-        search_path.prepend("command-line", path, SearchPathQuery(provider="schema"))
-    try:
-        # The command is composed again to run it, which prints the same notes.
-        with redirect_stderr(StringIO()):
-            engine: Any = Hydra.create_main_hydra2("bakeoff", search_path)
+    # The command is composed again to run it, which prints the same notes.
+    with redirect_stderr(StringIO()), open_engine(more=folder) as engine:
         return bool(engine.get_mode(ROOT_NAME, sweep_words) == RunMode.MULTIRUN)
-    finally:
-        GlobalHydra.instance().clear()
 
 
 def note_repeated_keys(words: Sequence[str]) -> list[str]:

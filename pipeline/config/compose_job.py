@@ -15,7 +15,6 @@ from bakeoff.pipeline.config.invocation import (
     reject_unread_space,
 )
 from bakeoff.pipeline.config.mode_words import RUN_WORD
-from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.config.word_bounds import require_bounded_words
@@ -34,19 +33,17 @@ def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
     UserError
         An override is invalid, or a mandatory value is missing.
     """
-    import hydra
-    from hydra.core.global_hydra import GlobalHydra
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
     from omegaconf import open_dict
 
+    from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
+
     require_bounded_words(words)
     register_schema()
     try:
-        with hydra.initialize_config_dir(str(CONF), job_name="bakeoff", version_base="1.3"):
-            engine = GlobalHydra.instance().hydra
-            assert engine is not None
-            composed = engine.compose_config("config", [*words, RUN_WORD], RunMode.RUN)
+        with open_engine() as engine:
+            composed = engine.compose_config(ROOT_NAME, [*words, RUN_WORD], RunMode.RUN)
             HydraConfig.instance().set_config(composed)
             if RUN_WORD not in words:
                 reject_sweep_values()

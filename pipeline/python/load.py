@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.python.keywords import reject_unknown_keywords
@@ -60,7 +61,7 @@ first, or give tracking.uri=URI.
             f"load: a value of type {type(word).__name__} was given; give the name of a registered model or the id of "
             "a run. The model of a result is its attribute model."
         )
-    packages = [trust] if isinstance(trust, str) else list(trust)
+    packages = read_trust(trust)
     with own_process_state():
         model = load_model(word, tracking__uri, tracking__experiment, dataset, packages, verb="load")
     warn_of(model.notes)

@@ -14,6 +14,7 @@ from bakeoff.pipeline.cli.sweep_mode import asks_for_sweep, note_repeated_keys
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.invocation import note_tuned_keys
 from bakeoff.pipeline.config.mode_words import RUN_WORD
+from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import require_current_code
 from bakeoff.pipeline.job import JobResult, PreparedJob
@@ -85,7 +86,7 @@ def run(
     """
     reject_misspelled_keywords(keys)
     given = GivenData(dataset, target, dataset_name)
-    own_words = [*check_words(words), *make_words(keys)]
+    own_words = add_trust_of_environment([*check_words(words), *make_words(keys)])
     reject_passwords(own_words)
     with own_process_state(), open_data(given, own_words) as data:
         all_words = [*data.words, *own_words]

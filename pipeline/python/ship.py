@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.python.keywords import reject_unknown_keywords
@@ -57,7 +58,7 @@ def ship(
     settings = _read_settings(run)
     uri = tracking__uri or settings.get("uri")
     experiment = tracking__experiment or settings.get("experiment") or "bakeoff"
-    packages = (trust,) if isinstance(trust, str) else tuple(trust)
+    packages = read_trust(trust)
     is_best = word == BEST or isinstance(run, SweepResult)
     with own_process_state():
         shipped = _ship_word(word, name, dataset, packages, uri, experiment, is_best=is_best)

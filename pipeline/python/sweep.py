@@ -17,6 +17,7 @@ from bakeoff.pipeline.cli.run import THREAD_VARIABLES, set_single_threads
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys
 from bakeoff.pipeline.config.invocation import split_sweep_words
 from bakeoff.pipeline.config.schema import register_schema
+from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.keywords import reject_misspelled_keywords
@@ -79,7 +80,7 @@ def sweep(
     """
     reject_misspelled_keywords(keys)
     given = GivenData(dataset, target, dataset_name, is_sweep=True)
-    own_words = [*check_words(words), *make_words(keys, is_sweep=True)]
+    own_words = add_trust_of_environment([*check_words(words), *make_words(keys, is_sweep=True)])
     reject_passwords(own_words)
     with own_process_state(), open_data(given, own_words) as data, _single_threads():
         all_words = add_config_folder([*data.words, *own_words], config_dir)

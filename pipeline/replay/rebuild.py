@@ -38,7 +38,7 @@ def rebuild_spec(record: RunRecord, trust: Sequence[str], path: str | None = Non
     require_repeatable(record)
     require_trust(record.spec, record.run_id, trust)
     spec = dict(record.spec)
-    spec["trust"] = list(spec.get("trust") or [])
+    spec["trust"] = list(trust)
     spec["tracking"] = NO_TRACKING
     spec["figures"] = []
     # A run of a version that had no audit is not refused for what the audit would find now.

@@ -1,0 +1,104 @@
+"""Trust: the packages of the user whose code may run.
+
+It is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command, the
+argument ``trust`` of a call of Python, and an environment variable. From there it travels as words and as values:
+``trust=[mine]`` among the words of a job, ``spec["trust"]`` in its settled configuration, and an argument ``trust`` of
+what reads a store or a model. Nothing else grants it: `bakeoff.pipeline.config.guard` refuses files that do.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from bakeoff.pipeline.errors import UserError
+
+TRUST_KEY = "trust"
+TRUST_VARIABLE = "BAKEOFF_TRUST"
+"""The environment variable with names of packages, separated by commas."""
+_PACKAGE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
+    """Return the packages that the user trusts: those that are given, and those of the environment.
+
+    Parameters
+    ----------
+    given : str or sequence of str
+        The value of ``trust=`` on the command line, such as ``[mine,theirs]``, or the names of a call of Python.
+
+    Raises
+    ------
+    UserError
+        A name cannot be that of a package.
+
+    Examples
+    --------
+    >>> read_trust("[mine, theirs]"), read_trust("mine"), read_trust(["mine"]), read_trust()
+    (('mine', 'theirs'), ('mine',), ('mine',), ())
+    """
+    names = _split_names(given) if isinstance(given, str) else list(given)
+    return tuple(dict.fromkeys([*_require_names(names, TRUST_KEY), *read_trust_of_environment()]))
+
+
+def read_trust_of_environment() -> tuple[str, ...]:
+    """Return the packages that the environment variable names.
+
+    Raises
+    ------
+    UserError
+        A name cannot be that of a package.
+    """
+    return _require_names(_split_names(os.environ.get(TRUST_VARIABLE, "")), TRUST_VARIABLE)
+
+
+def add_trust_of_environment(words: Sequence[str]) -> list[str]:
+    """Return the words of an experiment or sweep, with the trust of the environment as a word.
+
+    As a word it is recorded with the run, and reaches workers and other machines like all other words.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Flags and overrides.
+
+    Raises
+    ------
+    UserError
+        The word ``trust=`` has several values, to which nothing can be added.
+    """
+    packages = read_trust_of_environment()
+    if not packages:
+        return list(words)
+    others = [word for word in words if not is_trust_word(word)]
+    given = [word.partition("=")[2] for word in words if is_trust_word(word)]
+    if given and "],[" in given[-1].replace(" ", ""):
+        raise UserError(f"{TRUST_KEY}={given[-1]}: it has one value for all jobs, such as trust=[mine].")
+    names = read_trust(given[-1] if given else "")
+    # Hydra's parser takes no overrides after a flag.
+    return [f"{TRUST_KEY}=[{','.join(names)}]", *others]
+
+
+def is_trust_word(word: str) -> bool:
+    """Whether an override sets what is trusted.
+
+    Examples
+    --------
+    >>> is_trust_word("trust=[mine]"), is_trust_word("++trust.0=mine"), is_trust_word("trusted=1")
+    (True, True, False)
+    """
+    return re.split(r"[=.@/]", word.lstrip("+~"))[0] == TRUST_KEY
+
+
+def _split_names(text: str) -> list[str]:
+    names = text.strip().removeprefix("[").removesuffix("]").split(",")
+    unquoted = [name.strip().strip("'\"") for name in names]
+    return [name for name in unquoted if name]
+
+
+def _require_names(names: Sequence[str], key: str) -> tuple[str, ...]:
+    for name in names:
+        if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
+            raise UserError(f"{key}: {name!r} is not the name of a package; write names such as [mine,theirs].")
+    return tuple(names)

@@ -1,0 +1,280 @@
+"""Configurations of others: no file makes code run, grants trust, or says where Hydra writes.
+
+Each attack tries to write the file `TRACE`, by a module that writes it when it is imported or called.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from command import Answer, Bakeoff
+
+import bakeoff as package
+from bakeoff.pipeline.errors import UserError
+
+TRACE = "trace.txt"
+INTRUDER = f"""
+from pathlib import Path
+from sklearn.dummy import DummyClassifier
+
+def leave_trace(*args, **kwargs):
+    Path({TRACE!r}).write_text("an attack was here")
+
+leave_trace()
+
+class Learner(DummyClassifier):
+    pass
+"""
+QUICK = ("dataset=iris", "learner=majority", "tracking=none")
+GLOBAL = "# @package _global_\n"
+OWN_LEARNER = "learner:\n  _target_: intruder.Learner\n"
+LOG = "  {group}_logging:\n    version: 1\n    handlers: {{one: {{{maker}: intruder.leave_trace}}}}\n"
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in {"intruder.py": INTRUDER, **files}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def require_refusal(answer: Answer, folder: Path, said: Sequence[str]) -> None:
+    assert not (folder / TRACE).exists()
+    assert answer.status == 2, answer.out + answer.err
+    assert [words for words in said if words not in answer.err] == []
+
+
+# Trust
+
+GRANTING: Mapping[str, tuple[Mapping[str, str], Sequence[str], str]] = {
+    "an experiment": (
+        {"conf/experiment/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"},
+        ["experiment=theirs"],
+        "conf/experiment/theirs.yaml",
+    ),
+    "an experiment, as a text": (
+        {"conf/experiment/theirs.yaml": f"{GLOBAL}granted: intruder\ntrust: ['${{granted}}']\n{OWN_LEARNER}"},
+        ["experiment=theirs"],
+        "conf/experiment/theirs.yaml",
+    ),
+    "an option of another group": (
+        {"conf/learner/theirs.yaml": "# @package _global_\ntrust: [intruder]\n" + OWN_LEARNER},
+        ["learner=theirs"],
+        "conf/learner/theirs.yaml",
+    ),
+    "a file among the defaults": (
+        {
+            "conf/experiment/theirs.yaml": f"{GLOBAL}defaults:\n  - more@_global_\n{OWN_LEARNER}",
+            "conf/experiment/more.yaml": "trust: [intruder]\n",
+        },
+        ["experiment=theirs"],
+        "conf/experiment/more.yaml",
+    ),
+    "a folder of the command": (
+        {"theirs/experiment/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"},
+        ["--config-dir", "theirs", "experiment=theirs"],
+        "theirs/experiment/theirs.yaml",
+    ),
+    "a folder of the search path": (
+        {"theirs/experiment/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"},
+        ["hydra.searchpath=[theirs]", "experiment=theirs"],
+        "theirs/experiment/theirs.yaml",
+    ),
+    "another root file": (
+        {
+            "theirs/mine.yaml": f"defaults: [config, _self_]\ntrust: [intruder]\n{OWN_LEARNER}",
+            "conf/learner/x.yaml": "a: 1\n",
+        },
+        ["--config-dir", "theirs", "--config-name", "mine"],
+        "theirs/mine.yaml",
+    ),
+    "another word of the command": (
+        {"conf/experiment/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"},
+        ["experiment=theirs", "trust=[json]", "+trust=${oc.decode:'[intruder]'}"],
+        "trust",
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["run", "sweep"])
+@pytest.mark.parametrize("name", GRANTING)
+def test_no_file_grants_trust(bakeoff: Bakeoff, name: str, mode: str) -> None:
+    files, words, file = GRANTING[name]
+    write_files(bakeoff.folder, files)
+    mode_words = ["-m", "seed=1,2"] if mode == "sweep" else []
+    others = [word for word in QUICK if not (word.startswith("learner=") and "learner=theirs" in words)]
+    answer = bakeoff(*mode_words, *others, *words)
+    require_refusal(answer, bakeoff.folder, [file, "trust"])
+    assert mode == "sweep" or "add trust=[" in answer.err
+    assert not (bakeoff.folder / "outputs").exists()
+
+
+def test_no_file_grants_trust_to_the_jobs_of_a_sweep(bakeoff: Bakeoff) -> None:
+    params = "hydra:\n  sweeper:\n    params:\n      trust: '[intruder]'\n      seed: 1,2\n"
+    write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}{OWN_LEARNER}{params}"})
+    for sweeper in ("bakeoff", "optuna"):
+        answer = bakeoff("-m", f"hydra/sweeper={sweeper}", *QUICK, "experiment=theirs")
+        require_refusal(answer, bakeoff.folder, ["hydra.sweeper.params.trust", "conf/experiment/theirs.yaml"])
+
+
+@pytest.mark.parametrize("part", ["task", "hydra"])
+def test_no_file_writes_into_the_words_of_the_command(bakeoff: Bakeoff, part: str) -> None:
+    text = f"{GLOBAL}{OWN_LEARNER}hydra:\n  overrides:\n    {part}: ['trust=[intruder]']\n"
+    write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
+    for words in ([], ["-m", "seed=1,2"]):
+        answer = bakeoff(*words, *QUICK, "experiment=theirs")
+        require_refusal(answer, bakeoff.folder, [f"hydra.overrides.{part} is set by conf/experiment/theirs.yaml"])
+
+
+def test_a_call_of_python_grants_trust_and_a_file_does_not(bakeoff: Bakeoff) -> None:
+    text = f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"
+    write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
+    for function in (package.run, package.sweep):
+        with pytest.raises(UserError, match=r"trust is set by conf/experiment/theirs\.yaml"):
+            function("experiment=theirs", *QUICK)
+    assert not (bakeoff.folder / TRACE).exists()
+    (bakeoff.folder / "conf/experiment/theirs.yaml").write_text(f"{GLOBAL}{OWN_LEARNER}")
+    package.run("experiment=theirs", *QUICK, trust=["intruder"])
+    assert (bakeoff.folder / TRACE).exists()
+
+
+def test_a_file_that_repeats_what_the_command_trusts_is_refused_no_more(bakeoff: Bakeoff) -> None:
+    write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"})
+    answer = bakeoff("experiment=theirs", *QUICK, "trust=[intruder]")
+    assert (answer.status, (bakeoff.folder / TRACE).exists()) == (0, True)
+
+
+def test_the_environment_grants_trust_to_runs_sweeps_and_their_workers(bakeoff: Bakeoff) -> None:
+    write_files(bakeoff.folder, {"conf/learner/theirs.yaml": "_target_: intruder.Learner\n"})
+    words = ("learner=theirs", "dataset=iris", "tracking=none")
+    assert bakeoff(*words).status == 2
+    assert not (bakeoff.folder / TRACE).exists()
+    bakeoff.patch.setenv("BAKEOFF_TRUST", "intruder, json")
+    assert bakeoff(*words).status == 0
+    assert (bakeoff.folder / TRACE).exists()
+    assert bakeoff("-m", *words, "seed=1,2", "workers=2").status == 0
+    assert bakeoff(*words, "trust=[math]").status == 0
+    shown = bakeoff("--cfg", "job", "trust=[math]")
+    assert "trust:\n- math\n- intruder\n- json\n" in shown.out
+    bakeoff.patch.setenv("BAKEOFF_TRUST", "a b")
+    answer = bakeoff(*words)
+    assert (answer.status, "BAKEOFF_TRUST: 'a b' is not the name of a package" in answer.err) == (2, True)
+
+
+# What Hydra itself calls, sets and writes
+
+HYDRA: Mapping[str, tuple[str, str]] = {
+    "a callback": ("  callbacks:\n    one: {_target_: intruder.leave_trace}\n", "hydra.callbacks"),
+    "the log of a job, by a factory": (LOG.format(group="job", maker="()"), "hydra.job_logging"),
+    "the log of a job, by a class": (LOG.format(group="job", maker="class"), "hydra.job_logging"),
+    "the log of Hydra": (LOG.format(group="hydra", maker="()"), "hydra.hydra_logging"),
+    "the file of a log": (
+        "  job_logging: {handlers: {one: {class: logging.FileHandler, filename: trace.txt}}}\n",
+        "hydra.job_logging",
+    ),
+    "a sweeper": ("  sweeper: {_target_: intruder.leave_trace}\n", "hydra.sweeper._target_"),
+    "the values of a sweeper": (
+        "  sweeper: {params: {_target_: intruder.leave_trace}}\n",
+        "hydra.sweeper.params._target_",
+    ),
+    "a launcher": ("  launcher: {_target_: intruder.leave_trace}\n", "hydra.launcher._target_"),
+    "a part of a launcher": (
+        "  launcher: {more: {_target_: intruder.leave_trace}}\n",
+        "hydra.launcher.more._target_",
+    ),
+    "variables": ("  job: {env_set: {BAKEOFF_TRUST: intruder}}\n", "hydra.job.env_set"),
+    "variables that are written into files": ("  job: {env_copy: [HOME]}\n", "hydra.job.env_copy"),
+    "the folder of a run": ("  run: {dir: .}\n", "hydra.run.dir"),
+    "the folder of a sweep": ("  sweep: {dir: .}\n", "hydra.sweep.dir"),
+    "the folders of jobs": ("  sweep: {subdir: ../../..}\n", "hydra.sweep.subdir"),
+    "the folder of Hydra's files": ("  output_subdir: ../../../mine\n", "hydra.output_subdir"),
+}
+
+
+@pytest.mark.parametrize("mode", ["run", "sweep", "plan"])
+@pytest.mark.parametrize("name", HYDRA)
+def test_no_file_says_what_hydra_does(bakeoff: Bakeoff, name: str, mode: str) -> None:
+    text, key = HYDRA[name]
+    files = {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n{text}", "mine/config.yaml": "kept: 1\n"}
+    write_files(bakeoff.folder, files)
+    before = sorted(bakeoff.folder.rglob("*"))
+    mode_words = {"run": [], "sweep": ["-m", "seed=1,2"], "plan": ["plan", "-m", "seed=1,2"]}[mode]
+    answer = bakeoff(*mode_words, *QUICK, "experiment=theirs")
+    require_refusal(answer, bakeoff.folder, [f"{key} is set by conf/experiment/theirs.yaml"])
+    assert sorted(bakeoff.folder.rglob("*")) == before
+    assert (bakeoff.folder / "mine/config.yaml").read_text() == "kept: 1\n"
+
+
+SHELL = {
+    "commands": ("setup: ['touch trace.txt']", "setup"),
+    "options of sbatch": ("additional_parameters: {wrap: touch trace.txt}", "additional_parameters"),
+    "a line break in a name": ('partition: "x\\ntouch trace.txt"', "partition"),
+    "a folder of pickles": ("submitit_folder: /elsewhere", "submitit_folder"),
+    "another python": ("python: ./evil", "python"),
+}
+
+
+@pytest.mark.parametrize("name", SHELL)
+def test_no_file_gives_a_launcher_shell_commands(bakeoff: Bakeoff, name: str) -> None:
+    text, key = SHELL[name]
+    write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n  launcher: {{{text}}}\n"})
+    for launcher in ("submitit_slurm", "submitit_local"):
+        answer = bakeoff("plan", *QUICK, "seed=1,2", f"hydra/launcher={launcher}", "experiment=theirs")
+        require_refusal(answer, bakeoff.folder, [f"hydra.launcher.{key}"])
+
+
+def test_no_file_sends_code_to_a_cluster(bakeoff: Bakeoff) -> None:
+    text = f"{GLOBAL}hydra:\n  launcher: {{ray: {{init: {{address: 'theirs:6379'}}}}}}\n"
+    write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
+    answer = bakeoff("plan", *QUICK, "seed=1,2", "hydra/launcher=ray", "experiment=theirs")
+    require_refusal(answer, bakeoff.folder, ["hydra.launcher.ray.init.address"])
+
+
+def test_a_file_may_choose_numbers_and_the_partition_of_a_cluster(bakeoff: Bakeoff) -> None:
+    text = f"{GLOBAL}hydra:\n  launcher: {{partition: short, timeout_min: 5, mem_gb: 2}}\n"
+    write_files(bakeoff.folder, {"conf/experiment/mine.yaml": text})
+    words = ["hydra/launcher=submitit_slurm", "experiment=mine", "hydra.launcher.setup=['module load python']"]
+    answer = bakeoff("plan", *QUICK, "seed=1,2", *words, "+hydra.launcher.additional_parameters.nice=10")
+    assert "refused: hydra." not in answer.err
+
+
+def test_no_package_joins_the_search_path_untrusted(bakeoff: Bakeoff) -> None:
+    write_files(bakeoff.folder, {"theirs/root.yaml": "hydra:\n  searchpath: ['pkg://intruder']\n"})
+    root = ("--config-dir", "theirs", "--config-name", "root")
+    for words in (["hydra.searchpath=[pkg://intruder]"], ["--config-path", "pkg://intruder"], root):
+        answer = bakeoff(*QUICK, *words)
+        require_refusal(answer, bakeoff.folder, ["pkg://intruder would import intruder", "trust=[intruder]"])
+
+
+def test_a_folder_of_plugins_in_the_current_folder_is_not_imported(bakeoff: Bakeoff) -> None:
+    from bakeoff.pipeline.config.plugin_folder import PLUGIN_PACKAGE, leave_out_current_folder
+
+    import sys
+
+    write_files(bakeoff.folder, {"hydra_plugins/__init__.py": INTRUDER, "hydra_plugins/more.py": INTRUDER})
+    bakeoff.patch.syspath_prepend(bakeoff.folder)
+    bakeoff.patch.delitem(sys.modules, PLUGIN_PACKAGE, raising=False)
+    leave_out_current_folder()
+    assert not (bakeoff.folder / TRACE).exists()
+    folders = [Path(folder) for folder in sys.modules[PLUGIN_PACKAGE].__path__]
+    assert bakeoff.folder / "hydra_plugins" not in folders
+    assert [folder for folder in folders if (folder / "bakeoff_sweeper.py").is_file()]
+
+
+def test_the_command_may_say_where_hydra_writes(bakeoff: Bakeoff) -> None:
+    answer = bakeoff(*QUICK, "hydra.run.dir=elsewhere", "hydra.output_subdir=kept", "+hydra.job.env_set.ONE='1'")
+    assert answer.status == 0, answer.err
+    assert (bakeoff.folder / "elsewhere/kept/config.yaml").is_file()
+    shutil.rmtree(bakeoff.folder / "elsewhere")
+    answer = bakeoff("-m", *QUICK, "seed=1,2", "hydra.sweep.dir=elsewhere")
+    assert answer.status == 0, answer.err
+    assert (bakeoff.folder / "elsewhere/multirun.yaml").is_file()
+
+
+def test_a_pickled_job_is_not_read(bakeoff: Bakeoff) -> None:
+    (bakeoff.folder / "job.pickle").write_bytes(b"cintruder\nleave_trace\n(tR.")
+    write_files(bakeoff.folder, {})
+    answer = bakeoff("--experimental-rerun", "job.pickle")
+    require_refusal(answer, bakeoff.folder, ["--experimental-rerun reads a pickle"])
