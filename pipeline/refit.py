@@ -49,9 +49,7 @@ class LoadedRun:
     splits: Splits
 
 
-def load_run(
-    store: Store, run_id: str, trust: Sequence[str], dataset_path: str | None = None
-) -> LoadedRun:
+def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str | None = None) -> LoadedRun:
     """Build the experiment of a finished run from its configuration and its dataset.
 
     Parameters

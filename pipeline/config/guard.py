@@ -1,7 +1,8 @@
 """What a composed configuration may say only if the command says it: who is trusted, and what Hydra itself does.
 
-A configuration of others is composed from their files, and so is Hydra's own part of it: the classes that Hydra creates,
-its log, the folders that it writes into, and the variables that it sets. Of these, a file may repeat the shipped values.
+A configuration of others is composed from their files, and so is Hydra's own part of it: the classes that Hydra
+creates, its log, the folders that it writes into, and the variables that it sets. Of these, a file may repeat the
+shipped values.
 """
 
 from __future__ import annotations
@@ -138,10 +139,11 @@ def _require_own_trust(composition: Composition) -> None:
     trust = _to_plain(OmegaConf.masked_copy(config, [TRUST_KEY])).get(TRUST_KEY) if TRUST_KEY in config else None
     if not trust or composition.is_given(TRUST_KEY, trust, []):
         return
+    # By an interpolation a file names what nobody reads in it.
     packages = ",".join(str(name) for name in trust) if isinstance(trust, list) else "PACKAGE"
     raise UserError(
-        f"{TRUST_KEY} is set by {composition.name_file(TRUST_KEY)}, and only the command may say what is trusted: leave "
-        f"the key out of the file, and if you trust {packages}, add trust=[{packages}] to the command."
+        f"{TRUST_KEY} is set by {composition.name_file(TRUST_KEY)}, and only the command may say what is trusted: "
+        f"leave the key out of the file, and if you trust {packages}, add trust=[{packages}] to the command."
     )
 
 
@@ -152,9 +154,7 @@ def _require_own_words(composition: Composition, recorded: Mapping[str, Sequence
             _refuse(composition, f"hydra.overrides.{key}", "it lists the words of the command; leave the key out.")
 
 
-def _require_shipped_value(
-    composition: Composition, own: Mapping[str, Any], key: str, shipped: Sequence[Any]
-) -> None:
+def _require_shipped_value(composition: Composition, own: Mapping[str, Any], key: str, shipped: Sequence[Any]) -> None:
     value = _read_key({"hydra": own}, key)
     if key == "hydra.job.env_set":
         # Hydra adds the variables that are copied.

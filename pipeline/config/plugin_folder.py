@@ -1,8 +1,8 @@
 """Where Hydra looks for plugins: in what is installed, and not in the current folder.
 
-Hydra imports every module of the namespace package ``hydra_plugins``, whatever it is asked to compose. The current folder
-is on the import path, because parts of the user are there. So a folder ``hydra_plugins/`` that came with the files of
-somebody else would run with each command.
+Hydra imports every module of the namespace package ``hydra_plugins``, whatever it is asked to compose. The current
+folder is on the import path, because parts of the user are there. So a folder ``hydra_plugins/`` that came with the
+files of somebody else would run with each command.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def require_trusted_folder(key: str, folder: str, trust: tuple[str, ...]) -> Non
     package = folder.removeprefix(PACKAGE_SCHEME).replace("/", ".").split(".")[0]
     if package not in trust:
         raise UserError(
-            f"{key}: {folder} would import {package}; name a folder, as file:///path, or, if you trust the package, add "
-            f"trust=[{package}] to the command."
+            f"{key}: {folder} would import {package}; name a folder, as file:///path, or, if you trust the package, "
+            f"add trust=[{package}] to the command."
         )
 
 

@@ -1,7 +1,7 @@
 """Trust: the packages of the user whose code may run.
 
-It is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command, the
-argument ``trust`` of a call of Python, and an environment variable. From there it travels as words and as values:
+It is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command,
+the argument ``trust`` of a call of Python, and an environment variable. From there it travels as words and as values:
 ``trust=[mine]`` among the words of a job, ``spec["trust"]`` in its settled configuration, and an argument ``trust`` of
 what reads a store or a model. Nothing else grants it: `bakeoff.pipeline.config.guard` refuses files that do.
 """

@@ -5,7 +5,9 @@ Each attack tries to write the file `TRACE`, by a module that writes it when it 
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from command import Answer, Bakeoff
 
 import bakeoff as package
+from bakeoff.pipeline.config.plugin_folder import PLUGIN_PACKAGE, leave_out_current_folder
 from bakeoff.pipeline.errors import UserError
 
 TRACE = "trace.txt"
@@ -28,7 +31,8 @@ leave_trace()
 class Learner(DummyClassifier):
     pass
 """
-QUICK = ("dataset=iris", "learner=majority", "tracking=none")
+QUICK = ("dataset=iris", "learner=sklearn_majority", "tracking=none")
+SWEEP = ["-m", "seed=1,2"]
 GLOBAL = "# @package _global_\n"
 OWN_LEARNER = "learner:\n  _target_: intruder.Learner\n"
 LOG = "  {group}_logging:\n    version: 1\n    handlers: {{one: {{{maker}: intruder.leave_trace}}}}\n"
@@ -54,15 +58,15 @@ GRANTING: Mapping[str, tuple[Mapping[str, str], Sequence[str], str]] = {
         ["experiment=theirs"],
         "conf/experiment/theirs.yaml",
     ),
-    "an experiment, as a text": (
-        {"conf/experiment/theirs.yaml": f"{GLOBAL}granted: intruder\ntrust: ['${{granted}}']\n{OWN_LEARNER}"},
+    "an experiment, by a resolver": (
+        {"conf/experiment/theirs.yaml": f"{GLOBAL}trust: ${{oc.decode:'[intruder]'}}\n{OWN_LEARNER}"},
         ["experiment=theirs"],
         "conf/experiment/theirs.yaml",
     ),
     "an option of another group": (
-        {"conf/learner/theirs.yaml": "# @package _global_\ntrust: [intruder]\n" + OWN_LEARNER},
+        {"conf/learner/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"},
         ["learner=theirs"],
-        "conf/learner/theirs.yaml",
+        "learner._target_",  # the root file, which is composed later, takes it back
     ),
     "a file among the defaults": (
         {
@@ -90,24 +94,17 @@ GRANTING: Mapping[str, tuple[Mapping[str, str], Sequence[str], str]] = {
         ["--config-dir", "theirs", "--config-name", "mine"],
         "theirs/mine.yaml",
     ),
-    "another word of the command": (
-        {"conf/experiment/theirs.yaml": f"{GLOBAL}trust: [intruder]\n{OWN_LEARNER}"},
-        ["experiment=theirs", "trust=[json]", "+trust=${oc.decode:'[intruder]'}"],
-        "trust",
-    ),
 }
 
 
-@pytest.mark.parametrize("mode", ["run", "sweep"])
-@pytest.mark.parametrize("name", GRANTING)
-def test_no_file_grants_trust(bakeoff: Bakeoff, name: str, mode: str) -> None:
+@pytest.mark.parametrize(("name", "mode_words"), [*((name, []) for name in GRANTING), ("an experiment", SWEEP)])
+def test_no_file_grants_trust(bakeoff: Bakeoff, name: str, mode_words: list[str]) -> None:
     files, words, file = GRANTING[name]
     write_files(bakeoff.folder, files)
-    mode_words = ["-m", "seed=1,2"] if mode == "sweep" else []
     others = [word for word in QUICK if not (word.startswith("learner=") and "learner=theirs" in words)]
     answer = bakeoff(*mode_words, *others, *words)
     require_refusal(answer, bakeoff.folder, [file, "trust"])
-    assert mode == "sweep" or "add trust=[" in answer.err
+    assert re.search(r"add trust=\[(intruder|PACKAGE)\]", answer.err)
     assert not (bakeoff.folder / "outputs").exists()
 
 
@@ -123,7 +120,7 @@ def test_no_file_grants_trust_to_the_jobs_of_a_sweep(bakeoff: Bakeoff) -> None:
 def test_no_file_writes_into_the_words_of_the_command(bakeoff: Bakeoff, part: str) -> None:
     text = f"{GLOBAL}{OWN_LEARNER}hydra:\n  overrides:\n    {part}: ['trust=[intruder]']\n"
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
-    for words in ([], ["-m", "seed=1,2"]):
+    for words in ([], SWEEP):
         answer = bakeoff(*words, *QUICK, "experiment=theirs")
         require_refusal(answer, bakeoff.folder, [f"hydra.overrides.{part} is set by conf/experiment/theirs.yaml"])
 
@@ -180,10 +177,6 @@ HYDRA: Mapping[str, tuple[str, str]] = {
         "hydra.sweeper.params._target_",
     ),
     "a launcher": ("  launcher: {_target_: intruder.leave_trace}\n", "hydra.launcher._target_"),
-    "a part of a launcher": (
-        "  launcher: {more: {_target_: intruder.leave_trace}}\n",
-        "hydra.launcher.more._target_",
-    ),
     "variables": ("  job: {env_set: {BAKEOFF_TRUST: intruder}}\n", "hydra.job.env_set"),
     "variables that are written into files": ("  job: {env_copy: [HOME]}\n", "hydra.job.env_copy"),
     "the folder of a run": ("  run: {dir: .}\n", "hydra.run.dir"),
@@ -193,14 +186,15 @@ HYDRA: Mapping[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["run", "sweep", "plan"])
-@pytest.mark.parametrize("name", HYDRA)
-def test_no_file_says_what_hydra_does(bakeoff: Bakeoff, name: str, mode: str) -> None:
+SWEPT = ("a callback", "a launcher", "the folder of a sweep")
+
+
+@pytest.mark.parametrize(("name", "mode_words"), [*((name, []) for name in HYDRA), *((name, SWEEP) for name in SWEPT)])
+def test_no_file_says_what_hydra_does(bakeoff: Bakeoff, name: str, mode_words: list[str]) -> None:
     text, key = HYDRA[name]
     files = {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n{text}", "mine/config.yaml": "kept: 1\n"}
     write_files(bakeoff.folder, files)
     before = sorted(bakeoff.folder.rglob("*"))
-    mode_words = {"run": [], "sweep": ["-m", "seed=1,2"], "plan": ["plan", "-m", "seed=1,2"]}[mode]
     answer = bakeoff(*mode_words, *QUICK, "experiment=theirs")
     require_refusal(answer, bakeoff.folder, [f"{key} is set by conf/experiment/theirs.yaml"])
     assert sorted(bakeoff.folder.rglob("*")) == before
@@ -220,9 +214,8 @@ SHELL = {
 def test_no_file_gives_a_launcher_shell_commands(bakeoff: Bakeoff, name: str) -> None:
     text, key = SHELL[name]
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n  launcher: {{{text}}}\n"})
-    for launcher in ("submitit_slurm", "submitit_local"):
-        answer = bakeoff("plan", *QUICK, "seed=1,2", f"hydra/launcher={launcher}", "experiment=theirs")
-        require_refusal(answer, bakeoff.folder, [f"hydra.launcher.{key}"])
+    answer = bakeoff("plan", *QUICK, "seed=1,2", "hydra/launcher=submitit_slurm", "experiment=theirs")
+    require_refusal(answer, bakeoff.folder, [f"hydra.launcher.{key}"])
 
 
 def test_no_file_sends_code_to_a_cluster(bakeoff: Bakeoff) -> None:
@@ -249,10 +242,6 @@ def test_no_package_joins_the_search_path_untrusted(bakeoff: Bakeoff) -> None:
 
 
 def test_a_folder_of_plugins_in_the_current_folder_is_not_imported(bakeoff: Bakeoff) -> None:
-    from bakeoff.pipeline.config.plugin_folder import PLUGIN_PACKAGE, leave_out_current_folder
-
-    import sys
-
     write_files(bakeoff.folder, {"hydra_plugins/__init__.py": INTRUDER, "hydra_plugins/more.py": INTRUDER})
     bakeoff.patch.syspath_prepend(bakeoff.folder)
     bakeoff.patch.delitem(sys.modules, PLUGIN_PACKAGE, raising=False)

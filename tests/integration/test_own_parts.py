@@ -23,7 +23,7 @@ FILES = {
     ),
     "conf/experiment/quick.yaml": (
         "# @package _global_\n# My comparison.\ndefaults:\n  - override /learner: nearest_mean\n"
-        "  - override /dataset: wine\ntrust: [own_parts]\n"
+        "  - override /dataset: wine\n"
     ),
 }
 
@@ -45,8 +45,9 @@ def test_a_learner_of_the_user_runs_by_its_name(command: Bakeoff) -> None:
     assert run.data.params["learner"] == "nearest_mean"
 
 
-def test_an_experiment_of_the_user_chooses_and_trusts(command: Bakeoff) -> None:
-    answer = command("experiment=quick", "tracking=none")
+def test_an_experiment_of_the_user_chooses_and_the_command_trusts(command: Bakeoff) -> None:
+    assert command("experiment=quick", "tracking=none").status == 2
+    answer = command("experiment=quick", "tracking=none", "trust=[own_parts]")
     assert answer.status == 0, answer.err
     assert answer.out.startswith("quick nearest_mean wine")
 
