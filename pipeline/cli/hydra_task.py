@@ -132,7 +132,8 @@ def _compose_and_call(task: HydraTask, words: Sequence[str]) -> None:
 
     `hydra.main` would compose twice, the first time only to find out whether the configuration requests a sweep.
     """
-    from hydra._internal.utils import get_args_parser, validate_config_path
+    from hydra._internal.utils import get_args_parser
+    from hydra.core.utils import validate_config_path
 
     from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
 

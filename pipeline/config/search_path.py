@@ -73,5 +73,5 @@ def _list_given(overrides: list[Override]) -> list[str]:
 
 def _read_given_trust(overrides: list[Override]) -> tuple[str, ...]:
     values = [override.value() for override in overrides if override.key_or_group == TRUST_KEY]
-    is_plain = values and isinstance(values[-1], list)
-    return read_trust([str(name) for name in values[-1]]) if is_plain else ()
+    names = values[-1] if values else []
+    return read_trust([str(name) for name in names]) if isinstance(names, list) else ()
