@@ -55,8 +55,12 @@ class PruningPaths(RunFigure):
         # From hundreds of leaves to a few, a linear axis would leave no room for the last steps.
         most_leaves = max(fold.model.path.leaves[0] for fold in run.folds if fold.model.path is not None)
         if most_leaves >= MIN_LOG_RATIO * path.leaves[-1]:
+            from matplotlib.ticker import LogFormatter
+
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
+            # The usual one writes powers of ten as formulas, which are text here.
+            axes.xaxis.set_minor_formatter(LogFormatter())
         # Pruning removes leaves, so that its path is read from left to right.
         axes.invert_xaxis()
         axes.set(xlabel="leaves (pruning goes to the right)", ylabel=_describe_score(run))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from doubles import experiment as make_experiment
 
@@ -17,11 +19,12 @@ from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
+from bakeoff.pipeline.figures.drawing.panels import RC_PARAMS
 from bakeoff.pipeline.figures.finished_run import FinishedRun
 from bakeoff.pipeline.figures.run_figure import TabulatedFigure
-from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points, read_table
 from bakeoff.pipeline.stages.pruning import Pruning
-from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.stages.splitting import Holdout, KFold
 from bakeoff.pipeline.stages.tuning import GridTuning
 
 IRIS = load_bundled("iris")
@@ -186,3 +189,49 @@ def test_a_table_is_stored_beside_its_picture(tmp_path: Path) -> None:
     figure.save(tmp_path, experiment, folds, model)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["learning_curve.csv", "learning_curve.png"]
     assert (tmp_path / "learning_curve.csv").read_text().startswith("size,rows,fold,train,test,reason\n")
+
+
+# Names that Matplotlib would interpret
+
+FORMULAS = ("$5 to $9", "_low", r"$\frac{$", "a^b$c$", r"\alpha", "<script>", "100%s", "{x}")
+
+
+def make_named_rows(folder: Path, n_classes: int, *, nominal: bool) -> Dataset:
+    """Return rows in as many bands as there are classes, whose columns and classes have the names of `FORMULAS`."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)  # (n,)
+    band = np.clip(np.floor((x + 2) / 4 * n_classes), 0, n_classes - 1).astype(int)  # (n,)
+    frame = pd.DataFrame({r"$\frac{$": x, "_x$": rng.normal(size=200), "y_$z$": np.array(FORMULAS)[band]})
+    if nominal:
+        frame["n$m^$"] = np.where(rng.random(200) < 0.5, "$a$", r"$_{")
+    frame.to_parquet(folder / "$rows_1$.parquet")
+    return read_table(str(folder / "$rows_1$.parquet"), target="y_$z$")
+
+
+@pytest.mark.parametrize("name", ["decision_tree", "logistic_regression"])
+def test_names_are_drawn_as_they_are_and_never_read_as_formulas(tmp_path: Path, name: str) -> None:
+    is_tree = name == "decision_tree"
+    dataset = make_named_rows(tmp_path, 3 if is_tree else 2, nominal=is_tree)
+    parts = {"splitter": Holdout(), "pruning": Pruning("best_first")} if is_tree else {}
+    experiment = make_experiment(dataset, REGISTRY[name](), **parts)
+    splits = experiment.make_splits()
+    folds = list(evaluate_splits(experiment, splits.folds))
+    model = fit_final_model(experiment, splits, folds[-1])
+    choice = choose(experiment, "all")
+    assert len(choice.figures) >= 6
+    for figure in choice.figures:
+        figure.save(tmp_path, experiment, folds, model)
+        assert (tmp_path / figure.file).stat().st_size > 0
+
+
+def test_a_class_with_an_underscore_at_the_front_is_in_the_legend(tmp_path: Path) -> None:
+    from matplotlib import rc_context
+
+    experiment = make_experiment(make_named_rows(tmp_path, 3, nominal=False), REGISTRY["majority"]())
+    splits = experiment.make_splits()
+    folds = list(evaluate_splits(experiment, splits.folds))
+    run = FinishedRun(experiment, folds, fit_final_model(experiment, splits, folds[-1]))
+    with rc_context(RC_PARAMS):
+        drawn = figures.DecisionRegions().draw(run)
+    (legend,) = drawn.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["y $z$:", "$5 to $9", r"$\frac{$", "_low"]

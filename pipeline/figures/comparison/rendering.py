@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STYLE: Any = RC_PARAMS | {
-    # Names of users may hold a dollar sign, which would otherwise begin a formula.
-    "text.parse_math": False,
     # Text stays text: it can be searched, and the file is several times smaller.
     "svg.fonttype": "none",
     "svg.hashsalt": "bakeoff",

@@ -6,6 +6,7 @@ can tell apart; classes differ by the shape of their markers as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from textwrap import wrap
@@ -33,6 +34,8 @@ POINTS_PER_INCH = 72
 DOTS_PER_INCH = 110
 LEGEND_HANDLE_INCHES = 0.48
 LEGEND_MARGIN_INCHES = 0.3
+AUTOMATIC_LABEL = re.compile(r"_child\d+|_nolegend_")
+"""What Matplotlib writes for marks without a label."""
 
 RC_PARAMS: Any = {
     "font.size": FONT_POINTS,
@@ -44,6 +47,8 @@ RC_PARAMS: Any = {
     "xtick.color": MUTED_COLOUR,
     "ytick.color": MUTED_COLOUR,
     "legend.frameon": False,
+    # Names of users may hold a dollar sign, which would otherwise begin a formula.
+    "text.parse_math": False,
 }
 """Matplotlib's settings while a figure is drawn."""
 
@@ -171,8 +176,11 @@ def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
     """Return the labelled marks of all panels, by label, for one legend."""
     marks: dict[str, Any] = {}
     for axes in panels:
-        handles, labels = axes.get_legend_handles_labels()
-        marks.update(zip(labels, handles, strict=True))
+        for mark in (*axes.lines, *axes.collections):
+            label = str(mark.get_label())
+            # Matplotlib's own search leaves out all labels with an underscore at the front, which names may have.
+            if AUTOMATIC_LABEL.fullmatch(label) is None:
+                marks[label] = mark
     return marks
 
 
