@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bakeoff.pipeline.csv_file import write_csv
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.run_lines import tabulate_unseen_values
 from bakeoff.pipeline.stages.dataset.column_record import COLUMNS_FILE, format_columns
@@ -178,12 +179,12 @@ def write_tables(
     models = {str(fold.number): fold.model for fold in folds}
     if model is not folds[-1].model:
         models[ALL_ROWS] = model
-    tabulate_predictions(folds).to_csv(folder / "predictions.csv", index=False)
+    write_csv(tabulate_predictions(folds), folder / "predictions.csv")
     confusions = sum_confusions(experiment, folds) if confusions is None else confusions
     if confusions is not None:
         classes = experiment.dataset.classes
         table = pd.DataFrame(confusions, index=pd.Index(classes, name="truth"), columns=classes)
-        table.to_csv(folder / "confusion_matrix.csv")
+        write_csv(table, folder / "confusion_matrix.csv", has_index=True)
     candidates: list[pd.DataFrame] = []
     paths: list[pd.DataFrame] = []
     messages: set[str] = set()
@@ -223,7 +224,7 @@ def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:
 def _write_table(file: Path, tables: Sequence[pd.DataFrame]) -> None:
     """Write tables below one another; no file if there are none."""
     if tables:
-        pd.concat(tables, ignore_index=True).to_csv(file, index=False)
+        write_csv(pd.concat(tables, ignore_index=True), file)
 
 
 def tabulate_predictions(folds: Sequence[FoldResult]) -> pd.DataFrame:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from bakeoff.pipeline.csv_file import describe_escaped_names
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 
 METHOD_NAMES = {"predict_proba": "probability", "decision_function": "decision value"}
 
 
 def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:
-    """Return the sentences about thresholds, unseen values and undefined scores; none if there is nothing to say.
+    """Return the sentences about thresholds, unseen values, undefined scores and escaped names; none without these.
 
     Parameters
     ----------
@@ -27,6 +28,7 @@ def describe_run_lines(experiment: Experiment, folds: Sequence[FoldResult], mode
         *_describe_threshold(experiment, folds, model),
         *_describe_unseen_values(folds),
         *_describe_undefined_scores(experiment, folds),
+        *_describe_escaped_names(experiment),
     ]
 
 
@@ -57,6 +59,14 @@ def _describe_undefined_scores(experiment: Experiment, folds: Sequence[FoldResul
         return []
     parts = [f"{', '.join(names)} in {count} of {len(folds)} folds" for count, names in names_by_count.items()]
     return [f"undefined on test rows, and so in the mean: {'; '.join(parts)}"]
+
+
+def _describe_escaped_names(experiment: Experiment) -> list[str]:
+    """Return which names the tables of the run spell with an apostrophe."""
+    dataset = experiment.dataset
+    classes = dataset.classes if dataset.is_classification else ()
+    sentence = describe_escaped_names(map(str, [*classes, *dataset.X.columns]))
+    return [sentence] if sentence else []
 
 
 def _describe_threshold(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel | None) -> list[str]:

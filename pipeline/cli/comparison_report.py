@@ -36,6 +36,7 @@ from bakeoff.pipeline.comparison.request_words import (
     read_fraction,
     read_list,
 )
+from bakeoff.pipeline.csv_file import describe_escaped_names
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -186,6 +187,9 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
         print_terminal(comparison, Console(highlight=False, width=None if has_width else PLAIN_WIDTH))
         return
     text = render_report(comparison, to)
+    sentence = describe_escaped_names(_list_names(comparison)) if to == "csv" else ""
+    if sentence:
+        print(f"compare: {sentence}", file=sys.stderr)
     if output is None:
         sys.stdout.write(text)
         return
@@ -193,6 +197,12 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
     with replace_file("compare", target) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"the report is in {target}", file=sys.stderr)
+
+
+def _list_names(comparison: Comparison) -> list[str]:
+    """Return the names that a report shows."""
+    datasets = [dataset.name for dataset in comparison.datasets]
+    return [*datasets, *(configuration.name for configuration in comparison.configurations)]
 
 
 def render_report(comparison: Comparison, to: str) -> str:

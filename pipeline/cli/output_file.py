@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.pipeline.csv_file import describe_escapes, write_csv
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ MAX_CELL_CHARACTERS = 32_767
 """Of a cell of an Excel workbook; openpyxl would cut longer text without a word."""
 WHITESPACE = "\t\n\r"
 FORMULA = "f"
+ERROR = "e"
 TEXT = "s"
-"""The types that openpyxl gives to cells with a formula, and to those with text."""
+"""The types that openpyxl gives to cells with a formula, an error such as ``#N/A``, and text."""
 
 
 def require_output(verb: str, given: str | Path, inputs: Iterable[Path] = ()) -> Path:
@@ -102,6 +104,17 @@ def write_table(verb: str, table: pd.DataFrame, path: Path) -> None:
         write(table, temporary)
 
 
+def describe_escaped_text(table: pd.DataFrame, path: Path) -> str:
+    """Return a sentence about the text that `write_table` marks as text; empty if the format needs no marks.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (m, k)
+    path : Path
+    """
+    return describe_escapes(table) if path.suffix.lower() in ESCAPED_FORMATS else ""
+
+
 @contextmanager
 def replace_file(verb: str, path: Path) -> Iterator[Path]:
     """Yield the path of a temporary file that takes the place of another one if the block succeeds.
@@ -148,11 +161,11 @@ def _require_no_input(verb: str, path: Path, inputs: Iterable[Path]) -> None:
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:
-    table.to_csv(path, index=False)
+    write_csv(table, path)
 
 
 def _write_tsv(table: pd.DataFrame, path: Path) -> None:
-    table.to_csv(path, sep="\t", index=False)
+    write_csv(table, path, separator="\t")
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:
@@ -201,11 +214,13 @@ def _has_control(text: str) -> bool:
 
 
 def _spell_formulas(sheet: Any) -> None:
-    """Make text such as ``=A1`` text again: openpyxl takes it for a formula."""
+    """Make text such as ``=A1`` or ``#N/A`` text again: openpyxl takes it for a formula or an error."""
     for row in sheet.iter_rows():
         for cell in row:
-            if cell.data_type == FORMULA:
+            if cell.data_type in (FORMULA, ERROR):
                 cell.data_type = TEXT
+                # It stays text when the cell is edited.
+                cell.quotePrefix = True
 
 
 WRITERS: Mapping[str, Callable[[pd.DataFrame, Path], None]] = {
@@ -218,3 +233,5 @@ WRITERS: Mapping[str, Callable[[pd.DataFrame, Path], None]] = {
     ".xlsx": _write_excel,
 }
 """Extension -> function that writes a table."""
+ESCAPED_FORMATS = (".csv", ".tsv")
+"""Formats in which a spreadsheet would run text as a formula."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.cli.identifiers import IDS, choose_identifiers
-from bakeoff.pipeline.cli.output_file import require_table_output, write_table
+from bakeoff.pipeline.cli.output_file import describe_escaped_text, require_table_output, write_table
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
@@ -63,9 +63,10 @@ def predict_file(words: Sequence[str]) -> int:
         # The keys of a dataset have the same names here, without the group.
         message = str(error).removeprefix("predict: ").replace("dataset.", "")
         raise UserError(f"predict: {message}") from None
-    _say([*raw.notes, *notes])
+    table = _join_columns(ids, predictions)
+    _say([*raw.notes, *notes, describe_escaped_text(table, target)])
     # The predictions are written at the end only, so that an error does not change the file of an earlier command.
-    write_table("predict", _join_columns(ids, predictions), target)
+    write_table("predict", table, target)
     beside = f", beside {', '.join(map(str, ids))} of the file" if len(ids.columns) else ""
     print(f"{len(predictions)} predictions in {target}{beside}", file=sys.stderr)
     return 0
@@ -114,5 +115,5 @@ def _join_columns(ids: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _say(notes: Iterable[str]) -> None:
-    for note in notes:
+    for note in filter(None, notes):
         print(f"predict: {note.replace('dataset.', '')}", file=sys.stderr)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
+from bakeoff.pipeline.csv_file import write_csv
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figures.drawing.panels import CLASS_COLOURS, DOTS_PER_INCH, RC_PARAMS
@@ -104,7 +105,7 @@ class TabulatedFigure(RunFigure):
 
         run = FinishedRun(experiment, folds, model)
         table = self.measure(run)
-        table.to_csv(folder / self.table_file, index=False)
+        write_csv(table, folder / self.table_file)
         with rc_context(RC_PARAMS):
             save_picture(self.draw_table(run, table), folder / self.file)
 

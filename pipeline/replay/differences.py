@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bakeoff.pipeline import report
+from bakeoff.pipeline.csv_file import unescape_text
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.replay.repeat import Repeat
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -190,8 +191,8 @@ def _compare_outputs(name: str, stored: np.ndarray, now: np.ndarray) -> Iterator
 
 def _compare_table(table: str, stored: str, now: str) -> Comparison:
     """Compare two tables cell by cell; a cell holds the shortest text that reads as the same number."""
-    stored_rows = list(csv.reader(StringIO(stored)))
-    rows = list(csv.reader(StringIO(now)))
+    stored_rows = _read_cells(stored)
+    rows = _read_cells(now)
     names = stored_rows[0] if stored_rows else []
     differences: list[Difference] = []
     n_values = 0
@@ -205,6 +206,11 @@ def _compare_table(table: str, stored: str, now: str) -> Comparison:
             if not _is_same_cell(then, cell):
                 differences.append(Difference(f"{table} {column}", f"line {line}", then, cell))
     return Comparison(f"cells of {table}", n_values, tuple(differences))
+
+
+def _read_cells(table: str) -> list[list[str]]:
+    # Earlier versions did not escape, so that the cells are compared without marks.
+    return [[unescape_text(cell) for cell in row] for row in csv.reader(StringIO(table, newline=""))]
 
 
 def _is_same_cell(stored: str, now: str) -> bool:

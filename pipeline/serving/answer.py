@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
 
 import pandas as pd
 
+from bakeoff.pipeline.csv_file import describe_escapes, write_csv
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.model.json_records import format_json, make_records
@@ -86,13 +88,21 @@ def describe_refusal(error: UserError) -> str:
 def format_answer(answer: Answer, content_type: str) -> str:
     """Return an answer as JSON, with the keys of MLflow's protocol first; or the predictions as CSV."""
     if content_type == CSV_TYPE:
-        return str(answer.predictions.to_csv(index=False))
+        text = StringIO()
+        write_csv(answer.predictions, text)
+        return text.getvalue()
     body = {
         "predictions": list(make_records(answer.predictions)),
         "notes": [*answer.notes],
         "differences": answer.differences,
     }
     return format_json(body)
+
+
+def list_csv_notes(answer: Answer) -> tuple[str, ...]:
+    """Return the notes of an answer in CSV, whose labels may be escaped."""
+    sentence = describe_escapes(answer.predictions)
+    return (*answer.notes, sentence) if sentence else answer.notes
 
 
 def format_notes(notes: tuple[str, ...]) -> str:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.model import Model
 from bakeoff.pipeline.model.json_records import format_json
-from bakeoff.pipeline.serving.answer import NOTES_HEADER, answer_rows, choose_type, format_answer, format_notes
+from bakeoff.pipeline.serving.answer import (
+    NOTES_HEADER,
+    answer_rows,
+    choose_type,
+    format_answer,
+    format_notes,
+    list_csv_notes,
+)
 from bakeoff.pipeline.serving.model_page import render_model_page
 from bakeoff.pipeline.serving.request_error import CODE_OF_STATUS, INTERNAL_ERROR, TOO_LARGE, RequestError
 from bakeoff.pipeline.serving.request_rows import CSV_TYPE, JSON_TYPE, read_request
@@ -82,7 +89,8 @@ def predict_body(model: Model, body: bytes, content_type: str, wanted: str) -> R
     from starlette.responses import Response
 
     answer = answer_rows(model, read_request(body, content_type))
-    headers = {NOTES_HEADER: format_notes(answer.notes)} if wanted == CSV_TYPE and answer.notes else {}
+    notes = list_csv_notes(answer) if wanted == CSV_TYPE else ()
+    headers = {NOTES_HEADER: format_notes(notes)} if notes else {}
     return Response(format_answer(answer, wanted), media_type=wanted, headers=headers)
 
 

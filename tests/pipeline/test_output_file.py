@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from bakeoff.pipeline.cli.output_file import (
+    ESCAPED_FORMATS,
     MAX_CELL_CHARACTERS,
     WRITERS,
     replace_file,
@@ -40,7 +41,9 @@ def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     read = read_file(path, FileLayout()).frame
     assert list(read) == list(TABLE)
-    assert read["name"].fillna("").tolist() == ["007", "=1+1", "grün", 'a,"b"', ""]
+    # A user's own files are read as they are, so that the mark stays; see test_csv_file.py for those of bakeoff.
+    formula = "'=1+1" if extension in ESCAPED_FORMATS else "=1+1"
+    assert read["name"].fillna("").tolist() == ["007", formula, "grün", 'a,"b"', ""]
     assert read["prediction"].tolist() == TABLE["prediction"].tolist()
     assert [int(cell) for cell in read["rank"]] == TABLE["rank"].tolist()
     found = [float(cell) for cell in read["probability_yes"][:4]]
@@ -50,11 +53,14 @@ def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
     assert found == expected
 
 
-def test_text_that_begins_with_an_equals_sign_is_no_formula(tmp_path: Path) -> None:
+def test_text_in_a_workbook_is_never_a_formula_or_an_error(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
-    write_table("predict", TABLE, tmp_path / "out.xlsx")
-    cell = openpyxl.load_workbook(tmp_path / "out.xlsx").active["A3"]
-    assert (cell.value, cell.data_type) == ("=1+1", "s")
+    texts = ["=1+1", "#N/A", "+1+1", "-5", "@x"]
+    write_table("predict", pd.DataFrame({"=name": texts}), tmp_path / "out.xlsx")
+    column = openpyxl.load_workbook(tmp_path / "out.xlsx").active["A"]
+    assert [(cell.value, cell.data_type) for cell in column] == [(text, "s") for text in ("=name", *texts)]
+    # It stays text when somebody edits the cell.
+    assert [cell.quotePrefix for cell in column][:3] == [True, True, True]
 
 
 @pytest.mark.parametrize("text", ["x" * (MAX_CELL_CHARACTERS + 1), "bell \a"])

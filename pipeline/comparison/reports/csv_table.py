@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult, Summary
+from bakeoff.pipeline.csv_file import escape_text
 
 COLUMNS = (
     "metric", "dataset", "configuration", "learner", "mean", "std", "low", "high", "rank", "is_best", "mark", "p_value",
@@ -31,7 +32,7 @@ def _iterate_rows(comparison: Comparison, result: MetricResult) -> Iterator[list
         for configuration in comparison.configurations:
             cell = comparison.find_cell(configuration.name, dataset.name)
             summary = own.find_summary(configuration.name)
-            yield [
+            row = [
                 result.metric,
                 dataset.name,
                 configuration.name,
@@ -44,6 +45,8 @@ def _iterate_rows(comparison: Comparison, result: MetricResult) -> Iterator[list
                 cell.reason,
                 " ".join(cell.run_ids),
             ]
+            # Names come from files of others, and a spreadsheet would run some of them.
+            yield [escape_text(entry) if isinstance(entry, str) else entry for entry in row]
 
 
 def _list_numbers(summary: Summary | None) -> list[object]:

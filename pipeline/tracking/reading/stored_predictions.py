@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.csv_file import read_csv
 from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
@@ -20,11 +22,10 @@ def read_predictions(store: Store, run_id: str) -> pd.DataFrame | None:
     DataFrame of shape (m, 4 + c) or None
         ``row``, ``fold``, ``truth``, ``predicted``, and ``probability_<class>`` if the learner has probabilities.
     """
-    import pandas as pd
     from mlflow.exceptions import MlflowException
 
     try:
         path = store.client.download_artifacts(run_id, PREDICTIONS_FILE)
-        return pd.read_csv(path, dtype={"truth": str, "predicted": str})
+        return read_csv(Path(path), ["truth", "predicted"])
     except (MlflowException, OSError, ValueError):
         return None

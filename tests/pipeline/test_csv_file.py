@@ -1,0 +1,128 @@
+"""CSV files that bakeoff writes: no text is a formula, numbers stay, and reading gives back what was written."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bakeoff.pipeline.csv_file import (
+    NUMBER,
+    describe_escaped_names,
+    describe_escapes,
+    escape_text,
+    read_csv,
+    unescape_text,
+    write_csv,
+)
+
+BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
+"""The signs of OWASP's page on CSV injection and of ASVS 1.2.10."""
+NUMBERS = ("-5", "+5", "-.5", "-1e-300", "+1,5", "-1,234.5", "-7%", "-inf", "+nan", "5", "007", "1e5")
+FORMULAS = ("=1+1", "+1+1", "-1+1", "-2-3", "@SUM(A1)", "=cmd|' /C calc'!A0", "-x", "+", "-", "-1e5e5", "+1 000")
+
+
+@pytest.mark.parametrize("sign", BEGINNINGS)
+def test_a_text_with_such_a_beginning_is_marked(sign: str) -> None:
+    assert escape_text(f"{sign}x") == f"'{sign}x"
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_is_marked(text: str) -> None:
+    assert escape_text(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", [*NUMBERS, "", "a=b", "it's", "'quoted'", "<script>", " x"])
+def test_numbers_and_other_text_stay(text: str) -> None:
+    assert escape_text(text) == text
+
+
+@given(st.text(alphabet=[*BEGINNINGS, "'", "1", ".", "e", "a", ","], max_size=6))
+@example("'=1")
+@example("''-5")
+@example("'-5")
+def test_escaping_is_undone_and_leaves_no_formula(text: str) -> None:
+    escaped = escape_text(text)
+    assert unescape_text(escaped) == text
+    assert not escaped.startswith(BEGINNINGS) or NUMBER.fullmatch(escaped)
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
+    labels = ["=1+1", "'=1+1", "NA", "null", "", "-5", "a,b", 'say "hi"', "two\nlines", "-x"]
+    numbers = np.append(np.random.default_rng(0).random(9), 1e-300)
+    table = pd.DataFrame({"truth": labels, "probability_=a": numbers, "@b": numbers[::-1], "row": range(10)})
+    before = table.copy()
+    write_csv(table, tmp_path / "table.csv")
+    pd.testing.assert_frame_equal(table, before)
+    read = read_csv(tmp_path / "table.csv", ["truth"])
+    assert list(read) == list(table)
+    assert read["truth"].tolist() == labels
+    assert read["@b"].tolist() == table["@b"].tolist()
+    assert read["row"].tolist() == list(range(10))
+
+
+def test_only_text_changes_in_the_file() -> None:
+    table = pd.DataFrame({
+        "=name": [-1, 2],
+        "text": pd.array(["-a", None], dtype="str"),
+        "kind": pd.Categorical(["@x", "-3"]),
+        "time": pd.to_datetime(["2020-01-01", "2020-01-02"]),
+        "share": [-0.1, np.nan],
+    })  # fmt: skip
+    text = StringIO()
+    write_csv(table, text)
+    assert list(csv.reader(StringIO(text.getvalue()))) == [
+        ["'=name", "text", "kind", "time", "share"],
+        ["-1", "'-a", "'@x", "2020-01-01", "-0.1"],
+        ["2", "", "-3", "2020-01-02", ""],
+    ]
+
+
+def test_columns_of_one_name_and_an_index_are_escaped_as_well() -> None:
+    table = pd.DataFrame([["=a", -1], ["b", 2]], columns=["x", "x"], index=pd.Index(["=r", "s"], name="@index"))
+    text = StringIO()
+    write_csv(table, text, has_index=True)
+    assert text.getvalue().splitlines() == ["'@index,x,x", "'=r,'=a,-1", "s,b,2"]
+
+
+def test_the_sentence_counts_the_cells_and_names_the_columns() -> None:
+    table = pd.DataFrame({"id": ["=1", "b", "@c"], "+name": [-1, 2, 3]})
+    assert describe_escapes(table) == (
+        "the names of columns +name and 2 cells of id begin with =, +, - or @ and are no numbers; in CSV files an "
+        "apostrophe before them keeps spreadsheets from running them as formulas"
+    )
+    assert describe_escapes(pd.DataFrame({"id": ["-1", "b"], "x": [-1, 2]})) == ""
+    assert describe_escaped_names(["-1", "b"]) == ""
+
+
+def test_labels_that_spreadsheets_run_are_escaped_in_every_table_of_a_run(tmp_path: Path) -> None:
+    from doubles import experiment as make_experiment
+
+    from bakeoff.learners import REGISTRY
+    from bakeoff.pipeline import figures
+    from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
+    from bakeoff.pipeline.report import write_tables
+    from bakeoff.pipeline.stages.dataset import read_table
+
+    rows = pd.DataFrame({"=x": np.sin(np.arange(40)), "y": np.where(np.arange(40) % 3, "=a", "-1")})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    experiment = make_experiment(read_table(str(tmp_path / "rows.csv"), target="y"), REGISTRY["decision_tree"]())
+    splits = experiment.make_splits()
+    folds = list(evaluate_splits(experiment, splits.folds))
+    model = fit_final_model(experiment, splits, folds[-1])
+    out = tmp_path / "tables"
+    out.mkdir()
+    write_tables(out, experiment, folds, model)
+    figures.Importances(repeats=2).save(out, experiment, folds, model)
+    cells = {file.name: list(csv.reader(file.read_text().splitlines())) for file in out.glob("*.csv")}
+    flat = [cell for table in cells.values() for row in table for cell in row]
+    assert not [cell for cell in flat if cell.startswith(BEGINNINGS) and not NUMBER.fullmatch(cell)]
+    assert cells["confusion_matrix.csv"][0] == ["truth", "-1", "'=a"]
+    assert {row[2] for row in cells["predictions.csv"][1:]} == {"-1", "'=a"}
+    assert "'=x" in [cell for row in cells["importances.csv"] for cell in row]
