@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.part_check import Finding, Part
@@ -54,7 +55,7 @@ def _find_files(word: str) -> list[Path]:
     from bakeoff.pipeline.config.own_options import OWN_GROUPS
 
     groups = (*GROUPS, *OWN_GROUPS)
-    path = Path(word).expanduser()
+    path = expand_home(word)
     if path.is_dir():
         found = [file for file in sorted(path.rglob(f"*{SUFFIX}")) if file.parent.name in groups]
         found = [file for file in found if file.parent.name not in OTHER_WAYS]

@@ -8,7 +8,6 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from rich.console import Console
 
@@ -37,6 +36,7 @@ from bakeoff.pipeline.comparison.request_words import (
     read_list,
 )
 from bakeoff.pipeline.csv_file import describe_escaped_names
+from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -184,7 +184,7 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
     if output is None and to == TERMINAL:
         # A pipe has no width of its own, and lines of 80 characters would split most tables.
         has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
-        print_terminal(comparison, Console(highlight=False, width=None if has_width else PLAIN_WIDTH))
+        print_terminal(comparison, Console(highlight=False, emoji=False, width=None if has_width else PLAIN_WIDTH))
         return
     text = render_report(comparison, to)
     sentence = describe_escaped_names(_list_names(comparison)) if to == "csv" else ""
@@ -193,7 +193,7 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    target = Path(output).expanduser()
+    target = expand_home(output)
     with replace_file("compare", target) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"the report is in {target}", file=sys.stderr)

@@ -13,6 +13,7 @@ from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.explanation import FileRows, Subject
@@ -81,13 +82,13 @@ def explain_model(words: Sequence[str]) -> int:
 
     store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
     if files:
-        subject = _find_file_subject(store, word, Path(files[0]).expanduser(), values, request)
+        subject = _find_file_subject(store, word, expand_home(files[0]), values, request)
     else:
         subject = _find_subject(store, word, values, request)
     explanation = explain(subject, request.columns)
     print_explanation(explanation)
     if values.get("output") != NO_PAGE:
-        target = Path(values.get("output", f"{subject.file_stem}.explanation.html")).expanduser()
+        target = expand_home(values.get("output", f"{subject.file_stem}.explanation.html"))
         with replace_file(VERB, target) as temporary:
             write_page(explanation, temporary)
         print(f"\npage: {target}")
@@ -106,10 +107,10 @@ def _require_page(values: Mapping[str, str], files: Sequence[str]) -> None:
     output = values.get("output")
     if output is None or output == NO_PAGE:
         return
-    target = Path(output).expanduser()
+    target = expand_home(output)
     if target.suffix.lower() not in PAGE_SUFFIXES:
         raise UserError(f"{VERB}: output={output!r} must end in .html, or be none, which writes no page.")
-    require_output(VERB, target, [Path(file).expanduser() for file in files])
+    require_output(VERB, target, [expand_home(file) for file in files])
 
 
 def _read_row(given: str | None) -> int | None:

@@ -35,9 +35,9 @@ def print_explanation(explanation: Explanation) -> None:
     ----------
     explanation : Explanation
     """
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=PIPE_COLUMNS)
+        console = Console(highlight=False, emoji=False, width=PIPE_COLUMNS)
     first, *others = explanation.facts
     _print_line(console, f"[bold]{escape(explanation.name)}[/]: {escape(first)}")
     for fact in others:

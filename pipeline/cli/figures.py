@@ -14,6 +14,7 @@ from bakeoff.pipeline.config.named_figures import ALL, settle_figures
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
+from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.figure_choice import FigureChoice
@@ -83,7 +84,7 @@ def _find_target(output: str | None) -> Path | None:
     """Return the folder to write into; None for the artifacts of the run."""
     if output is None:
         return None
-    target = Path(output).expanduser()
+    target = expand_home(output)
     if target.exists() and not target.is_dir():
         raise UserError(f"figures: output={output!r} is a file; name a folder.")
     return target

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.paths import expand_home
 
 NEXT_STEPS = (
     ("make test", "the tests of its code"),
@@ -33,7 +33,7 @@ def start_project(words: Sequence[str]) -> int:
 
     from bakeoff.pipeline.project import make_project
 
-    files = make_project(Path(folder).expanduser())
+    files = make_project(expand_home(folder))
     print(f"{folder} holds a dataset, a learner, a metric and their tests:")
     for file in files:
         print(f"  {file}")

@@ -11,6 +11,7 @@ from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.inspection.profile import TableProfile
@@ -45,14 +46,14 @@ def inspect_data(words: Sequence[str]) -> int:
     output = values.pop("output", None)
     _require_words(files, values)
     if output not in (None, NO_PAGE):
-        require_output("inspect", str(output), [Path(file).expanduser() for file in files])
+        require_output("inspect", str(output), [expand_home(file) for file in files])
     profile = inspect_words(files, values)
 
     from bakeoff.pipeline.cli.inspection_report import print_profile
 
     print_profile(profile)
     if output != NO_PAGE:
-        _write_page(profile, Path(output or f"{profile.name}.inspection.html").expanduser())
+        _write_page(profile, expand_home(output or f"{profile.name}.inspection.html"))
     return 0
 
 

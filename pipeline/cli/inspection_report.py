@@ -22,9 +22,9 @@ def print_profile(profile: TableProfile) -> None:
     ----------
     profile : TableProfile
     """
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=PIPE_COLUMNS)
+        console = Console(highlight=False, emoji=False, width=PIPE_COLUMNS)
     goal = f", {profile.task} of {profile.target}" if profile.target is not None else ""
     size = f"{profile.n_rows} rows, {len(profile.columns)} columns{goal}"
     console.print(f"[bold]{escape(profile.name)}[/]: {escape(size)}", soft_wrap=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.csv_file import describe_escapes, write_csv
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ def require_output(verb: str, given: str | Path, inputs: Iterable[Path] = ()) ->
     UserError
         The path is that of a folder or of an input, or its folder does not exist or is read-only.
     """
-    path = Path(given).expanduser()
+    path = expand_home(given)
     _require_writable(verb, path)
     _require_no_input(verb, path, inputs)
     return path
@@ -67,7 +68,7 @@ def require_table_output(verb: str, given: str | Path, inputs: Iterable[Path] = 
     UserError
         No format has the extension, its package is missing, the path cannot be written, or it is that of an input.
     """
-    path = Path(given).expanduser()
+    path = expand_home(given)
     extension = path.suffix.lower()
     if extension not in WRITERS:
         found = f"the extension {path.suffix!r}" if path.suffix else "no extension"

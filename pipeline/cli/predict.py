@@ -13,6 +13,7 @@ from bakeoff.pipeline.cli.output_file import describe_escaped_text, require_tabl
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,7 @@ def predict_file(words: Sequence[str]) -> int:
         There is no such model, the file lacks a column or holds cells of another kind, or the output cannot be written.
     """
     (word, path), values = parse_arguments("predict", words, POSITIONS, KEYS)
-    file = Path(path).expanduser()
+    file = expand_home(path)
     given = values.get("output", f"{file.stem}.predictions.csv")
     target = require_table_output("predict", given, [file])
     from bakeoff.pipeline.stages.dataset import require_file
@@ -105,7 +106,7 @@ def find_training_files(record: TrainingRecord) -> list[Path]:
     """Return the files that the training rows were read from, as far as they have paths."""
     given = record.dataset_config.get("path")
     paths = given if isinstance(given, list) else [given]
-    return [Path(path).expanduser() for path in paths if isinstance(path, str)]
+    return [expand_home(path) for path in paths if isinstance(path, str)]
 
 
 def _join_columns(ids: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.cli.output_file import replace_file, require_output
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.replay import ReplayReport
@@ -67,7 +68,7 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     else:
         _print_report(reports[0])
     if "output" in values:
-        _write_reports(Path(values["output"]).expanduser(), reports)
+        _write_reports(expand_home(values["output"]), reports)
     return _exit_code(reports)
 
 

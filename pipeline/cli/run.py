@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.flags import order_words
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys, print_notes, read_mode
 from bakeoff.pipeline.cli.verbs import VERBS
+from bakeoff.pipeline.config.literal_text import require_readable_folder
 from bakeoff.pipeline.config.mode_words import RUN_WORD
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.word_bounds import require_bounded_words
@@ -50,6 +52,7 @@ def run_experiments(
     """
     _require_option(words)
     require_bounded_words(words)
+    require_readable_folder(Path.cwd())
     words = add_trust_of_environment(order_words(words))
     # Hydra has three ways to request a sweep; from here on only the flags are used.
     is_single = RUN_WORD in {word.lstrip("+") for word in words}

@@ -37,11 +37,11 @@ class Screen:
     """
 
     def __init__(self, quiet: bool = False) -> None:
-        self._out = Console(highlight=False, quiet=quiet)
+        self._out = Console(highlight=False, emoji=False, quiet=quiet)
         if not self._out.is_terminal:
             # Files and pipes have no width, at which names would have to be broken.
-            self._out = Console(highlight=False, quiet=quiet, width=PIPE_COLUMNS)
-        self._err = Console(stderr=True, highlight=False, quiet=quiet)
+            self._out = Console(highlight=False, emoji=False, quiet=quiet, width=PIPE_COLUMNS)
+        self._err = Console(stderr=True, highlight=False, emoji=False, quiet=quiet)
 
     def track_folds(self, folds: Iterable[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
         """Yield the folds and advance a progress bar, which is shown on a terminal only and removed at the end."""
@@ -87,7 +87,7 @@ class Screen:
             column.justify = "right"
         for name in experiment.metrics:
             cells = [format_mean(values, f"{part}_{name}") for part in parts]
-            table.add_row(name, *cells)
+            table.add_row(escape(name), *cells)
         self._out.print(table)
         self._show_pruning(values)
         self._show_tuning(experiment, folds, model)
@@ -116,7 +116,7 @@ class Screen:
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}", soft_wrap=True)
-        self._out.print(f"open  {format_ui_command(store.uri, experiment)}", soft_wrap=True)
+        self._out.print(f"open  {escape(format_ui_command(store.uri, experiment))}", soft_wrap=True)
 
     def show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
         """Print the figures of the run, and why others of ``figures=all`` are not among them.
@@ -132,9 +132,10 @@ class Screen:
                 "[yellow]warning:[/] figures are artifacts of a stored run; tracking=none draws none", soft_wrap=True
             )
         elif choice.figures:
-            self._out.print(f"figures: {', '.join(figure.file for figure in choice.figures)}", soft_wrap=True)
+            files = escape(", ".join(figure.file for figure in choice.figures))
+            self._out.print(f"figures: {files}", soft_wrap=True)
         if choice.left_out:
-            names = ", ".join(choice.left_out)
+            names = escape(", ".join(choice.left_out))
             self._out.print(f"not drawn: {names} (`bakeoff figures RUN` says why)", style="dim", soft_wrap=True)
 
     def _show_pruning(self, values: dict[str, float]) -> None:

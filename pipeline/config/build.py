@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from inspect import Parameter, signature
 from typing import Any
 
+from bakeoff.pipeline.config.literal_text import escape_interpolations
 from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean
 
 TRUSTED_PACKAGES = ("bakeoff", "sklearn", "imblearn")
@@ -45,7 +46,7 @@ def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any
     # Hydra's own message for an unknown parameter neither names the key nor suggests one.
     _require_parameters(node, key)
     try:
-        return instantiate(node, _convert_="all")
+        return instantiate(escape_interpolations(node), _convert_="all")
     except InstantiationException as error:
         cause = error.__cause__
         if isinstance(cause, UserError):

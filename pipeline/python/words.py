@@ -12,6 +12,7 @@ import numpy as np
 
 from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.stages.dataset.columns.rules import LIST_KEYS
 from bakeoff.pipeline.sweep.compose import override_text
 
@@ -152,7 +153,7 @@ def add_config_folder(words: Sequence[str], folder: str | os.PathLike[str] | Non
     """
     if folder is None:
         return list(words)
-    path = Path(folder).expanduser().absolute()
+    path = expand_home(folder).absolute()
     if not path.is_dir():
         raise UserError(f"config_dir={str(folder)!r} is not a folder (looked in {Path.cwd()}).")
     return [*words, f"hydra.searchpath=[{override_text(path.as_uri())}]"]

@@ -16,6 +16,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 DEFAULT_FILE = "outputs/optuna.db"
 WRITE_TIMEOUT_SECONDS = 60
@@ -52,7 +53,7 @@ def parse_storage_url(storage: str | None) -> URL:
         ) from error
     if url.drivername != "sqlite":
         return url
-    path = Path(str(url.database or "")).expanduser().absolute()
+    path = expand_home(str(url.database or "")).absolute()
     if path.is_dir():
         raise UserError(
             f"hydra.sweeper.storage={given!r} is a folder; name a file in it, such as {path / 'optuna.db'}."

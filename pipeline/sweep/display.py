@@ -38,8 +38,8 @@ class SweepDisplay:
     """
 
     def __init__(self, total: int, quiet: bool = False) -> None:
-        self._out = Console(highlight=False, quiet=quiet)
-        self._err = Console(stderr=True, highlight=False, quiet=quiet)
+        self._out = Console(highlight=False, emoji=False, quiet=quiet)
+        self._err = Console(stderr=True, highlight=False, emoji=False, quiet=quiet)
         # The end of the bar shows the number of failures and the best job so far.
         columns = (
             BarColumn(),

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import quote, unquote
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 SQLITE_PREFIX = "sqlite:///"
 ESCAPED_SIGNS = "%?"
@@ -60,8 +61,8 @@ def read_given_path(given: str) -> Path:
         names as they are spelled: who writes ``sqlite:///$PWD/mlflow.db`` escapes nothing.
     """
     if not given.startswith(SQLITE_PREFIX):
-        return Path(given).expanduser()
-    spelled = sqlite_path(given).expanduser()
+        return expand_home(given)
+    spelled = expand_home(sqlite_path(given))
     is_escaped = given != sqlite_uri(spelled) and any(
         "%" in place.name and not place.exists() for place in (spelled, *spelled.parents)
     )

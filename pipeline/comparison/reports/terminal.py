@@ -32,7 +32,9 @@ def print_terminal(comparison: Comparison, console: Console) -> None:
 
 def render_terminal(comparison: Comparison, width: int = PLAIN_WIDTH) -> str:
     """Return the report as plain text of at most a width."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, highlight=False)
+    console = Console(
+        file=io.StringIO(), width=width, color_system=None, force_terminal=False, highlight=False, emoji=False
+    )
     print_terminal(comparison, console)
     assert isinstance(console.file, io.StringIO)
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()]

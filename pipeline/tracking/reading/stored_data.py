@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 
 PATH_KEYS = ("path", "test_path")
 """The keys of a dataset that name files."""
@@ -78,7 +79,7 @@ def _anchor_paths(node: Mapping[str, Any], source: str) -> dict[str, Any]:
     folder = first_source.parents[n_parts - 1] if n_parts <= len(first_source.parents) else Path()
     anchored = dict(node)
     for key in PATH_KEYS:
-        paths = [str(folder / Path(each).expanduser()) for each in _list_paths(node.get(key))]
+        paths = [str(folder / expand_home(each)) for each in _list_paths(node.get(key))]
         if paths:
             anchored[key] = paths if len(paths) > 1 else paths[0]
     is_one_file = not others and first_source.name == Path(first_path).name
@@ -94,5 +95,5 @@ def _list_paths(value: Any) -> list[str]:
 
 def _has_file(path: str) -> bool:
     """Return whether there is a file of a path, or of a pattern."""
-    file = Path(path).expanduser()
+    file = expand_home(path)
     return file.is_file() or any(glob.iglob(str(file), recursive=True))

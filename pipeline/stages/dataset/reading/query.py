@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 
@@ -156,7 +157,7 @@ def _open_sqlite(url: URL, shown: str) -> Engine:
 
     if not url.database:
         raise UserError(f"dataset.url={shown!r} names no file; write sqlite:///my.db.")
-    file = Path(str(url.database)).expanduser()
+    file = expand_home(str(url.database))
     if not file.is_file():
         raise UserError(f"dataset.url={shown!r}: {str(file)!r} is not a file (looked in {Path.cwd()}).")
     address = f"{file.absolute().as_uri()}?mode=ro"

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.formats import find_reader, read_file, require_file
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
@@ -91,7 +92,7 @@ def find_files(key: str, path: str | Sequence[str]) -> list[Path]:
 
 def _expand_pattern(key: str, text: str) -> list[Path]:
     """Return the file of a path, or the files of a pattern, sorted by name."""
-    file = Path(text).expanduser()
+    file = expand_home(text)
     is_pattern = any(letter in text for letter in WILDCARDS) and not file.exists()
     if not is_pattern:
         return [file]
