@@ -26,7 +26,7 @@ STAGES = (
     "scoring",
 )  # fmt: skip
 LAYERS = (
-    {"csv_file", "errors", "html", "paths", "source_code"},
+    {"csv_file", "errors", "html", "paths", "source_code", "whole_file"},
     {"code_surroundings", "notebook_code", "yaml_bounds"},
     {"config", "identity", "stages"},
     {"processes", "seeds", "stage_log"},

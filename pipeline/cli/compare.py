@@ -79,7 +79,7 @@ def compare_stored_runs(words: Sequence[str]) -> int:
     command = read_command(words)
     check_values(command.values)
     if "output" in command.values:
-        require_output("compare", command.values["output"])
+        require_output("compare", command.values["output"], store=command.values.get("tracking.uri"))
     status = 0
     sweep = ""
     if command.sweep_words is not None:

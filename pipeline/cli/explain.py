@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import parse_arguments, read_list
-from bakeoff.pipeline.cli.output_file import replace_file, require_output
+from bakeoff.pipeline.cli.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
@@ -88,7 +88,7 @@ def explain_model(words: Sequence[str]) -> int:
     explanation = explain(subject, request.columns)
     print_explanation(explanation)
     if values.get("output") != NO_PAGE:
-        target = expand_home(values.get("output", f"{subject.file_stem}.explanation.html"))
+        target = expand_home(values.get("output", f"{name_file(subject.file_stem)}.explanation.html"))
         with replace_file(VERB, target) as temporary:
             write_page(explanation, temporary)
         print(f"\npage: {target}")
@@ -110,7 +110,7 @@ def _require_page(values: Mapping[str, str], files: Sequence[str]) -> None:
     target = expand_home(output)
     if target.suffix.lower() not in PAGE_SUFFIXES:
         raise UserError(f"{VERB}: output={output!r} must end in .html, or be none, which writes no page.")
-    require_output(VERB, target, [expand_home(file) for file in files])
+    require_output(VERB, target, [expand_home(file) for file in files], values.get("tracking.uri"))
 
 
 def _read_row(given: str | None) -> int | None:

@@ -10,11 +10,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.cli.output_file import require_apart_from_store
 from bakeoff.pipeline.config.named_figures import ALL, settle_figures
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.whole_file import replace_whole
+from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.figure_choice import FigureChoice
@@ -45,7 +47,7 @@ def draw_figures(words: Sequence[str]) -> int:
     wanted = [_parse_name(name) for name in names] or [ALL]
     # Names are checked first: the packages that read the store take a second to load.
     settle_figures(wanted)
-    target = _find_target(values.get("output"))
+    target = _find_target(values.get("output"), values.get("tracking.uri"))
 
     from bakeoff.pipeline.figure_choice import choose_figures
     from bakeoff.pipeline.refit import load_run
@@ -80,13 +82,14 @@ def _parse_name(word: str) -> Any:
         raise UserError(f"figures: {word!r} is not YAML; write {{NAME: {{ARGUMENT: VALUE}}}}.") from error
 
 
-def _find_target(output: str | None) -> Path | None:
+def _find_target(output: str | None, store: str | None) -> Path | None:
     """Return the folder to write into; None for the artifacts of the run."""
     if output is None:
         return None
     target = expand_home(output)
     if target.exists() and not target.is_dir():
         raise UserError(f"figures: output={output!r} is a file; name a folder.")
+    require_apart_from_store("figures", target, store)
     return target
 
 
@@ -115,9 +118,11 @@ def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run_id
             return
         target.mkdir(parents=True, exist_ok=True)
         for file in files:
-            shutil.copy(file, target / file.name)
+            with replace_whole(target / file.name) as temporary:
+                shutil.copyfile(file, temporary)
     except OSError as error:
-        raise UserError(f"figures: {target or 'the artifacts'} cannot be written: {error}") from error
+        reason = error.strerror or error
+        raise UserError(f"figures: {target or 'the artifacts'} cannot be written: {reason}") from error
 
 
 def _find_space(run: LoadedRun) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.arguments import reject_repeated_keys
-from bakeoff.pipeline.cli.output_file import replace_file, require_output
+from bakeoff.pipeline.cli.output_file import list_dataset_files, name_file, replace_file, require_output
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
@@ -45,15 +45,16 @@ def inspect_data(words: Sequence[str]) -> int:
     values = dict(word.split("=", 1) for word in pairs)
     output = values.pop("output", None)
     _require_words(files, values)
+    node, trust = _compose_dataset(files, values)
     if output not in (None, NO_PAGE):
-        require_output("inspect", str(output), [expand_home(file) for file in files])
-    profile = inspect_words(files, values)
+        require_output("inspect", str(output), list_dataset_files(node))
+    profile = _inspect_node(node, trust)
 
     from bakeoff.pipeline.cli.inspection_report import print_profile
 
     print_profile(profile)
     if output != NO_PAGE:
-        _write_page(profile, expand_home(output or f"{profile.name}.inspection.html"))
+        _write_page(profile, expand_home(output or f"{name_file(profile.name)}.inspection.html"))
     return 0
 
 

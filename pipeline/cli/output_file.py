@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.csv_file import describe_escapes, write_csv
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.whole_file import replace_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,8 @@ MAX_SHEET_ROWS = 1_048_576
 """Of an Excel workbook, the row of names included."""
 MAX_CELL_CHARACTERS = 32_767
 """Of a cell of an Excel workbook; openpyxl would cut longer text without a word."""
+MAX_NAME_LETTERS = 60
+"""Of the name of a file that bakeoff chooses: with an extension, file systems take 255 bytes."""
 WHITESPACE = "\t\n\r"
 FORMULA = "f"
 ERROR = "e"
@@ -28,7 +30,7 @@ TEXT = "s"
 """The types that openpyxl gives to cells with a formula, an error such as ``#N/A``, and text."""
 
 
-def require_output(verb: str, given: str | Path, inputs: Iterable[Path] = ()) -> Path:
+def require_output(verb: str, given: str | Path, inputs: Iterable[Path] = (), store: str | None = None) -> Path:
     """Return the path of a file to write; reject one that cannot be written, before work is done for it.
 
     Parameters
@@ -39,19 +41,22 @@ def require_output(verb: str, given: str | Path, inputs: Iterable[Path] = ()) ->
         As on the command line.
     inputs : iterable of Path
         Files that the command reads.
+    store : str or None
+        The store of the command, as on the command line.
 
     Raises
     ------
     UserError
-        The path is that of a folder or of an input, or its folder does not exist or is read-only.
+        The path is that of a folder, an input or a part of the store, or its folder does not exist or is read-only.
     """
     path = expand_home(given)
     _require_writable(verb, path)
     _require_no_input(verb, path, inputs)
+    require_apart_from_store(verb, path, store)
     return path
 
 
-def require_table_output(verb: str, given: str | Path, inputs: Iterable[Path] = ()) -> Path:
+def require_table_output(verb: str, given: str | Path, inputs: Iterable[Path] = (), store: str | None = None) -> Path:
     """Return the path of a table to write; reject one that cannot be written, before work is done for it.
 
     Parameters
@@ -62,11 +67,14 @@ def require_table_output(verb: str, given: str | Path, inputs: Iterable[Path] = 
         As on the command line.
     inputs : iterable of Path
         Files that the command reads.
+    store : str or None
+        The store of the command, as on the command line.
 
     Raises
     ------
     UserError
-        No format has the extension, its package is missing, the path cannot be written, or it is that of an input.
+        No format has the extension, its package is missing, the path cannot be written, or it is that of an input
+        or of a part of the store.
     """
     path = expand_home(given)
     extension = path.suffix.lower()
@@ -78,7 +86,18 @@ def require_table_output(verb: str, given: str | Path, inputs: Iterable[Path] = 
             f"{verb}: output={str(path)!r} is an Excel workbook, which needs the package openpyxl: "
             'pip install "bakeoff[excel]".'
         )
-    return require_output(verb, path, inputs)
+    return require_output(verb, path, inputs, store)
+
+
+def name_file(name: str) -> str:
+    """Return the name of a dataset or model as that of a file, which may hold no slash and not be too long.
+
+    Examples
+    --------
+    >>> name_file("a/b"), name_file("wine")
+    ('a-b', 'wine')
+    """
+    return name.replace("/", "-").replace("\\", "-").replace("\0", "")[:MAX_NAME_LETTERS]
 
 
 def write_table(verb: str, table: pd.DataFrame, path: Path) -> None:
@@ -132,16 +151,68 @@ def replace_file(verb: str, path: Path) -> Iterator[Path]:
     UserError
         The file cannot be written; an earlier one remains as it was.
     """
-    target = path.resolve()
-    # In the same folder, because a file cannot be moved between file systems at once; the extension is kept.
-    temporary = target.with_name(f".{target.stem}-{secrets.token_hex(4)}{target.suffix}")
     try:
-        yield temporary
-        os.replace(temporary, target)
+        with replace_whole(path) as temporary:
+            yield temporary
     except (OSError, ValueError) as error:
-        raise UserError(f"{verb}: output={str(path)!r} cannot be written: {error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        # The reason of an OSError names the temporary file, which nobody has asked for.
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise UserError(f"{verb}: output={str(path)!r} cannot be written: {reason}") from error
+
+
+def require_apart_from_store(verb: str, path: Path, store: str | None) -> None:
+    """Reject an output that is the database of a store, a file beside it, or among the artifacts of its runs.
+
+    Parameters
+    ----------
+    verb : str
+        Begins the error message.
+    path : Path
+        A file or a folder.
+    store : str or None
+        As on the command line.
+
+    Raises
+    ------
+    UserError
+    """
+    from bakeoff.pipeline.tracking.addresses import LOCAL_FOLDERS
+    from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
+    from bakeoff.pipeline.tracking.store import store_uri
+
+    uri = store_uri(store)
+    if not uri.startswith(SQLITE_PREFIX):
+        return
+    database = sqlite_path(uri).resolve()
+    target = path.resolve()
+    is_beside = target.parent == database.parent and target.name.startswith(database.name)
+    is_same = path.exists() and database.exists() and path.samefile(database)
+    folders = [database.parent / name for name in LOCAL_FOLDERS]
+    is_inside = any(target == folder or folder in target.parents for folder in folders)
+    if is_beside or is_same or is_inside:
+        raise UserError(
+            f"{verb}: output={str(path)!r} is a part of the store {database}, which holds your runs; name another file."
+        )
+
+
+def list_dataset_files(node: Mapping[str, Any]) -> list[Path]:
+    """Return the files that a dataset is read from, as far as they are on this machine.
+
+    Parameters
+    ----------
+    node : mapping
+        The configuration of the dataset.
+    """
+    from bakeoff.pipeline.stages.dataset.reading.query import find_database
+    from bakeoff.pipeline.stages.dataset.reading.several_files import find_files
+
+    files: list[Path] = []
+    for key in ("path", "test_path"):
+        with suppress(UserError, TypeError):
+            files += find_files(key, node.get(key) or [])
+    with suppress(UserError):
+        files += find_database(str(node.get("url") or ""))
+    return files
 
 
 def _require_writable(verb: str, path: Path) -> None:

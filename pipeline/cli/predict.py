@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.cli.identifiers import IDS, choose_identifiers
-from bakeoff.pipeline.cli.output_file import describe_escaped_text, require_table_output, write_table
+from bakeoff.pipeline.cli.output_file import (
+    describe_escaped_text,
+    list_dataset_files,
+    require_table_output,
+    write_table,
+)
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
@@ -18,7 +22,7 @@ from bakeoff.pipeline.paths import expand_home
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bakeoff.pipeline.model import Model, TrainingRecord
+    from bakeoff.pipeline.model import Model
 
 POSITIONS = ("MODEL", "FILE")
 KEYS = ("output", IDS, "dataset", "trust", "tracking.uri", "tracking.experiment", *LAYOUT_KEYS, NA_VALUES)
@@ -46,7 +50,8 @@ def predict_file(words: Sequence[str]) -> int:
     (word, path), values = parse_arguments("predict", words, POSITIONS, KEYS)
     file = expand_home(path)
     given = values.get("output", f"{file.stem}.predictions.csv")
-    target = require_table_output("predict", given, [file])
+    store = values.get("tracking.uri")
+    target = require_table_output("predict", given, [file], store)
     from bakeoff.pipeline.stages.dataset import require_file
     from bakeoff.pipeline.tracking import load_model
 
@@ -54,8 +59,8 @@ def predict_file(words: Sequence[str]) -> int:
     trust = read_trust(values.get("trust", ""))
     try:
         require_file(file)
-        model = load_model(word, values.get("tracking.uri"), experiment, values.get("dataset", ""), trust)
-        require_table_output("predict", given, find_training_files(model.record))
+        model = load_model(word, store, experiment, values.get("dataset", ""), trust)
+        require_table_output("predict", given, list_dataset_files(model.record.dataset_config), store)
         _say([model.describe(), *model.notes])
         raw = read_rows(file, values, model.record)
         ids = choose_identifiers(raw.frame, model, values.get(IDS))
@@ -100,13 +105,6 @@ def predict_rows(model: Model, frame: pd.DataFrame, values: dict[str, str]) -> t
     unknown = describe_unknown_columns(record, [str(name) for name in frame.columns])
     sentences = [unknown, *describe_findings(findings), describe_test(findings)]
     return predictions, [sentence for sentence in sentences if sentence]
-
-
-def find_training_files(record: TrainingRecord) -> list[Path]:
-    """Return the files that the training rows were read from, as far as they have paths."""
-    given = record.dataset_config.get("path")
-    paths = given if isinstance(given, list) else [given]
-    return [expand_home(path) for path in paths if isinstance(path, str)]
 
 
 def _join_columns(ids: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:

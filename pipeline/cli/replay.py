@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
-from bakeoff.pipeline.cli.output_file import replace_file, require_output
+from bakeoff.pipeline.cli.output_file import list_dataset_files, replace_file, require_output
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
@@ -47,7 +48,8 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     arguments, values = parse_arguments("replay", words, [] if has_sweep else ["RUN"], KEYS)
     workers = _read_workers(values)
     if "output" in values:
-        require_output("replay", values["output"])
+        files = [expand_home(values["dataset.path"])] if "dataset.path" in values else []
+        require_output("replay", values["output"], files, values.get("tracking.uri"))
     # Before pandas: skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
@@ -57,6 +59,8 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     experiment = values.get("tracking.experiment", "bakeoff")
     store = open_store(values.get("tracking.uri"), experiment, create=False)
     run_ids = _find_run_ids(store, arguments, values)
+    if "output" in values:
+        _require_no_dataset(store, run_ids, values["output"])
     request = ReplayRequest(read_trust(values.get("trust", "")), values.get("dataset.path"))
     reports = []
     for report in replay_runs(StoreAddress(store.uri, experiment), run_ids, request, workers):
@@ -70,6 +74,20 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     if "output" in values:
         _write_reports(expand_home(values["output"]), reports)
     return _exit_code(reports)
+
+
+def _require_no_dataset(store: Store, run_ids: Sequence[str], output: str) -> None:
+    """Reject an output that is a file of the data of the runs."""
+    from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
+
+    # Most outputs are new files, for which no configuration needs to be read.
+    if not expand_home(output).exists():
+        return
+    for run_id in run_ids:
+        files: list[Path] = []
+        with suppress(UserError):
+            files = list_dataset_files(read_stored_config(store, run_id)["dataset"])
+        require_output("replay", output, files)
 
 
 def _find_run_ids(store: Store, arguments: Sequence[str], values: Mapping[str, str]) -> list[str]:

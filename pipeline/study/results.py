@@ -19,6 +19,7 @@ from bakeoff.pipeline.study.objectives import Objective
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.study.trials import Trials
 from bakeoff.pipeline.sweep.planning import INVALID, Plan
+from bakeoff.pipeline.whole_file import replace_whole
 
 RESULTS_FILE = "optimization_results.yaml"
 
@@ -69,7 +70,8 @@ def show_results(
     else:
         _show_pareto_front(best, objectives, out)
     file = folder / RESULTS_FILE
-    OmegaConf.save(OmegaConf.create(make_results_mapping(study, best)), file)
+    with replace_whole(file) as temporary:
+        OmegaConf.save(OmegaConf.create(make_results_mapping(study, best)), temporary)
     out.print(f"study {study.study_name}: {trials.count_finished()} trials are finished; written to {file}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.stages.dataset.reading.several_files import WILDCARDS
 
 PATH_KEYS = ("path", "test_path")
 """The keys of a dataset that name files."""
@@ -79,11 +80,18 @@ def _anchor_paths(node: Mapping[str, Any], source: str) -> dict[str, Any]:
     folder = first_source.parents[n_parts - 1] if n_parts <= len(first_source.parents) else Path()
     anchored = dict(node)
     for key in PATH_KEYS:
-        paths = [str(folder / expand_home(each)) for each in _list_paths(node.get(key))]
+        paths = [_join_folder(folder, each) for each in _list_paths(node.get(key))]
         if paths:
             anchored[key] = paths if len(paths) > 1 else paths[0]
     is_one_file = not others and first_source.name == Path(first_path).name
     return {**anchored, "path": str(first_source)} if is_one_file else anchored
+
+
+def _join_folder(folder: Path, given: str) -> str:
+    """Return a path or pattern in a folder, whose own name is no pattern."""
+    path = expand_home(given)
+    is_pattern = any(letter in given for letter in WILDCARDS) and not (folder / path).exists()
+    return str(Path(glob.escape(str(folder))) / path if is_pattern else folder / path)
 
 
 def _list_paths(value: Any) -> list[str]:

@@ -119,6 +119,19 @@ def _parse_url(given: str) -> URL:
     return url.set(**parts)
 
 
+def find_database(given: str) -> list[Path]:
+    """Return the file of a database that is one, in a list; an empty list for a server and without a URL.
+
+    Raises
+    ------
+    UserError
+        The URL is not valid.
+    """
+    url = _parse_url(given) if given else None
+    is_file = url is not None and url.get_backend_name() == SQLITE and url.database
+    return [expand_home(str(url.database))] if is_file and url is not None else []
+
+
 def _hide_secrets(url: URL) -> str:
     """Return a URL without password and options, which may hold one as well."""
     return url.set(query={}).render_as_string(hide_password=True)
