@@ -33,6 +33,7 @@ from bakeoff.pipeline.source_code import (
     hash_text,
     is_installed,
     is_of_user,
+    keep_syntax,
     list_imports,
 )
 
@@ -157,6 +158,7 @@ def trace_code(targets: frozenset[str]) -> TracedCode:
     roots = {module for module in target_modules if get_package(module) in hashed_packages}
     modules = sorted(collect_imports(roots | set(CORE_MODULES), hashed_packages))
     lines = [f"{module} {hash_module(module)}" for module in modules]
+    keep_syntax()
     lines += [f"{name}=={get_version(name)}" for name in HASHED_BY_VERSION.values()]
     # The version of a library counts for the learners that use it, and the others keep their hashes.
     imported = {get_package(name) for module in modules for name in list_imports(module)}

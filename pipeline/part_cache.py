@@ -12,7 +12,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.storage_check import check_storable, describe_stored_types
-from bakeoff.pipeline.tracking import Tracker
+from bakeoff.pipeline.tracking import MLflowTracker, Tracker
 
 
 @dataclass
@@ -61,3 +61,9 @@ class PartCache:
         """Return the tracker of a settled configuration."""
         tracker: Tracker = self.build("tracking", spec["tracking"], spec["trust"])
         return tracker
+
+    def disconnect_stores(self) -> None:
+        """Close the connections to all stores; those that are needed again are opened again."""
+        for part in self._built.values():
+            if isinstance(part, MLflowTracker):
+                part.disconnect()

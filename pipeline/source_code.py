@@ -10,16 +10,25 @@ import ast
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import PackageNotFoundError, distributions, packages_distributions, version
 from pathlib import Path
 
+from bakeoff.pipeline.module_syntax import (
+    HASH_BYTES,
+    ImportStatement,
+    ModuleSyntax,
+    SyntaxFile,
+    hash_bytes,
+    locate_syntax_file,
+    parse_source,
+    read_syntax,
+)
+
 OWN_PACKAGE = "bakeoff"
 INSTALLED_FOLDERS = frozenset({"site-packages", "dist-packages"})
 IMPORT_FUNCTIONS = frozenset({"import_module", "__import__"})
-HASH_BYTES = 8
 
 
 def get_package(module: str) -> str:
@@ -49,32 +58,28 @@ def collect_imports(roots: set[str], packages: set[str]) -> set[str]:
 @cache
 def list_imports(module: str) -> frozenset[str]:
     """Return the modules that a module imports; ``from a import b`` imports a.b if that is a module, else a."""
-    tree = parse_module(module)
     imported: set[str] = set()
-    for node in _walk_statements(tree):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported |= _list_from(node, module)
+    for statement in read_module(module).imports:
+        imported |= _list_named(statement, module)
     if is_of_user(module):
-        imported |= _list_dynamic(tree)
+        imported |= _list_dynamic(parse_module(module))
         # Python runs the file of a package before that of a module in it.
         imported = {ancestor for name in (module, *imported) for ancestor in _list_ancestors(name)}
     return frozenset(imported)
 
 
-def _list_from(node: ast.ImportFrom, module: str) -> set[str]:
-    """Return the modules of a statement ``from a import b``, or ``from .a import b``."""
-    source = node.module or ""
-    if node.level:
+def _list_named(statement: ImportStatement, module: str) -> set[str]:
+    """Return the modules of a statement ``import a``, ``from a import b`` or ``from .a import b``."""
+    source = statement.source
+    if statement.level:
         if not is_of_user(module) and get_package(module) != OWN_PACKAGE:
             return set()  # the version of an installed package identifies its code
-        source = ".".join(part for part in (_find_base(module, node.level), source) if part)
+        source = ".".join(part for part in (_find_base(module, statement.level), source) if part)
     if not source:
         return set()
     # In other packages the search would take long, and their version identifies their code anyway.
     has_sources = get_package(source) == OWN_PACKAGE or is_of_user(source)
-    names = {f"{source}.{alias.name}" for alias in node.names} if has_sources else set()
+    names = {f"{source}.{name}" for name in statement.names} if has_sources else set()
     submodules = {name for name in names if find_source(name)}
     return submodules or {source}
 
@@ -141,48 +146,48 @@ def find_source(module: str) -> Path | None:
 @cache
 def _find_spec(module: str) -> ModuleSpec | None:
     """Find a module without importing the packages around it."""
-    package, _, rest = module.partition(".")
-    script = getattr(sys.modules.get(package), "__file__", None) if package == "__main__" else None
-    if script is not None:  # a script that calls bakeoff, and defines the learner itself
-        return importlib.util.spec_from_file_location(package, script)
+    package, _, _ = module.rpartition(".")
     try:
-        spec = importlib.util.find_spec(package)
-        name = package
-        for part in rest.split(".") if rest else ():
-            if spec is None or spec.submodule_search_locations is None:
-                return None
-            name = f"{name}.{part}"
-            spec = PathFinder.find_spec(name, list(spec.submodule_search_locations))
+        if package:
+            around = _find_spec(package)
+            folders = None if around is None else around.submodule_search_locations
+            return None if folders is None else PathFinder.find_spec(module, list(folders))
+        script = getattr(sys.modules.get(module), "__file__", None) if module == "__main__" else None
+        if script is not None:  # a script that calls bakeoff, and defines the learner itself
+            return importlib.util.spec_from_file_location(module, script)
+        return importlib.util.find_spec(module)
     except (ImportError, ValueError):
         return None
-    return spec
 
 
 @cache
 def parse_module(module: str) -> ast.Module:
     """Return the syntax tree of a module, without docstrings; an empty one if it has no source."""
+    return parse_source(_read_source(module))
+
+
+@cache
+def read_module(module: str) -> ModuleSyntax:
+    """Return the fingerprint of a module's syntax, and what it imports."""
+    if get_package(module) == OWN_PACKAGE:
+        return _open_syntax_file().read(module, _read_source(module))
+    return read_syntax(parse_module(module))
+
+
+def _read_source(module: str) -> bytes:
+    """Return the source of a module; empty if it has none."""
     source = find_source(module)
-    if source is None or source.suffix != ".py":
-        return ast.parse("")
-    try:
-        tree = ast.parse(source.read_bytes())
-    except SyntaxError:
-        return ast.parse("")  # whoever imports it says so
-    for node in _walk_statements(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
-    return tree
+    return b"" if source is None or source.suffix != ".py" else source.read_bytes()
 
 
-def _walk_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and the statements in it, at any depth."""
-    # `ast.walk` would also visit the expressions, which are nine of ten nodes and contain no statements.
-    yield node
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for child in getattr(node, name, ()):
-            yield from _walk_statements(child)
+@cache
+def _open_syntax_file() -> SyntaxFile:
+    return SyntaxFile.open(locate_syntax_file())
+
+
+def keep_syntax() -> None:
+    """Keep what was parsed of bakeoff's own modules for the next process."""
+    _open_syntax_file().save()
 
 
 @cache
@@ -192,12 +197,12 @@ def hash_module(module: str) -> str:
     is_compiled = source is not None and source.suffix != ".py"
     if source is not None and is_compiled:
         return hash_file(source)
-    return hash_text(ast.dump(parse_module(module)))
+    return read_module(module).fingerprint
 
 
 def hash_text(text: str) -> str:
     """Return a fingerprint of a text: 16 hexadecimal digits."""
-    return hashlib.blake2b(text.encode(), digest_size=HASH_BYTES).hexdigest()
+    return hash_bytes(text.encode())
 
 
 def hash_file(path: Path) -> str:
@@ -255,6 +260,8 @@ CACHED = (
     find_source,
     _find_spec,
     parse_module,
+    read_module,
+    _open_syntax_file,
     hash_module,
     get_package_version,
 )

@@ -26,7 +26,9 @@ STAGES = (
     "scoring",
 )  # fmt: skip
 LAYERS = (
-    {"csv_file", "errors", "html", "paths", "source_code", "whole_file"},
+    {"csv_file", "errors", "html", "paths", "whole_file"},
+    {"module_syntax"},
+    {"source_code"},
     {"code_surroundings", "notebook_code", "yaml_bounds"},
     {"config", "identity", "stages"},
     {"processes", "seeds", "stage_log"},

@@ -16,6 +16,7 @@ from bakeoff.pipeline.sweep.jobs import BUSY, REFUSED, SKIPPED, ComposedJob, Job
 from bakeoff.pipeline.sweep.learner_pattern import LearnerPattern
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, Plan, Planner
+from bakeoff.pipeline.sweep.process_start import prepare_server
 from bakeoff.pipeline.sweep.record import record_sweep
 from bakeoff.pipeline.sweep.report import SweepReport, collect_results, find_stores
 from bakeoff.pipeline.sweep.result_table import add_stored_scores
@@ -64,38 +65,40 @@ def run_sweep(
         A store cannot be written, or the pattern names no learner for the task.
     """
     runner = make_job_runner(options, launch, tracebacks)
-    # Workers start before the plan is made: they import what they need while this process checks the jobs.
-    with executor(runner, options, launch, len(composed_jobs)) as run_jobs:
-        left_out = ""
-        if learner_pattern is not None:
-            composed_jobs, left_out = learner_pattern.select_jobs(composed_jobs, runner.resources)
-        planner = Planner(runner, options.resume)
-        try:
-            plan = planner.make_plan(composed_jobs)
-        except KeyboardInterrupt:
-            SweepDisplay(0, quiet).show_unplanned(len(composed_jobs))
-            raise
-        refused = refused_outcomes(plan)
-        display = SweepDisplay(len(plan.jobs), quiet)
-        display.show_left_out(left_out)
-        display.show_datasets(runner.resources.datasets)
-        if launch is None:
-            notes = (*notes, *describe_limit("workers", options.workers))
-        most_jobs = max((job.spec.get("n_jobs", 1) for job in plan.jobs), default=1)
-        notes = (*notes, *describe_limit("n_jobs", most_jobs))
-        display.show_problems(notes)
-        notes = (*notes, *_list_notes(runner, left_out))
-        if options.dry_run:
-            plan = planner.add_estimates(plan)
-            display.show_plan(plan, options.workers)
-            return SweepReport(refused, plan, notes=notes, is_dry_run=True)
-        # An invalid job is often a mistake in the command, which then concerns the other jobs too.
-        if refused and options.on_invalid == "stop":
-            display.show_invalid(plan)
-            return SweepReport(refused, plan, notes=notes)
-        # A store that cannot be written must be refused before the first job runs.
-        for job in plan.jobs:
-            runner.resources.get_tracker(job.spec).open_store()
+    if launch is None and _needs_workers(options) and not options.dry_run:
+        prepare_server()
+    left_out = ""
+    if learner_pattern is not None:
+        composed_jobs, left_out = learner_pattern.select_jobs(composed_jobs, runner.resources)
+    planner = Planner(runner, options.resume)
+    try:
+        plan = planner.make_plan(composed_jobs)
+    except KeyboardInterrupt:
+        SweepDisplay(0, quiet).show_unplanned(len(composed_jobs))
+        raise
+    refused = refused_outcomes(plan)
+    display = SweepDisplay(len(plan.jobs), quiet)
+    display.show_left_out(left_out)
+    display.show_datasets(runner.resources.datasets)
+    if launch is None:
+        notes = (*notes, *describe_limit("workers", options.workers))
+    most_jobs = max((job.spec.get("n_jobs", 1) for job in plan.jobs), default=1)
+    notes = (*notes, *describe_limit("n_jobs", most_jobs))
+    display.show_problems(notes)
+    notes = (*notes, *_list_notes(runner, left_out))
+    if options.dry_run:
+        plan = planner.add_estimates(plan)
+        display.show_plan(plan, options.workers)
+        return SweepReport(refused, plan, notes=notes, is_dry_run=True)
+    # An invalid job is often a mistake in the command, which then concerns the other jobs too.
+    if refused and options.on_invalid == "stop":
+        display.show_invalid(plan)
+        return SweepReport(refused, plan, notes=notes)
+    # A store that cannot be written must be refused before the first job runs.
+    for job in plan.jobs:
+        runner.resources.get_tracker(job.spec).open_store()
+    # Workers start before anything needs a thread, because a process with threads cannot be copied.
+    with executor(runner, options, launch, len(plan.jobs)) as run_jobs:
         folder.mkdir(parents=True, exist_ok=True)
         name = plan.sweep or folder.name
         problems = record_sweep(name, plan, runner)
@@ -113,11 +116,11 @@ def run_sweep(
         except KeyboardInterrupt:
             display.show_interrupted(loop.outcomes, len(plan.entries) - len(plan.with_state(DUPLICATE)))
             raise
-        display.show_end(loop.outcomes, len(plan.entries), options.on_invalid == "skip")
-        results, settings = collect_results(loop.outcomes, plan, runner)
-        report = SweepReport(loop.outcomes, plan, results, settings, (*notes, *problems))
-        display.show_tables(report.tables, name, settings)
-        return report
+    display.show_end(loop.outcomes, len(plan.entries), options.on_invalid == "skip")
+    results, settings = collect_results(loop.outcomes, plan, runner)
+    report = SweepReport(loop.outcomes, plan, results, settings, (*notes, *problems))
+    display.show_tables(report.tables, name, settings)
+    return report
 
 
 def make_job_runner(options: SweepOptions, launch: LaunchJobs | None, tracebacks: bool) -> JobRunner:
@@ -166,7 +169,7 @@ def executor(
     """
     if launch is not None:
         yield lambda jobs: _launch_batches(launch, iter(jobs), batch_size, options)
-    elif _needs_workers(options) and not options.dry_run:
+    elif _needs_workers(options) and n_jobs > 0 and not options.dry_run:
         with Workers(runner, limit_processes(options.workers, n_jobs)) as workers:
             yield workers.run_jobs
     else:

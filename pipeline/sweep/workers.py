@@ -1,27 +1,23 @@
 """Worker processes on this machine: each runs one job at a time, and one that dies costs only its job.
 
-They are forked from a server process that has imported everything once, so a new worker is ready at once. Each has its
-own connection to the store. The results do not depend on which process runs a job.
+Each has its own connection to the store. The results do not depend on which process runs a job.
 """
 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import signal
-import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.connection import Connection, wait
-from types import ModuleType
+from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, Self
 
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FINISHED, KILLED, Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.process_start import receive_signals, start_process
 from bakeoff.pipeline.tracking import history
 
 GRACE_SECONDS = 5.0
@@ -40,6 +36,7 @@ def serve_jobs(
     timeout: float | None,
     tracebacks: bool,
     reports_progress: bool,
+    inherited: Sequence[Connection] = (),
 ) -> None:
     """Run jobs as they arrive, until there are no more: the main function of a worker.
 
@@ -54,13 +51,19 @@ def serve_jobs(
         As for `JobRunner`.
     reports_progress : bool
         Whether to ask after each fold if the job should continue.
+    inherited : sequence of Connection
+        Those of the process of the sweep that a forked process has as well.
     """
     signal.signal(signal.SIGTERM, _interrupt_once)
     signal.signal(signal.SIGINT, _interrupt_once)
-    # The server process has the variables of the time of the first sweep: of a program that sweeps twice they change.
+    receive_signals()
+    # As long as they are open here, the other workers would not notice that the process of the sweep is gone.
+    for other in inherited:
+        other.close()
+    # A server process has the variables of the time of the first sweep: of a program that sweeps twice they change.
     os.environ.clear()
     os.environ.update(environment)
-    # The modules that the server process had imported are shared memory as long as no collection writes to them.
+    # The modules that the other process had imported are shared memory as long as no collection writes to them.
     gc.freeze()
     runner = JobRunner(
         resume,
@@ -134,10 +137,8 @@ class Workers:
         self._workers: list[Worker] = []
 
     def __enter__(self) -> Self:
-        if self._count:
-            self._context = multiprocessing.get_context("forkserver")
-            self._context.set_forkserver_preload(["bakeoff.pipeline.sweep.worker_preload"])
-            self._workers = [self._start_worker() for _ in range(self._count)]
+        for _ in range(self._count):
+            self._workers.append(self._start_worker())
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -192,13 +193,12 @@ class Workers:
         return self._replace_worker(position, f"it took longer than timeout={self._runner.timeout:g} seconds")
 
     def _start_worker(self) -> Worker:
-        own_end, worker_end = self._context.Pipe()
+        own_end, worker_end = Pipe()
         runner = self._runner
         settings = (runner.resume, runner.timeout, runner.tracebacks, runner.should_continue is not None)
         arguments = (worker_end, dict(os.environ), *settings)
-        process = self._context.Process(target=serve_jobs, args=arguments, daemon=True)
-        with _hidden_main_module():
-            process.start()
+        inherited = (own_end, *(worker.connection for worker in self._workers))
+        process = start_process(serve_jobs, arguments, inherited, runner.resources.disconnect_stores)
         # With this end open here as well, the death of the worker would not close the connection.
         worker_end.close()
         return Worker(process, own_end)
@@ -260,17 +260,6 @@ class Workers:
         seconds_left = [self._seconds_left(worker) for worker in self._workers]
         limits = [seconds for seconds in seconds_left if seconds is not None]
         return min(limits) + POLL_MARGIN_SECONDS if limits else None
-
-
-@contextmanager
-def _hidden_main_module() -> Iterator[None]:
-    """Hide the main module from processes that start: they would run a script that calls bakeoff a second time."""
-    main_module = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main_module
 
 
 def _describe_exit(code: int | None) -> str:

@@ -135,6 +135,13 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
 
 
+def disconnect_store(store: Store) -> None:
+    """Close the connections to a database that wait to be used again; a server has none."""
+    engine = getattr(store.client._tracking_client.store, "engine", None)
+    if engine is not None:
+        engine.dispose()
+
+
 def prepare_file(path: Path) -> None:
     """Create a database if it does not exist, and let its addresses follow it if its folder was moved or copied.
 

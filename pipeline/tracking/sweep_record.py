@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.store import Store
 
 FOLDER = "sweeps"
@@ -143,11 +144,19 @@ def list_sweeps(store: Store) -> list[str]:
 
 
 def _load_record(store: Store, name: str) -> SweepRecord:
-    with TemporaryDirectory(prefix="bakeoff-") as folder:
-        path = _open_artifacts(store).download_artifacts(f"{FOLDER}/{name}.json", folder)
-        stored: dict[str, Any] = json.loads(Path(path).read_text())
+    stored: dict[str, Any] = json.loads(_read_artifact(store, f"{FOLDER}/{name}.json"))
     jobs: Sequence[dict[str, str]] = stored["jobs"]
     return SweepRecord(stored["name"], tuple(RecordedJob(**job) for job in jobs), stored["started"])
+
+
+def _read_artifact(store: Store, file: str) -> str:
+    """Return the text of an artifact of the experiment."""
+    folder = local_path(_locate_artifacts(store))
+    # Of a file on this machine MLflow would make a copy, in a thread, and workers are copied from a process without.
+    if folder is not None:
+        return (folder / file).read_text()
+    with TemporaryDirectory(prefix="bakeoff-") as temporary:
+        return Path(_open_artifacts(store).download_artifacts(file, temporary)).read_text()
 
 
 def _find_newest_tagged(store: Store, query: str) -> Any:
@@ -159,5 +168,8 @@ def _open_artifacts(store: Store) -> Any:
     """Return MLflow's access to the artifacts of the experiment, on this machine or on a server."""
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-    location = store.client.get_experiment(store.experiment_id).artifact_location
-    return get_artifact_repository(location, tracking_uri=store.uri)
+    return get_artifact_repository(_locate_artifacts(store), tracking_uri=store.uri)
+
+
+def _locate_artifacts(store: Store) -> str:
+    return str(store.client.get_experiment(store.experiment_id).artifact_location)

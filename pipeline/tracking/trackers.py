@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped
 from bakeoff.pipeline.tracking.run import MLflowRun
-from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
+from bakeoff.pipeline.tracking.store import Store, disconnect_store, open_store, store_exists, store_uri
 
 
 @dataclass
@@ -73,6 +73,11 @@ class MLflowTracker:
         """Find or create the store; raise UserError if it cannot be written."""
         if self.store is None:
             self.store = open_store(self.uri, str(self.experiment))
+
+    def disconnect(self) -> None:
+        """Close the connections to the store: a copy of this process must not use them."""
+        if self.store is not None:
+            disconnect_store(self.store)
 
     @contextmanager
     def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[MLflowRun]:
