@@ -1,4 +1,4 @@
-"""The syntax of modules: what is kept of bakeoff's own is what was parsed, and serves while the source stays the same."""
+"""The syntax of modules: what is kept of bakeoff's own is what was parsed, while the source stays the same."""
 
 from __future__ import annotations
 

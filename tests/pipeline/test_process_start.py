@@ -1,0 +1,51 @@
+"""How workers start: as copies of a process without threads, which share neither its signals nor its connections."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from bakeoff.pipeline.sweep.process_start import can_copy_process
+
+SCRIPT = """
+import os, signal, sys
+from multiprocessing import Pipe
+from bakeoff.pipeline.sweep import process_start
+
+process_start.preload_modules = lambda: None
+
+def report(connection, inherited):
+    blocked_before = signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    process_start.receive_signals()
+    blocked_after = signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    connection.send((os.getppid(), blocked_before, blocked_after, "loaded_here" in sys.modules, len(inherited)))
+
+own_end, other_end = Pipe()
+sys.modules["loaded_here"] = sys
+disconnected = []
+process = process_start.start_process(report, [other_end], [own_end], lambda: disconnected.append(True))
+assert own_end.recv() == (os.getpid(), True, False, True, 1)
+process.join()
+assert (process.exitcode, disconnected) == (0, [True])
+assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
+"""
+
+
+def test_a_process_with_a_thread_is_not_copied() -> None:
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        assert not can_copy_process()
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process is copied")
+def test_a_copy_has_the_modules_and_receives_signals_when_it_is_ready() -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
