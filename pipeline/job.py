@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
-from bakeoff.pipeline.config.build import find_target
+from bakeoff.pipeline.config.import_target import find_target
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.own_options import list_own_names
 from bakeoff.pipeline.description import describe_run

@@ -122,7 +122,8 @@ def _quote(text: str) -> str:
 
 def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:
     """Inspect the dataset that a configuration describes."""
-    from bakeoff.pipeline.config.build import build_object, find_target
+    from bakeoff.pipeline.config.build import build_object
+    from bakeoff.pipeline.config.import_target import find_target
     from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
     from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
 

@@ -41,7 +41,7 @@ class NamedFigure:
     reads_space: bool = False
 
 
-DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.export.draw", "_partial_": True}
+DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.tree_drawer.TreeDrawer"}
 
 FIGURES: Mapping[str, NamedFigure] = {
     "confusion_matrix": NamedFigure("ConfusionMatrix", "Test rows by true and predicted class."),

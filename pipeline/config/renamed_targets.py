@@ -1,6 +1,6 @@
-"""Names that ``_target_`` had in version 0.1.0, before the import name became ``bakeoff``.
+"""Names that ``_target_`` had in version 0.1.0, before the import name became ``bakeoff``, and one that came later.
 
-Configurations of that version still work, both stored overrides and YAML files of the user. The table is complete and
+Configurations with these names still work, both stored overrides and YAML files of the user. The table is complete and
 does not grow. If the configuration trusts a package of the user with a former name, that name is not replaced.
 """
 
@@ -26,9 +26,12 @@ FIGURES = (
     "Reliability", "Trees", "ValidationCurve",
 )  # fmt: skip
 
+TREE_DRAWER = "bakeoff.learners.decision_tree.tree_drawer.TreeDrawer"
+
 RENAMED_TARGETS: Mapping[str, str] = {
     **{f"learners.{name}": f"bakeoff.learners.{name}" for name in LEARNERS},
-    "learners.decision_tree.export.draw": "bakeoff.learners.decision_tree.export.draw",
+    "learners.decision_tree.export.draw": TREE_DRAWER,
+    "bakeoff.learners.decision_tree.export.draw": TREE_DRAWER,
     **{
         f"pipeline.{stage}.{name}": f"bakeoff.pipeline.stages.{stage}.{name}"
         for stage, names in STAGES.items()
@@ -43,6 +46,8 @@ RENAMED_TARGETS: Mapping[str, str] = {
     "pipeline.tracking.NoTracker": "bakeoff.pipeline.tracking.NoTracker",
 }
 """Maps each former name to the current one."""
+PARTIAL_KEY = "_partial_"
+"""Stood beside the name of the function that draws trees, the one such name that configurations had."""
 
 
 def rename_targets(node: Any, trust: Sequence[str]) -> Any:
@@ -68,6 +73,9 @@ def rename_targets(node: Any, trust: Sequence[str]) -> Any:
         return node
     renamed = {key: rename_targets(child, trust) for key, child in node.items()}
     target = renamed.get("_target_")
-    if isinstance(target, str) and target.split(".")[0] not in trust:
-        renamed["_target_"] = RENAMED_TARGETS.get(target, target)
+    if not isinstance(target, str) or target.split(".")[0] in trust:
+        return renamed
+    renamed["_target_"] = RENAMED_TARGETS.get(target, target)
+    if renamed["_target_"] == TREE_DRAWER and renamed.get(PARTIAL_KEY) is True:
+        del renamed[PARTIAL_KEY]
     return renamed

@@ -6,7 +6,7 @@ hashes, and what is stored with the run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf, read_write
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bakeoff.pipeline.config.absent_parts import add_absent_parts
-from bakeoff.pipeline.config.build import locate_target
+from bakeoff.pipeline.config.import_target import import_target
 from bakeoff.pipeline.config.named_figures import settle_figures
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.own_metrics import settle_metrics
@@ -23,6 +23,7 @@ from bakeoff.pipeline.config.renamed_targets import rename_targets
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle_decision import settle_decision
 from bakeoff.pipeline.config.size_limits import DEFAULT_MAX_CANDIDATES, require_few_candidates
+from bakeoff.pipeline.config.target_names import TARGET_KEY, require_names
 from bakeoff.pipeline.config.unread_keys import check_keys, reject_further_keys
 from bakeoff.pipeline.errors import UserError
 
@@ -94,9 +95,13 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     UserError
-        A part of the experiment is missing, a named figure does not exist, or ``n_jobs`` is not a number of processes.
+        A part of the experiment is missing, a class or function is named that needs trust, a named figure does not
+        exist, or ``n_jobs`` is not a number of processes.
     """
-    spec = rename_targets(spec, spec.get("trust") or [])
+    trust = spec.get("trust") or []
+    spec = rename_targets(spec, trust)
+    # Before anything is imported, as some of the choices below need it.
+    require_names(spec, "", trust)
     _require_parts(spec)
     _require_n_jobs(spec.get("n_jobs", 1))
     settled = {
@@ -109,9 +114,14 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     if not settled.get("audit"):
         settled["audit"] = {"_target_": DEFAULT_AUDIT}
     if "figures" in settled:
-        settled["figures"] = settle_figures(settled["figures"], spec.get("space"), spec.get("trust") or [])
+        settled["figures"] = settle_figures(settled["figures"], spec.get("space"), trust)
+        require_names(settled["figures"], "figures", trust)
     settled["preprocessing"] = _settle_preprocessing(settled)
-    settled["pruning"] = _settle_pruning(settled)
+    evaluation = settled["evaluation"]
+    if "metrics" in evaluation:
+        evaluation["metrics"] = settle_metrics(evaluation["metrics"])
+        require_names(evaluation["metrics"], "evaluation.metrics", trust)
+    settled["pruning"] = _settle_pruning(settled, trust)
     # Each of these choices depends on the one before it.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS
     tuning = settled["tuning"]
@@ -119,9 +129,6 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     if is_tuned and tuning.get("folds") is None:
         tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
     require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
-    evaluation = settled["evaluation"]
-    if "metrics" in evaluation:
-        evaluation["metrics"] = settle_metrics(evaluation["metrics"])
     tunes_on_rows = is_tuned and tuning["folds"] == 0
     if evaluation.get("validation") is None:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
@@ -181,7 +188,7 @@ def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"_target_": MAKE_PREPROCESSING, "numeric": [], "nominal": [], **node}
 
 
-def _settle_pruning(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, Any]:
     pruning: dict[str, Any] = spec["pruning"]
     if pruning.get("method") != "auto":
         return pruning
@@ -189,7 +196,9 @@ def _settle_pruning(spec: Mapping[str, Any]) -> dict[str, Any]:
     has_rows = bool(spec["evaluation"].get("validation"))
     # A learner that prunes in its fit, as C4.5 does, is not pruned a second time by another method.
     prunes_itself = spec["learner"].get("pruning_confidence") is not None
-    if has_rows and not prunes_itself and hasattr(locate_target(str(spec["learner"].get("_target_"))), "prune"):
+    target = spec["learner"].get(TARGET_KEY)
+    is_open = has_rows and not prunes_itself and target is not None
+    if is_open and hasattr(import_target(target, f"learner.{TARGET_KEY}", trust), "prune"):
         return {"_target_": "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first"}
     return {"_target_": "bakeoff.pipeline.stages.pruning.NoPruning"}
 

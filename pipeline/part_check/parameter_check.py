@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from inspect import Parameter, getsourcefile, signature
 from typing import Any
 
-from bakeoff.pipeline.config.build import TRUSTED_PACKAGES
+from bakeoff.pipeline.config.known_targets import KNOWN_PACKAGES
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding
 from bakeoff.pipeline.part_check.part import REFERENCE, Part
@@ -29,7 +29,7 @@ def check_target(part: Part) -> list[Finding]:
     if not part.target:
         raise UserError("the file has no _target_: it must name a class or function, such as _target_: mine.MyClass.")
     found = part.find_target()
-    if part.target.split(".")[0] in TRUSTED_PACKAGES:
+    if part.target.split(".")[0] in KNOWN_PACKAGES:
         return [Finding(OK, "target", part.target)]
     try:
         source = getsourcefile(found)
@@ -41,7 +41,7 @@ def check_target(part: Part) -> list[Finding]:
 
 def check_parameters(part: Part) -> list[Finding]:
     """Compare the keys with the parameters of the class or function, and their values with the defaults."""
-    if part.target.split(".")[0] in TRUSTED_PACKAGES:
+    if part.target.split(".")[0] in KNOWN_PACKAGES:
         return []  # of functions that come with bakeoff, a file names those keys that it needs
     parameters = _read_parameters(part)
     if parameters is None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from sklearn.base import clone
 
-from bakeoff.pipeline.config.build import TRUSTED_PACKAGES
+from bakeoff.pipeline.config.known_targets import KNOWN_PACKAGES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.part_check.conformance import check_conformance
 from bakeoff.pipeline.part_check.finding import NOTE, OK, WRONG, Finding, describe_error
@@ -126,7 +126,7 @@ def _iterate_own_steps(transformer: Any) -> Iterator[Any]:
     nested = [transformer, *transformer.get_params(deep=True).values()]
     by_type = {type(step): step for step in nested if hasattr(step, "fit") and not isinstance(step, type)}
     for kind, step in by_type.items():
-        if kind.__module__.split(".")[0] not in TRUSTED_PACKAGES:
+        if kind.__module__.split(".")[0] not in KNOWN_PACKAGES:
             yield step
 
 

@@ -14,7 +14,8 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import Trial
 
-from bakeoff.pipeline.config.build import build_object, find_target
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.import_target import find_target
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.study.dimension import Dimension, format_value
 from bakeoff.pipeline.study.objectives import Objective
@@ -26,7 +27,6 @@ from bakeoff.pipeline.sweep.compose import Composer
 from bakeoff.pipeline.sweep.plugin import SweepCommand
 
 GRID_SAMPLER = "optuna.samplers.GridSampler"
-TRUSTED_PACKAGE = "optuna"
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _build_sampler(config: Mapping[str, Any], key: StudyKey, n_known: int) -> An
 def _build_optuna_object(config: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        return build_object(config, key, [*trust, TRUSTED_PACKAGE])
+        return build_object(config, key, trust)
 
 
 def _require_stoppable(objectives: Sequence[Objective], is_local: bool) -> None:

@@ -20,7 +20,7 @@ from command import Bakeoff
 
 import bakeoff as bakeoff_package
 from bakeoff import learners
-from bakeoff.pipeline.config.build import locate_target
+from bakeoff.pipeline.config.import_target import import_target
 from bakeoff.pipeline.config.renamed_targets import RENAMED_TARGETS
 from bakeoff.pipeline.model.stored_names import RENAMED_ATTRIBUTES, RENAMED_CLASSES
 
@@ -141,7 +141,7 @@ def test_a_package_of_the_user_keeps_a_name_of_then_where_it_is_trusted(
 
 @pytest.mark.parametrize("name", sorted({*RENAMED_TARGETS.values(), *RENAMED_CLASSES.values()}))
 def test_every_present_name_in_the_tables_exists(name: str) -> None:
-    assert locate_target(name) is not None
+    assert import_target(name, "any", ["bakeoff"]) is not None
 
 
 def test_attributes_are_renamed_of_classes_in_the_table_only() -> None:
