@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from bakeoff.pipeline.config.target_names import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.job import ShowProgress, build_experiment
@@ -28,6 +29,8 @@ from bakeoff.pipeline.tracking.store import Store
 SCORE_TOLERANCE = 1e-9
 """Relative: other processors add in another order, which changes the last digits only."""
 MAX_DIFFERENCES_SHOWN = 3
+FIGURES_KEY = "figures"
+"""The figures of the stored run are not drawn again."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str 
         )
     spec = read_stored_config(store, run_id)
     require_trust(spec, run_id, trust)
+    require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", trust)
     _require_packages(run_id, spec.get("trust") or [])
     spec["trust"] = list(trust)
     source = find_source(store.client.get_run(run_id))

@@ -54,14 +54,25 @@ def main() -> NoReturn:
     # A terminal that is closed ends the command, unless it was started by nohup.
     if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _raise_terminated)
-    # An installed command does not search the current folder, where the user's own learners may be.
-    sys.path.append(os.getcwd())
+    _search_current_folder_last()
     standard = sys.__stdout__
     if standard is not None and sys.stdout is standard:
         sys.stdout = keep_writable(standard)
     status = run_words(sys.argv[1:])
     gc.freeze()  # there is no garbage worth collecting at exit either
     sys.exit(status)
+
+
+def _search_current_folder_last() -> None:
+    """Let modules of the current folder, such as the user's learners, be found after all that is installed.
+
+    An installed command does not search that folder, and ``python -m`` searches it first: a file there that is named
+    as a package of others would take its place.
+    """
+    folder = os.getcwd()
+    if sys.path and sys.path[0] == folder:
+        del sys.path[0]
+    sys.path.append(folder)
 
 
 def run_words(words: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ EXTRAS = {"imblearn": "imbalance", "xgboost": "xgboost", "lightgbm": "lightgbm"}
 """Packages that need not be installed, and the extras of bakeoff that install them."""
 OWN_PACKAGE = "bakeoff"
 METRICS_MODULE = "sklearn.metrics"
-TRUE_VALUES = ("y_true", "labels_true")
+TRUE_VALUES = ("y_true", "labels_true", "y1")
 """The first parameter of each metric of scikit-learn."""
 KIND_MARKS = ("get_params", "get_n_splits", "fit_resample", "sample_independent", "prune")
 """Estimators and kernels have the first; splitters, samplers of rows, and Optuna's samplers and pruners the others."""

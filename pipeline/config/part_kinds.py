@@ -43,7 +43,7 @@ KINDS: Mapping[str, PartKind] = {
     r"preprocessing\.(numeric|nominal|ordered|dates|text|then)\[\d+\]": TRANSFORMER,
     r"preprocessing\.columns\[\d+\]\.steps\[\d+\]": TRANSFORMER,
     r"tuning": PartKind("one of `bakeoff list tuning`", ("tune", "count_fits")),
-    r"pruning": PartKind("one of `bakeoff list pruning`", ("prune", "method")),
+    r"pruning": PartKind("one of `bakeoff list pruning`", ("prune",)),
     r"balance": PartKind("one of `bakeoff list balance`", ("balance",)),
     r"balance\.sampler": PartKind("a sampler with a method fit_resample, as those of imblearn have", ("fit_resample",)),
     r"target": PartKind("one of `bakeoff list target`", ("fit", "is_on")),

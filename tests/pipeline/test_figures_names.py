@@ -88,8 +88,8 @@ def test_what_is_no_figure_is_refused(given: Any, sentence: str) -> None:
 
 def test_a_settled_configuration_has_nodes_with_the_space_of_the_learner() -> None:
     parts = ("dataset", "preprocessing", "learner", "tuning", "evaluation", "tracking")
-    spec: dict[str, Any] = {part: {"_target_": "x"} for part in parts}
-    spec |= {"pruning": {"method": "none"}, "space": {"C": [1, 2]}, "figures": ["validation_curve"]}
+    spec: dict[str, Any] = {part: {"_target_": "mine.Part"} for part in parts}
+    spec |= {"pruning": {"method": "none"}, "space": {"C": [1, 2]}, "figures": ["validation_curve"], "trust": ["mine"]}
     node = {"_target_": "bakeoff.pipeline.figures.ValidationCurve", "space": {"C": [1, 2]}}
     assert settle_config(spec)["figures"] == [node]
 

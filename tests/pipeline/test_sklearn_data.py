@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -43,19 +46,45 @@ def test_options_are_those_of_scikit_learns_function() -> None:
         load_sklearn("digits", options={"n_clas": 5})
 
 
-def test_a_downloaded_dataset_is_read_from_the_cache_of_scikit_learn(tmp_path: Path) -> None:
+def test_a_folder_of_pickles_is_no_option(tmp_path: Path) -> None:
+    leak = tmp_path / "leak"
+    joblib.dump(Opening(str(leak)), tmp_path / "cal_housing_py3.pkz", compress=6)
+    options = {"data_home": str(tmp_path), "download_if_missing": False}
+    with pytest.raises(UserError, match=r"dataset.options.data_home=.* set the environment variable SCIKIT_LEARN_DATA"):
+        load_sklearn("california_housing", options=options)
+    assert not leak.exists()
+    with suppress(Exception):
+        datasets.fetch_california_housing(**options)
+    assert leak.exists(), "the file would not have run code, so that the test shows nothing"
+
+
+class Opening:
+    """Makes a folder where its pickle is loaded."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (self.path,)
+
+
+def test_a_downloaded_dataset_is_read_from_the_cache_of_scikit_learn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     # As fetch_california_housing stores what it has downloaded; total rooms per household is 4th divided by 7th.
     rows = np.random.default_rng(0).uniform(1, 9, size=(30, 9))
     joblib.dump(rows, tmp_path / "cal_housing_py3.pkz", compress=6)
-    housing = load_sklearn("california_housing", options={"data_home": str(tmp_path), "download_if_missing": False})
+    housing = load_sklearn("california_housing", options={"download_if_missing": False})
     assert (housing.task, housing.target) == ("regression", "MedHouseVal")
     assert housing.y == pytest.approx(rows[:, 0] / 100_000)
     assert "MedInc" in housing.X
 
 
-def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     with pytest.raises(UserError, match=r"cannot be read by sklearn.datasets.fetch_covtype: Data not found"):
-        load_sklearn("covtype", options={"data_home": str(tmp_path), "download_if_missing": False})
+        load_sklearn("covtype", options={"download_if_missing": False})
     with pytest.raises(UserError, match=r"'irs' is not a dataset of scikit-learn. Did you mean 'iris'"):
         load_sklearn("irs")
     with pytest.raises(UserError, match=r"'rcv1' of scikit-learn is not read as a table: it has 47236 columns"):

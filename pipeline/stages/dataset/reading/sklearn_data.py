@@ -34,6 +34,10 @@ NOT_TABLES: Mapping[str, str] = {
 }
 """What scikit-learn loads by a function of this name, and why it is not read."""
 TARGET = "target"
+FILLED_OPTIONS = frozenset({"as_frame", "return_X_y"})
+CACHE_OPTION = "data_home"
+"""A folder of pickles, which scikit-learn loads: loading one may run any code."""
+CACHE_VARIABLE = "SCIKIT_LEARN_DATA"
 
 
 def read_sklearn(
@@ -78,8 +82,13 @@ def _load(name: str, options: dict[str, Any]) -> Any:
             f"dataset.name={name!r} is not a dataset of scikit-learn. {did_you_mean(name, (*LOADED, *FETCHED))}"
         )
     load = getattr(datasets, f"load_{name}" if name in LOADED else f"fetch_{name}")
-    allowed = sorted(set(inspect.signature(load).parameters) - {"as_frame", "return_X_y"})
+    allowed = sorted(set(inspect.signature(load).parameters) - FILLED_OPTIONS - {CACHE_OPTION})
     for key in options:
+        if key == CACHE_OPTION:
+            raise UserError(
+                f"dataset.options.{key}={options[key]!r} would load Python objects from a folder, which may run any "
+                f"code, so that no configuration names it; set the environment variable {CACHE_VARIABLE} instead."
+            )
         if key not in allowed:
             raise UserError(f"dataset.options.{key} is not an option of {load.__name__}. {did_you_mean(key, allowed)}")
     has_frame = "as_frame" in inspect.signature(load).parameters

@@ -1,0 +1,268 @@
+"""What ``_target_`` may name without trust: the table and its patterns, compared with conf/ and with the libraries."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import pytest
+import yaml
+from sklearn import metrics, model_selection
+from sklearn.gaussian_process import kernels
+from sklearn.utils.discovery import all_displays, all_estimators, all_functions
+
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.config.absent_parts import NULL_PARTS
+from bakeoff.pipeline.config.import_target import TRUE_VALUES, find_target
+from bakeoff.pipeline.config.known_targets import OWN_NAMES, PLACED_KEYS, is_known, list_places
+from bakeoff.pipeline.config.named_figures import DRAW_TREE, FIGURES
+from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.renamed_targets import RENAMED_TARGETS
+from bakeoff.pipeline.config.schema import Schema
+from bakeoff.pipeline.config.target_names import CALL_KEYS, require_name, require_names
+from bakeoff.pipeline.errors import UserError
+
+EXPERIMENTAL = {"IterativeImputer", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
+"""Estimators that scikit-learn gives only to those who import something else first."""
+FOREIGN = [
+    "os.system", "builtins.eval", "subprocess.Popen", "hydra.utils.get_method", "hydra.utils.instantiate",
+    "numpy.f2py.compile", "pandas.read_pickle", "joblib.load", "importlib.import_module", "mlflow.pyfunc.load_model",
+    "pipeline.provenance._git", "pipeline.tracking.provenance._git", "learners.SVC.fit", "yaml.unsafe_load",
+    "hydra_plugins.bakeoff_launchers.LocalLauncher", "skops.io.load", "xgboost.XGBClassifier",
+]  # fmt: skip
+OURS_AND_PRIVATE = [
+    "bakeoff.pipeline.tracking.provenance._git", "bakeoff.pipeline.cli.main.main", "bakeoff.run", "bakeoff.load",
+    "bakeoff.pipeline.tracking.provenance.subprocess.run", "bakeoff.pipeline.x.subprocess.Popen",
+    "bakeoff.pipeline.config.import_target.import_module", "bakeoff.pipeline.model.own_code.make_importable",
+    "bakeoff.learners.SVC.__init__", "bakeoff.learners.definitions.knn.predict", "bakeoff.learners.base.estimator.np",
+    "bakeoff.pipeline.stages.dataset.read_file", "bakeoff.pipeline.sweep.compose.pickle.loads",
+    "sklearn.utils._testing.assert_run_python_script_without_output", "sklearn.datasets.fetch_file",
+    "sklearn.datasets.load_files", "sklearn.datasets._base._fetch_remote", "sklearn.utils.os.system",
+    "sklearn.externals.array_api_compat.numpy.fromfile", "sklearn.svm._base.np.save", "sklearn.svm._classes.SVC",
+    "sklearn.utils.discovery.all_estimators", "sklearn.base.clone", "sklearn.base.BaseEstimator.set_params",
+    "sklearn.pipeline.make_pipeline", "sklearn.pipeline.Pipeline.from_estimators", "sklearn.metrics._scorer.x",
+    "sklearn.show_versions", "sklearn.model_selection.ParameterGrid.x", "sklearn.linear_model._base.sp.io.loadmat",
+    "imblearn.FunctionSampler", "imblearn.utils._show_versions.subprocess.Popen", "imblearn.datasets.fetch_datasets",
+    "optuna.integration.SklearnStudy", "optuna.storages.RDBStorage", "optuna.samplers._base.np.load",
+]  # fmt: skip
+MISSPELLED = [
+    " os.system", "os.system ", "sklearn.svm.SVC\n", "sklearn.svm .SVC", ".os.system", "..os.system", "os..system",
+    "os.system()", "sklearn", "", "sklearn.svm.", "sklearn/svm/SVC", "sklearn.svm:SVC", "sklearn.svm.SVC;os.system",
+    "bakeoff\u200b.learners.SVC", "__import__('os').system", 7, True, ["os.system"], {"a": 1},
+]  # fmt: skip
+LOOKALIKES = [
+    "ѕklearn.svm.SVC",
+    "ｓｋｌｅａｒｎ.svm.SVC",
+    "sklearn.svm.SVС",
+    "Sklearn.svm.SVC",
+    "bakeoff\u200b.learners.SVC",
+]
+
+
+def iter_targets(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each ``_target_`` of a YAML file with its key."""
+    if isinstance(node, Mapping):
+        for name, child in node.items():
+            inner = f"{key}.{name}" if key else str(name)
+            if name == "_target_" and child is not None:
+                yield inner, child
+            yield from iter_targets(child, inner)
+    elif isinstance(node, list):
+        for position, child in enumerate(node):
+            yield from iter_targets(child, f"{key}[{position}]")
+
+
+def shipped() -> list[tuple[str, str]]:
+    """Return the targets of all files in conf/, with the keys at which they stand in a configuration."""
+    found = []
+    for file in sorted(CONF.rglob("*.yaml")):
+        group = file.relative_to(CONF).parts[0]
+        node = yaml.safe_load(file.read_text())
+        if group == "hydra":
+            key = ".".join(file.relative_to(CONF).parts[:-1])
+        else:
+            key = "" if group in ("experiment", "config.yaml") else group
+        found += list(iter_targets(node, key))
+    return found
+
+
+def public_name(found: Any) -> str:
+    """Return the name of a class of scikit-learn under the public module around its private one."""
+    parts = [part for part in found.__module__.split(".") if not part.startswith("_")]
+    return f"{'.'.join(parts)}.{found.__name__}"
+
+
+def is_metric(function: Any) -> bool:
+    """Return whether a function of scikit-learn compares true with predicted values."""
+    first = next(iter(inspect.signature(function).parameters), "")
+    return first in TRUE_VALUES and function.__name__ in metrics.__all__
+
+
+def test_what_the_shipped_files_name_needs_no_trust() -> None:
+    named = [(key, target) for key, target in shipped() if not target.startswith("hydra_plugins.")]
+    assert len(named) > 150
+    assert [(key, target) for key, target in named if not is_known(target, key)] == []
+
+
+def test_every_name_of_bakeoff_in_the_table_is_one_of_its_files_or_figures() -> None:
+    targets = {target for _, target in shipped() if target.startswith("bakeoff.")}
+    figures = {f"bakeoff.pipeline.figures.{figure.class_name}" for figure in FIGURES.values()}
+    named = targets | figures | set(NULL_PARTS.values()) | {DRAW_TREE["_target_"]}
+    assert {f"{module}.{name}" for module, own in OWN_NAMES.items() for name in own.names} == named
+
+
+def test_learners_and_former_names_need_no_trust() -> None:
+    learners = [cls.__name__ for cls in REGISTRY.values() if cls.__module__.split(".")[2] != "boosting"]
+    assert all(is_known(f"bakeoff.learners.{name}", "learner._target_") for name in learners)
+    assert all(list_places(target) for target in RENAMED_TARGETS.values())
+
+
+def test_every_key_of_the_schema_has_its_names() -> None:
+    options = {"seed", "n_jobs", "trust", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run"}
+    keys = set(Schema.__dataclass_fields__) - options
+    assert keys <= set(PLACED_KEYS)
+
+
+@pytest.mark.parametrize(("name", "estimator"), all_estimators())
+def test_each_estimator_of_scikit_learn_needs_no_trust(name: str, estimator: type) -> None:
+    target = public_name(estimator)
+    private_homes = {"hdbscan": "cluster", "gradient_boosting": "ensemble", "glm": "linear_model"}
+    for home, public in private_homes.items():
+        target = re.sub(rf"\.{public}\.{home}\.", f".{public}.", target)
+    assert find_target(target, "tuning.space.x[0]._target_", []) is estimator
+
+
+def test_splitters_and_kernels_of_scikit_learn_need_no_trust() -> None:
+    splitters = [name for name in model_selection.__all__ if name.endswith(("Fold", "Split", "Out"))]
+    kernel_names = ["RBF", "Matern", "WhiteKernel", "Sum", "Product", "DotProduct", "ExpSineSquared", "CompoundKernel"]
+    targets = [f"sklearn.model_selection.{name}" for name in splitters]
+    targets += [f"sklearn.gaussian_process.kernels.{name}" for name in kernel_names]
+    targets.append("sklearn.compose.make_column_selector")
+    assert len(splitters) > 10
+    assert all(inspect.isclass(find_target(target, "learner.cv._target_", [])) for target in targets)
+    assert hasattr(kernels, "RBF")
+
+
+def test_metrics_of_scikit_learn_need_no_trust_as_metrics_alone() -> None:
+    scores = [name for name in metrics.__all__ if name.endswith(("_score", "_loss", "_error"))]
+    assert len(scores) > 35
+    unlike = {"silhouette_score", "calinski_harabasz_score", "davies_bouldin_score", "consensus_score"}
+    for name in set(scores) - unlike:
+        target = f"sklearn.metrics.{name}"
+        assert find_target(target, "evaluation.metrics[0]._target_", []) is getattr(metrics, name)
+        with pytest.raises(UserError, match="does not belong here"):
+            require_name(target, "learner._target_", [])
+
+
+@pytest.mark.parametrize("key", ["learner._target_", "evaluation.metrics[0]._target_", "dataset._target_"])
+def test_displays_and_other_functions_of_scikit_learn_need_trust(key: str) -> None:
+    true_values = ("y_true", "labels_true")
+    others = [cls for _, cls in all_displays()]
+    others += [
+        function
+        for _, function in all_functions()
+        if next(iter(inspect.signature(function).parameters), "") not in true_values
+    ]
+    assert len(others) > 100
+    for found in others:
+        with pytest.raises(UserError):
+            find_target(public_name(found), key, [])
+
+
+@pytest.mark.parametrize("target", [*FOREIGN, *OURS_AND_PRIVATE, *LOOKALIKES])
+@pytest.mark.parametrize("key", ["learner", "dataset", "preprocessing.then[0]", "evaluation.metrics[0]", "figures[0]"])
+def test_a_name_that_is_not_in_the_list_is_refused(target: str, key: str) -> None:
+    with pytest.raises(UserError, match=r"trust|Did you mean|Allowed|must be a dotted name") as refused:
+        require_names({"_target_": target}, key, ["mine"])
+    assert f"{key}._target_={target!r}" in str(refused.value)
+
+
+@pytest.mark.parametrize("target", MISSPELLED)
+def test_what_is_no_dotted_name_is_refused_whatever_is_trusted(target: Any) -> None:
+    with pytest.raises(UserError, match="must be a dotted name"):
+        require_names({"learner": {"_target_": target}}, "", ["os", "sklearn", "a", ""])
+
+
+@pytest.mark.parametrize("call_key", CALL_KEYS)
+@pytest.mark.parametrize("place", ["learner", "learner.base", "figures[0].draw_tree", "tuning.space.x[0]", "own"])
+def test_no_other_way_of_calling_is_read_wherever_it_stands(call_key: str, place: str) -> None:
+    node: Any = {call_key: True, "_target_": "sklearn.svm.SVC"}
+    for part in reversed(re.findall(r"\w+|\[0\]", place)):
+        node = [node] if part == "[0]" else {part: node}
+    with pytest.raises(UserError, match=re.escape(f"{place}.{call_key} is not read")):
+        require_names(node, "", ["sklearn"])
+
+
+def test_a_part_stands_where_it_belongs() -> None:
+    with pytest.raises(UserError, match="learner must be an estimator with fit and predict"):
+        require_name("bakeoff.pipeline.stages.dataset.read_table", "learner._target_", [])
+    with pytest.raises(UserError, match="it belongs to dataset"):
+        require_name("bakeoff.pipeline.stages.dataset.load_query", "learner.estimator._target_", [])
+    with pytest.raises(UserError, match="evaluation must be a splitter"):
+        require_name("sklearn.model_selection.KFold", "evaluation._target_", [])
+    with pytest.raises(UserError, match="tracking must be one of `bakeoff list tracking`"):
+        require_name("bakeoff.learners.SVC", "tracking._target_", [])
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"learner": {"_target_": "sklearn.pipeline.Pipeline", "steps": [], "memory": "cache"}},
+        {"preprocessing": {"then": [{"_target_": "sklearn.cluster.FeatureAgglomeration", "memory": "cache"}]}},
+        {"tuning": {"space": {"memory": [None, "cache"]}}},
+        {"tuning": {"space": [{"estimator__memory": ["cache"]}]}},
+        {"figures": [{"variants": {"a": {"learner__memory": "cache"}}}]},
+        {"figures": [{"parameter": "estimator__memory", "values": ["cache"]}]},
+    ],
+)
+def test_a_folder_of_pickles_is_no_parameter(spec: Any) -> None:
+    with pytest.raises(UserError, match=r"would load Python objects from a folder.*trust=\[sklearn\]"):
+        require_names(spec, "", ["mine"])
+    require_names(spec, "", ["sklearn"])
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"learner": {"_target_": "mine.Network", "memory": "long"}},
+        {"preprocessing": {"ordered": {"memory": ["small", "large"]}}},
+        {"dataset": {"nominal": {"memory": ["a", "b"]}}},
+        {"learner": {"_target_": "sklearn.pipeline.Pipeline", "memory": None}},
+        {"figures": [{"labels": {"memory": "Memory in GB"}}]},
+    ],
+)
+def test_a_column_or_parameter_of_ones_own_may_have_that_name(spec: Any) -> None:
+    require_names(spec, "", ["mine"])
+
+
+def test_checking_names_imports_no_library() -> None:
+    code = (
+        "import sys; from bakeoff.pipeline.config.target_names import require_names;"
+        "require_names({'learner': {'_target_': 'sklearn.svm.SVC'}}, '', []);"
+        "print([name for name in ('sklearn', 'numpy', 'pandas', 'hydra', 'mlflow') if name in sys.modules])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_samplers_and_pruners_of_optuna_need_no_trust_in_their_place() -> None:
+    pytest.importorskip("optuna")
+    for name, key in (("samplers", "hydra.sweeper.sampler"), ("pruners", "hydra.sweeper.pruner")):
+        module = import_module(f"optuna.{name}")
+        classes = [each for each in module.__all__ if re.fullmatch(r"[A-Z]\w+(Sampler|Pruner)", each)]
+        assert len(classes) > 5
+        assert all(find_target(f"optuna.{name}.{each}", f"{key}._target_", []) for each in classes)
+        with pytest.raises(UserError, match="does not belong here"):
+            require_name(f"optuna.{name}.{classes[0]}", "learner._target_", [])
+
+
+def test_samplers_of_imbalanced_learn_need_no_trust_in_their_place() -> None:
+    pytest.importorskip("imblearn")
+    for name in ("over_sampling", "under_sampling", "combine"):
+        for each in import_module(f"imblearn.{name}").__all__:
+            assert find_target(f"imblearn.{name}.{each}", "balance.sampler._target_", [])
