@@ -73,7 +73,7 @@ def _import_known(target: str, key: str) -> Any:
     if found is ABSENT:
         raise UserError(f"{key_and_value} does not exist. {_suggest_member(name, home)}")
     # The table has every name of bakeoff, and of the others the form of their names alone.
-    if package != OWN_PACKAGE and not _is_public_part(found, module, target):
+    if package != OWN_PACKAGE and not _is_public_part(found, home, target):
         raise UserError(
             f"{key_and_value} is not an estimator, transformer, splitter, kernel or metric; if you trust all code of "
             f"{package}, add trust=[{package}]."
@@ -81,19 +81,18 @@ def _import_known(target: str, key: str) -> Any:
     return found
 
 
-def _is_public_part(found: Any, module: str, target: str) -> bool:
+def _is_public_part(found: Any, home: Any, target: str) -> bool:
     """Return whether a public name is that of a class, or of a metric, which the module itself defines."""
-    defined_in = str(getattr(found, "__module__", ""))
-    is_defined_here = defined_in == module or defined_in.startswith(f"{module}.")
     if target == COLUMN_SELECTOR:
         return True
-    if module == METRICS_MODULE:
-        return is_defined_here and inspect.isfunction(found) and next(iter(_list_parameters(found)), "") in TRUE_VALUES
-    return is_defined_here and inspect.isclass(found) and any(hasattr(found, mark) for mark in KIND_MARKS)
-
-
-def _list_parameters(function: Any) -> list[str]:
-    return list(inspect.signature(function).parameters)
+    name = target.rpartition(".")[2]
+    is_public = name in getattr(home, "__all__", (name,))
+    is_defined_here = f"{getattr(found, '__module__', '')}.".startswith(f"{home.__name__}.")
+    if not is_public or not is_defined_here:
+        return False
+    if home.__name__ == METRICS_MODULE:
+        return inspect.isfunction(found) and next(iter(inspect.signature(found).parameters), "") in TRUE_VALUES
+    return inspect.isclass(found) and any(hasattr(found, mark) for mark in KIND_MARKS)
 
 
 def _import_trusted(target: str, key: str, trust: Sequence[str]) -> Any:

@@ -67,7 +67,7 @@ def test_code_that_is_not_trusted_is_refused_before_it_is_imported(bakeoff: Bake
 
 def test_the_same_code_runs_where_it_is_trusted(bakeoff: Bakeoff) -> None:
     write_experiment(bakeoff.folder, PLACES["a learner"])
-    answer = bakeoff("experiment=theirs", "learner=majority", *IRIS, "~learner.categorical_features", "trust=[evil]")
+    answer = bakeoff("experiment=theirs", "learner=sklearn_majority", *IRIS, "trust=[evil]")
     assert answer.status == 0, answer.err
     assert (bakeoff.folder / LEAK).exists()
 
@@ -98,7 +98,7 @@ CALLS = {
 
 @pytest.mark.parametrize("words", CALLS.values(), ids=list(CALLS))
 def test_a_call_that_would_write_is_refused(bakeoff: Bakeoff, words: tuple[str, ...]) -> None:
-    answer = bakeoff("learner=majority", *IRIS, "~learner.categorical_features", *words)
+    answer = bakeoff("learner=majority", *IRIS, *words)
     assert not (bakeoff.folder / LEAK).exists()
     assert answer.status == 2, answer.out
     assert "refused: " in answer.err
@@ -107,9 +107,9 @@ def test_a_call_that_would_write_is_refused(bakeoff: Bakeoff, words: tuple[str, 
 def test_a_class_is_of_its_kind_before_its_constructor_is_called(bakeoff: Bakeoff) -> None:
     text = "from pathlib import Path\n\n\nclass Writer:\n    def __init__(self, path):\n        Path(path).touch()\n"
     (bakeoff.folder / "theirs.py").write_text(text)
-    words = ("learner=majority", *IRIS, "trust=[theirs]", "~learner.categorical_features")
-    for key in ("learner", "evaluation", "tracking", "pruning", "audit"):
-        answer = bakeoff(*words, f"{key}={{_target_: theirs.Writer, path: {LEAK}}}")
+    words = ("learner=majority", *IRIS, "trust=[theirs]")
+    for key in ("learner", "evaluation", "tracking", "audit"):
+        answer = bakeoff(*words, f"{key}._target_=theirs.Writer", f"+{key}.path={LEAK}")
         assert (answer.status, (bakeoff.folder / LEAK).exists()) == (2, False), answer.err
         assert f"{key} must be" in answer.err
 
@@ -128,7 +128,7 @@ def test_a_trusted_module_gives_access_to_its_own_code_alone(bakeoff: Bakeoff) -
     ]
     for name in names:
         answer = bakeoff(
-            "learner=majority", *IRIS, "trust=[open_handed]", "~learner.categorical_features",
+            "learner=majority", *IRIS, "trust=[open_handed]",
             f"learner._target_=open_handed.{name}", f"+learner.command=touch {LEAK}",
         )  # fmt: skip
         assert (answer.status, (bakeoff.folder / LEAK).exists()) == (2, False), answer.err
@@ -164,10 +164,11 @@ def test_a_file_with_the_name_of_a_package_of_an_extra_is_not_imported(
 ) -> None:
     from bakeoff.pipeline.source_code import CACHED
 
-    (bakeoff.folder / "imblearn").mkdir()
-    (bakeoff.folder / "imblearn" / "__init__.py").write_text(WRITES)
-    # As where the package is not installed: the file is all that is found.
-    monkeypatch.setattr(sys, "path", [str(bakeoff.folder), *sys.path])
+    theirs = bakeoff.folder / "theirs"
+    (theirs / "imblearn").mkdir(parents=True)
+    (theirs / "imblearn" / "__init__.py").write_text(WRITES)
+    # It is found before the package that is installed, as it would be where none is.
+    monkeypatch.setattr(sys, "path", [str(theirs), *sys.path])
     for name in [name for name in sys.modules if name.split(".")[0] == "imblearn"]:
         monkeypatch.delitem(sys.modules, name)
     for function in CACHED:
