@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.machine_memory import BYTES_OF_GIGABYTE, read_machine_bytes, to_gigabytes
 from bakeoff.pipeline.stages.splitting import Splits
 
-BYTES_OF_GIGABYTE = 10**9
 NOTED_BYTES = BYTES_OF_GIGABYTE // 2
 """A fit that needs more memory is said before it begins."""
 
@@ -26,7 +25,7 @@ def check_memory(experiment: Experiment, splits: Splits) -> None:
     if exceeds_memory(experiment.learner, n_rows):
         raise UserError(
             f"learner: {describe_memory(experiment.learner, n_rows)}; this machine has "
-            f"{_to_gigabytes(read_machine_bytes())}. Choose another learner, or fewer rows for training."
+            f"{to_gigabytes(read_machine_bytes())}. Choose another learner, or fewer rows for training."
         )
 
 
@@ -46,17 +45,8 @@ def note_memory(experiment: Experiment) -> str:
 
 def describe_memory(learner: Any, n_rows: int) -> str:
     """Return what a fit on some number of rows needs, and how it grows."""
-    needed = _to_gigabytes(learners.estimate_pairwise_bytes(learner, n_rows))
+    needed = to_gigabytes(learners.estimate_pairwise_bytes(learner, n_rows))
     return (
         f"{type(learner).__name__} needs about {needed} for the pairs of {n_rows:,} rows; its memory grows with the "
         "square of the rows, its time with the cube"
     )
-
-
-def read_machine_bytes() -> int:
-    """Return the memory of this machine, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _to_gigabytes(n_bytes: int) -> str:
-    return f"{n_bytes / BYTES_OF_GIGABYTE:.1f} GB"

@@ -21,6 +21,7 @@ from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_tuning_splits
 from bakeoff.pipeline.fit_checks import check_decision_splits, check_fit, check_sampler
 from bakeoff.pipeline.memory_check import check_memory
+from bakeoff.pipeline.parameter_sizes import check_parameter_sizes
 from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning, Pruning
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -37,6 +38,8 @@ def check_experiment(experiment: Experiment) -> None:
     check_target(experiment)
     check_learner_type(experiment)
     check_parameters(experiment.learner, "learner")
+    check_parameter_sizes(experiment.learner, experiment.dataset, "learner")
+    check_parameter_sizes(experiment.preprocessing, experiment.dataset, "preprocessing")
     check_pruning(experiment)
     check_space(experiment)
     check_validation_rows(experiment)
@@ -157,7 +160,9 @@ def check_space(experiment: Experiment) -> None:
                     f"{did_you_mean(str(name), known)}"
                 )
     for candidate in _iter_candidates(experiment):
-        check_parameters(clone(experiment.learner).set_params(**candidate), "space")
+        learner = clone(experiment.learner).set_params(**candidate)
+        check_parameters(learner, "space")
+        check_parameter_sizes(learner, experiment.dataset, "space")
 
 
 def check_validation_rows(experiment: Experiment) -> None:

@@ -60,7 +60,7 @@ def require_bounded_yaml(text: str, name: str) -> None:
     >>> nine_times = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
     >>> require_bounded_yaml("\n".join(["a0: &a0 [1]", *nine_times]), "large.yaml")
     Traceback (most recent call last):
-    bakeoff.pipeline.errors.UserError: large.yaml, line 6: more than 100,000 values, ... remove anchors (&NAME, *NAME).
+    bakeoff.pipeline.errors.UserError: large.yaml, line 6, brings more than 100,000 values, ...
     """
     sizes: dict[str, int] = {}
     # The anchor of each list or mapping that is open, and the number of nodes in it; the first entry is the file.
@@ -103,11 +103,10 @@ def _require_few(event: Any, n_nodes: int, depth: int, name: str) -> None:
     line = event.start_mark.line + 1
     if n_nodes > MAX_NODES:
         raise UserError(
-            f"{name}, line {line}: more than {MAX_NODES:,} values, repeated ones included, are too many for a "
-            "configuration; remove anchors (&NAME, *NAME)."
+            f"{name}, line {line}, brings more than {MAX_NODES:,} values, repeated ones included; remove anchors "
+            "(&NAME, *NAME), or values."
         )
     if depth > MAX_DEPTH:
         raise UserError(
-            f"{name}, line {line}: more than {MAX_DEPTH} lists or mappings inside one another are too many for a "
-            "configuration; write fewer."
+            f"{name}, line {line}, opens more than {MAX_DEPTH} lists or mappings inside one another; write fewer."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO, StringIO
@@ -108,8 +109,8 @@ def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; json would silently take the last value of a key that is given twice."""
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
         raise ValueError(f"an object gives the key {twice!r} twice")
     return made
 

@@ -13,6 +13,7 @@ from bakeoff.learners import REGISTRY, estimate_pairwise_bytes
 from bakeoff.pipeline import memory_check
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.machine_memory import read_machine_bytes
 from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.stages.dataset import Dataset
 
@@ -46,4 +47,4 @@ def test_a_kernel_that_is_not_fitted_needs_less() -> None:
 
 
 def test_the_machine_has_memory() -> None:
-    assert memory_check.read_machine_bytes() > GIGABYTE // 10
+    assert read_machine_bytes() > GIGABYTE // 10

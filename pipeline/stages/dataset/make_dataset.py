@@ -11,6 +11,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.column import DROPPED, FEATURE, NOMINAL, NUMERIC, TARGET, Column
+from bakeoff.pipeline.stages.dataset.column_limit import require_few_columns
 from bakeoff.pipeline.stages.dataset.columns import ColumnRules, convert_columns, read_column
 from bakeoff.pipeline.stages.dataset.columns.canonical import spell_cells
 from bakeoff.pipeline.stages.dataset.columns.cells import Cells
@@ -55,6 +56,7 @@ def make_dataset(raw: RawTable, roles: Roles, rules: ColumnRules) -> Dataset:
     UserError
         A column does not exist, has two roles, or does not agree with its declared kind; or a target is missing.
     """
+    require_few_columns(raw.frame.shape[1], rules.max_columns, raw.name)
     names = [str(name) for name in raw.frame.columns]
     target = find_target(names, roles.target)
     named = roles.named | {"target": target}

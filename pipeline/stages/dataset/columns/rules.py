@@ -8,6 +8,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.column import DATE, NOMINAL, NUMERIC, ORDERED, TEXT
+from bakeoff.pipeline.stages.dataset.column_limit import DEFAULT_MAX_COLUMNS
 from bakeoff.pipeline.stages.dataset.columns.canonical import spell_cells
 from bakeoff.pipeline.stages.dataset.columns.missing import MissingRule, make_missing_rule
 from bakeoff.pipeline.stages.dataset.keys import require_list
@@ -36,6 +37,8 @@ class ColumnRules:
         Columns to leave out.
     na_values : sequence of str, or mapping of str to sequence of str
         Spellings of a missing cell in any column, besides the default ones; or column -> its only spellings.
+    max_columns : int
+        The largest number of columns that a table may have.
     """
 
     numeric: Sequence[str] = ()
@@ -46,8 +49,11 @@ class ColumnRules:
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()
     na_values: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None
+    max_columns: int = DEFAULT_MAX_COLUMNS
 
     def __post_init__(self) -> None:
+        if isinstance(self.max_columns, bool) or not isinstance(self.max_columns, int) or self.max_columns < 1:
+            raise UserError(f"dataset.max_columns={self.max_columns!r} must be a positive number of columns.")
         for key in LIST_KEYS:
             require_list(key, getattr(self, key))
         if not isinstance(self.ordered, Mapping | None):

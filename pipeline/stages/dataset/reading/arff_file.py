@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.column_limit import require_few_columns
 from bakeoff.pipeline.stages.dataset.reading.cells import TEXT_TYPE, arrow_to_column, unify_types
 from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
@@ -74,6 +75,7 @@ class ArffLines:
     Attributes
     ----------
     stream : iterable of str
+    layout : FileLayout
     attributes : list of Attribute
         Filled while the header is read.
     row_lines : list of int
@@ -83,6 +85,7 @@ class ArffLines:
     """
 
     stream: IO[str]
+    layout: FileLayout
     attributes: list[Attribute] = field(default_factory=list)
     row_lines: list[int] = field(default_factory=list)
     sparse_lines: list[int] = field(default_factory=list)
@@ -127,6 +130,7 @@ class ArffLines:
             known = ", ".join(TYPES)
             raise ValueError(f"line {number} declares {name} as {f'{declared} {rest}'.strip()!r}; allowed are {known}")
         self.attributes.append(Attribute(_unquote(name), kind, "" if is_bare else _unquote(rest)))
+        require_few_columns(len(self.attributes), self.layout.max_columns, "the ARFF file (so far)")
         return f"@attribute c{len(self.attributes)} {declared if is_nominal else 'string'}"
 
 
@@ -153,7 +157,7 @@ def read_arff(file: Path, layout: FileLayout) -> RawTable:
     """
     layout.reject_keys(file, "ARFF", allowed=("encoding",))
     arff = _import_arff(file)
-    lines = ArffLines(StringIO(read_characters(file, layout), newline=None))
+    lines = ArffLines(StringIO(read_characters(file, layout), newline=None), layout)
     try:
         table = arff.load(lines)
     except arff.ArffException as error:

@@ -10,10 +10,12 @@ import pandas as pd
 import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.column_limit import require_few_columns
 from bakeoff.pipeline.stages.dataset.reading.cells import arrow_to_column, unify_types
 from bakeoff.pipeline.stages.dataset.reading.compressed import open_bytes, strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
+from bakeoff.pipeline.stages.dataset.reading.size_limits import require_memory_for_cells
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 """The name that pandas gives in a file to row numbers that have none."""
@@ -38,7 +40,10 @@ def read_parquet(file: Path, layout: FileLayout) -> RawTable:
     layout.reject_keys(file, "Parquet")
     # Not by its path, from which pyarrow would make columns: "year=2020/a.parquet".
     with open_bytes(file) as stream:
-        table = parquet.ParquetFile(stream).read()
+        parts = parquet.ParquetFile(stream)
+        require_few_columns(parts.metadata.num_columns, layout.max_columns, file.name)
+        require_memory_for_cells(parts.metadata.num_rows, parts.metadata.num_columns, file)
+        table = parts.read()
     return make_raw_table(table, strip_compression(file).stem, str(file.resolve()))
 
 

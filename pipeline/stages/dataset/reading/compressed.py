@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.reading.size_limits import read_expanded
 
 
 def read_bytes(file: Path) -> bytes:
@@ -43,17 +44,17 @@ def strip_compression(file: Path) -> Path:
 
 def _read_gzip(file: Path) -> bytes:
     with gzip.open(file) as stream:
-        return stream.read()
+        return read_expanded(stream.read, file)
 
 
 def _read_bzip2(file: Path) -> bytes:
     with bz2.open(file) as stream:
-        return stream.read()
+        return read_expanded(stream.read, file)
 
 
 def _read_xz(file: Path) -> bytes:
     with lzma.open(file) as stream:
-        return stream.read()
+        return read_expanded(stream.read, file)
 
 
 def _read_zip(file: Path) -> bytes:
@@ -64,7 +65,8 @@ def _read_zip(file: Path) -> bytes:
         if len(members) != 1:
             listed = ", ".join(members) or "nothing"
             raise UserError(f"dataset.path={str(file)!r} must hold one file, but holds {listed}; extract the table.")
-        return archive.read(members[0])
+        with archive.open(members[0]) as stream:
+            return read_expanded(stream.read, file)
 
 
 DECOMPRESSORS: Mapping[str, Callable[[Path], bytes]] = {

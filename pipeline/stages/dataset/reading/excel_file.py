@@ -21,6 +21,8 @@ from bakeoff.pipeline.stages.dataset.reading.text_numbers import SIGN_KEYS, spel
 KEYS = ("sheet", "header", "names", "strip", "skip_rows", *SIGN_KEYS)
 ERROR = "e"
 FORMULA = "f"
+MAX_CELLS = 50_000_000
+"""Of a sheet, empty ones included."""
 """The types that openpyxl gives to cells with an error such as #N/A, and to those with a formula."""
 
 
@@ -100,12 +102,19 @@ def _read_cells(sheet: Any, layout: FileLayout) -> tuple[list[list[Any]], tuple[
     """Return the cells of a sheet without empty rows and columns at the end, and a sentence about its errors."""
     n_errors = 0
     rows = []
+    # A sheet may claim to have more cells than it holds, each of which would be made.
+    sheet.reset_dimensions()
     for cells in sheet.iter_rows(min_row=layout.skip_rows + 1):
         n_errors += sum(cell.data_type == ERROR for cell in cells)
         rows.append([_clean_cell(cell, layout) for cell in cells])
     while rows and _is_empty(rows[-1]):
         rows.pop()
     width = max((1 + last for row in rows for last in [_find_last(row)]), default=0)
+    if len(rows) * width > MAX_CELLS:
+        raise ValueError(
+            f"sheet {sheet.title!r} spans {len(rows):,} rows and {width:,} columns, which are more than {MAX_CELLS:,} "
+            "cells; delete cells that lie apart from the table, or save the sheet as CSV"
+        )
     # Rows of a sheet may have different lengths.
     table = [[*row[:width], *[None] * (width - len(row))] for row in rows]
     if not n_errors:

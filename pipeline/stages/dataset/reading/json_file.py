@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from bakeoff.pipeline.stages.dataset.column_limit import require_few_columns
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
 from bakeoff.pipeline.stages.dataset.reading.layout import FileLayout
@@ -88,6 +90,8 @@ def _parse(text: str, where: str) -> Any:
             f"{where} is not JSON: {error.msg} at character {error.pos + 1}; a file holds an object a line, or a list "
             "of objects"
         ) from error
+    except RecursionError:
+        raise ValueError(f"{where} holds too many lists or objects inside one another; a cell is a value") from None
     except ValueError as error:
         raise ValueError(f"{where} {error}") from error
 
@@ -96,8 +100,8 @@ def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; json would silently take the last value of a key that is given twice."""
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
         raise ValueError(f"gives the key {twice!r} twice")
     return made
 
@@ -110,6 +114,7 @@ def _require_object(row: Any, where: str) -> None:
 def _make_table(rows: Iterable[dict[str, Any]], file: Path, layout: FileLayout) -> RawTable:
     listed = list(rows)
     names = dict.fromkeys(name for row in listed for name in row)
+    require_few_columns(len(names), layout.max_columns, file.name)
     frame = pd.DataFrame({name: pd.Series([row.get(name) for row in listed], dtype=object) for name in names})
     spelled, sign_notes, guessed = spell_text_cells(frame, layout, file.name)
     unified, notes = unify_types(spelled)

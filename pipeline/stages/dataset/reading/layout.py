@@ -7,9 +7,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.dataset.column_limit import DEFAULT_MAX_COLUMNS
 
 REFUSE = "refuse"
 LEAVE_OUT = "leave_out"
+COMMON_KEY = "max_columns"
+"""The key that every format has."""
 RAGGED = (REFUSE, LEAVE_OUT)
 """What happens to rows with more or fewer cells than the others."""
 COMMA = ","
@@ -57,6 +60,8 @@ class FileLayout:
         What happens to rows with more or fewer cells than the others.
     sheet : str, optional
         The sheet of a workbook; by default the first one that is not hidden.
+    max_columns : int
+        The largest number of columns that a table may have.
     """
 
     separator: str | None = None
@@ -71,6 +76,7 @@ class FileLayout:
     skip_rows: int = 0
     ragged: str = REFUSE
     sheet: str | None = None
+    max_columns: int = DEFAULT_MAX_COLUMNS
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -101,7 +107,7 @@ class FileLayout:
         for field in fields(self):
             value = getattr(self, field.name)
             is_default = value == field.default or value in ([], ()) or (field.name == "header" and value is True)
-            if not is_default and field.name not in allowed:
+            if not is_default and field.name not in (*allowed, COMMON_KEY):
                 spelled = str(value).lower() if isinstance(value, bool) else repr(value)
                 raise UserError(
                     f"dataset.{field.name}={spelled} does not apply to dataset.path={str(file)!r}, which is {what}; "

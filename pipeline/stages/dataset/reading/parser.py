@@ -15,6 +15,8 @@ from bakeoff.pipeline.stages.dataset.reading.records import WHITESPACE, read_rec
 
 BLOCK_BYTES = 1 << 24
 """pyarrow reads a text in blocks of this size, which no row may exceed."""
+STRADDLING = "straddling object"
+"""How the error of pyarrow begins if a row is longer than a block."""
 HEAD_BYTES = 1 << 20
 """Of a text, in which the number of columns is counted."""
 TEXT = pa.large_string()
@@ -89,7 +91,12 @@ def _parse_plain(content: bytes, separator: str, layout: FileLayout) -> Cells:
         content += b"\n"
     convert_options = csv.ConvertOptions(column_types=dict.fromkeys(names, TEXT), strings_can_be_null=False)
     counts.clear()
-    table = csv.read_csv(pa.BufferReader(content), read_options, parse_options, convert_options)
+    try:
+        table = csv.read_csv(pa.BufferReader(content), read_options, parse_options, convert_options)
+    except pa.ArrowInvalid as error:
+        if STRADDLING in str(error):
+            raise ValueError(f"a row is longer than {BLOCK_BYTES:,} bytes; shorten its cells") from error
+        raise
     return Cells(table, tuple(counts))
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.column_limit import require_few_columns
 from bakeoff.pipeline.stages.dataset.reading.compressed import strip_compression
 from bakeoff.pipeline.stages.dataset.reading.doubtful_points import doubt_points
 from bakeoff.pipeline.stages.dataset.reading.header import (
@@ -27,6 +28,7 @@ from bakeoff.pipeline.stages.dataset.reading.parser import TEXT, Cells, parse_ce
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 from bakeoff.pipeline.stages.dataset.reading.records import WHITESPACE, Record, find_open_quote, read_records
 from bakeoff.pipeline.stages.dataset.reading.separator import (
+    CANDIDATES,
     DEFAULT_SEPARATOR,
     draw_sample,
     guess_separator,
@@ -102,6 +104,22 @@ def read_text(file: Path, layout: FileLayout) -> RawTable:
     )
 
 
+def _require_few_columns(content: bytes, layout: FileLayout, file: Path) -> None:
+    """Reject a text whose first row has more cells than are allowed; see `require_few_columns`.
+
+    This is done before the separator is guessed, which takes long for very many columns.
+    """
+    first_line = content.lstrip(b"\r\n").split(b"\n", 1)[0]
+    separators = list(CANDIDATES) if layout.separator is None else [layout.separator]
+    characters = {separator: SEPARATOR_WORDS.get(separator, separator).encode() for separator in separators}
+    most_frequent = max(characters, key=lambda separator: first_line.count(characters[separator]))
+    if first_line.count(characters[most_frequent]) < layout.max_columns:
+        return
+    # Some of the separators may stand in quoted cells.
+    first = next(read_records(first_line, most_frequent, layout))
+    require_few_columns(len(first.cells), layout.max_columns, file.name)
+
+
 def require_several_columns(raw: RawTable, layout: FileLayout) -> None:
     """Reject a text of a single column, which cannot hold a target and a feature."""
     file = strip_compression(Path(raw.source))
@@ -128,6 +146,7 @@ def count_columns(file: Path, layout: FileLayout) -> int:
 def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
     """Return a text with its separator, and a sentence if it was guessed."""
     content = read_content(file, layout)
+    _require_few_columns(content, layout, file)
     separator = layout.separator
     notes = []
     if separator is None:
