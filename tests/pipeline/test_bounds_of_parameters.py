@@ -1,0 +1,130 @@
+"""Parameters that need more memory, processes or characters than there are, are refused by arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from bakeoff.pipeline import machine_memory, parameter_sizes, processes
+from bakeoff.pipeline.config.reference_bounds import require_bounded_references
+from bakeoff.pipeline.config.word_bounds import MAX_WORD_CHARACTERS, require_bounded_words
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.parameter_sizes import list_demands
+from bakeoff.pipeline.processes import describe_limit, limit_processes
+from bakeoff.pipeline.yaml_bounds import MAX_NODES, load_bounded_yaml, require_bounded_yaml
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("interaction_only", [True, False])
+def test_the_columns_of_a_polynomial_are_those_that_it_makes(degree: int, interaction_only: bool) -> None:
+    made = PolynomialFeatures(degree, interaction_only=interaction_only)
+    n_columns = made.fit_transform([[1.0, 2.0, 3.0, 4.0]]).shape[1]
+    [demand] = list_demands(make_pipeline(StandardScaler(), made), n=10, d=4, n_classes=2)
+    assert demand.n_bytes == 8 * 10 * n_columns
+    assert demand.parameter == "polynomialfeatures__degree"
+
+
+def test_the_weights_of_a_network_are_those_that_it_has() -> None:
+    network = MLPClassifier((7, 5), max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        network.fit([[1.0, 2.0, 3.0], [2.0, 1.0, 0.0], [5.0, 4.0, 1.0]], [0, 1, 2])
+    [demand] = list_demands(network, n=3, d=3, n_classes=3)
+    n_weights = sum(weights.size for weights in network.coefs_)
+    assert demand.n_bytes == parameter_sizes.COPIES_OF_WEIGHTS * 8 * n_weights
+
+
+@pytest.mark.parametrize(("asked", "tasks", "taken"), [(1, 9, 1), (10**9, 3, 3), (10**9, 10**9, 16), (-1, 9, -1)])
+def test_no_more_processes_are_started_than_there_is_work_for(
+    asked: int, tasks: int, taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "count_most_processes", lambda: 16)
+    assert limit_processes(asked, tasks) == taken
+    said = describe_limit("workers", asked)
+    assert [sentence.partition(":")[0] for sentence in said] == (["workers=1000000000"] if asked > 16 else [])
+
+
+def test_the_memory_is_that_of_the_container(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    limit = tmp_path / "memory.max"
+    limit.write_text("123456789\n")
+    monkeypatch.setattr(machine_memory, "CGROUP_FILES", (tmp_path / "absent", limit))
+    assert machine_memory.read_machine_bytes() == 123456789
+    limit.write_text("max\n")
+    assert machine_memory.read_machine_bytes() > 123456789
+
+
+def nested(levels: int, width: int) -> str:
+    """Return YAML whose lines repeat one another."""
+    lines = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * width)}]" for i in range(1, levels)]
+    return "\n".join([f"a0: &a0 [{', '.join(['1'] * width)}]", *lines])
+
+
+def count_nodes(value: Any) -> int:
+    """Return the number of nodes of a value, the repeated ones included."""
+    if isinstance(value, dict):
+        return 1 + sum(1 + count_nodes(child) for child in value.values())
+    return 1 + sum(map(count_nodes, value)) if isinstance(value, list) else 1
+
+
+@pytest.mark.parametrize("width", [2, 3, 10])
+def test_the_nodes_of_yaml_are_counted_as_they_would_be_written_out(width: int) -> None:
+    levels = next(n for n in range(1, 30) if count_nodes(load_small(nested(n, width))) > MAX_NODES)
+    require_bounded_yaml(nested(levels - 1, width), "fits.yaml")
+    with pytest.raises(UserError, match=rf"large\.yaml, line {levels}, brings more than 100,000 values"):
+        load_bounded_yaml(nested(levels, width), "large.yaml")
+
+
+def load_small(text: str) -> Any:
+    """Return what a text holds; the repeated parts are one object each."""
+    import yaml
+
+    return yaml.safe_load(text)
+
+
+def test_merged_mappings_count_as_often_as_they_are_merged() -> None:
+    lines = [f"a{i}: &a{i} {{p: *a{i - 1}, q: *a{i - 1}, <<: *a{i - 1}}}" for i in range(1, 30)]
+    with pytest.raises(UserError, match="brings more than"):
+        require_bounded_yaml("\n".join(["a0: &a0 {x: 1}", *lines]), "merged.yaml")
+
+
+def test_what_is_no_yaml_is_left_to_its_parser() -> None:
+    require_bounded_yaml("a: [1, 2", "open.yaml")
+
+
+def test_interpolations_are_measured_as_they_resolve() -> None:
+    values = {"a": "x" * 1000, "b": "${a}${a}", "c": ["${b}", "${.0}", "${oc.select:b}"], "d": {"e": "${..b}", "f": 3}}
+    del values["c"][1]  # type: ignore[attr-defined]
+    require_bounded_references(OmegaConf.create(values))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"a": "${b}", "b": "${a}"}, "a refers to itself"),
+        ({"a": {"b": "${a}"}}, "refers to itself"),
+        ({"a": {"b": "${.c}", "c": "${.b}"}}, r"a\.b -> a\.c -> a\.b"),
+        ({"k0": "x" * 20} | {f"k{i}": f"${{k{i - 1}}}" * 10 for i in range(1, 9)}, "would hold more than 10,000,000"),
+        ({"k0": [1, 2]} | {f"k{i}": [f"${{k{i - 1}}}"] * 10 for i in range(1, 9)}, "would hold more than 10,000,000"),
+        ({f"k{i}": f"${{k{i + 1}}}" for i in range(300)}, "more than 100 values refer to one another"),
+    ],
+)
+def test_interpolations_without_bound_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        require_bounded_references(OmegaConf.create(values))
+
+
+def test_a_word_of_a_million_characters_is_refused() -> None:
+    with pytest.raises(UserError, match=r"learner\.x is given 1,000,010 characters"):
+        require_bounded_words(["learner.x=" + "a" * 1_000_000])
+    require_bounded_words(["x=" + "a" * (MAX_WORD_CHARACTERS - 2)])
+
+
+def test_a_polynomial_of_a_great_degree_is_counted_at_once() -> None:
+    [demand] = list_demands(PolynomialFeatures(10**9), n=1, d=4, n_classes=2)
+    assert demand.n_bytes == 8 * math.comb(10**9 + 4, 4)
