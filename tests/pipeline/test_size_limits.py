@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -18,6 +19,11 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, load_frame, read_file
 from bakeoff.pipeline.stages.dataset.reading import size_limits
 
+COMPRESSORS: Mapping[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 TABLE = "x,y\n" + "1,a\n2,b\n" * 3000
 
 
@@ -28,8 +34,7 @@ def test_a_file_that_expands_too_much_is_refused(ending: str, tmp_path: Path, mo
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
             archive.writestr("table.csv", TABLE)
     else:
-        compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[ending]
-        file.write_bytes(compress(TABLE.encode()))
+        file.write_bytes(COMPRESSORS[ending](TABLE.encode()))
     assert len(read_file(file, FileLayout()).frame) == 6000
     monkeypatch.setattr(size_limits, "MIN_EXPANDED_BYTES", 100)
     monkeypatch.setattr(size_limits, "PIECE_BYTES", 100)
