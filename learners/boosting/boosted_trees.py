@@ -161,10 +161,20 @@ class BoostedTrees(Learner):
         given = [values is not None for values in categories]
         return np.array(given if len(given) == self.n_features_in_ else [False] * self.n_features_in_)
 
-    def _predict_trees(self, X: np.ndarray) -> np.ndarray:
+    def read_trees(self) -> Any:
+        """Return the library's model, which is read once from the bytes that are stored.
+
+        Raises
+        ------
+        Exception
+            Of the library: the bytes are not a model.
+        """
         if "_trees" not in vars(self):
             self._trees = self._read(self.model_.tobytes())
-        return self._predict_with(self._trees, X)
+        return self._trees
+
+    def _predict_trees(self, X: np.ndarray) -> np.ndarray:
+        return self._predict_with(self.read_trees(), X)
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Yield a fitted learner for each number of rounds: the first rounds of more are the rounds of fewer.

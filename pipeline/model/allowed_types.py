@@ -1,16 +1,16 @@
 """The types that the file of a model may hold.
 
 skops rejects every type that it does not know. The types listed here were reviewed: they hold arrays and numbers, and
-building one runs no other code. The types of bakeoff are trusted through the registry of learners, those of other
-packages through the key ``trust`` of the configuration or of the command.
+building one runs no other code. Of bakeoff, classes of learners and of steps may be named, and no functions but those
+listed: a file could let a step call them. Types of other packages are those that ``trust`` of the command names.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Sequence
-
-from bakeoff import learners
+from collections.abc import Collection, Sequence
+from inspect import isclass
 
 REVIEWED_TYPES = frozenset({
     "functools.partial",
@@ -56,6 +56,22 @@ REVIEWED_TYPES = frozenset({
     "sklearn.utils.validation.check_array",
 })  # fmt: skip
 
+OWN_PACKAGE = "bakeoff"
+LIBRARY = "sklearn"
+OWN_MODULES = ("bakeoff.learners.", "bakeoff.pipeline.stages.preprocessing.")
+"""Modules of bakeoff whose classes a model may hold: they compute, and read and write no files."""
+OWN_FUNCTIONS = frozenset({
+    "bakeoff.pipeline.stages.preprocessing.selection.score_f_test",
+    "bakeoff.pipeline.stages.preprocessing.selection.score_mutual_information",
+})  # fmt: skip
+
+NEVER_TRUSTED = frozenset({
+    OWN_PACKAGE, "builtins", "code", "codeop", "commands", "ctypes", "importlib", "marshal", "nt", "operator", "os",
+    "pickle", "platform", "posix", "pty", "runpy", "shelve", "shutil", "site", "socket", "subprocess", "sys",
+    "tempfile", "types", "webbrowser",
+})  # fmt: skip
+"""Packages whose other types no model needs, and whose functions run programs, load code or change files."""
+
 
 class UntrustedType(Exception):
     """The model holds types that were not reviewed, and is neither written nor read.
@@ -64,11 +80,14 @@ class UntrustedType(Exception):
     ----------
     types, packages : tuple of str
         The types, and the packages that they belong to.
+    is_never_trusted : bool
+        Whether a type is refused whatever is trusted.
     """
 
     def __init__(self, types: Sequence[str]) -> None:
         self.types = tuple(types)
         self.packages = tuple(sorted({package_of(name) for name in types}))
+        self.is_never_trusted = not NEVER_TRUSTED.isdisjoint(self.packages)
         super().__init__(
             f"the model holds {', '.join(types)}, which was not reviewed for safe loading; {_name_cure(types)}"
         )
@@ -113,9 +132,43 @@ def find_untrusted(types: Sequence[str], trust: Sequence[str]) -> list[str]:
     trust : sequence of str
         Packages that the user trusts.
     """
-    own_packages = {package_of(learner.__module__) for learner in learners.REGISTRY.values()}
-    packages = own_packages | set(trust)
-    return [name for name in types if name not in REVIEWED_TYPES and package_of(name) not in packages]
+    trusted = set(trust) - NEVER_TRUSTED
+    return [name for name in types if not is_reviewed(name) and not _is_trusted(name, trusted)]
+
+
+def _is_trusted(name: str, trusted: Collection[str]) -> bool:
+    """Return whether a type is of a trusted package; of scikit-learn, whose tests run programs, classes alone."""
+    package = package_of(name)
+    return package in trusted and (package != LIBRARY or _is_class_of(name, LIBRARY))
+
+
+def is_reviewed(name: str) -> bool:
+    """Return whether a model may hold a type whatever is trusted.
+
+    Parameters
+    ----------
+    name : str
+        The dotted name of a class or function.
+
+    Examples
+    --------
+    >>> is_reviewed("bakeoff.learners.svm.classifier.SVC"), is_reviewed("bakeoff.pipeline.tracking.removal.remove_runs")
+    (True, False)
+    """
+    if name in REVIEWED_TYPES or name in OWN_FUNCTIONS:
+        return True
+    return name.startswith(OWN_MODULES) and _is_class_of(name, OWN_PACKAGE)
+
+
+def _is_class_of(name: str, package: str) -> bool:
+    """Return whether a name in a package is that of a class of it, and not of something that its module imports."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        # Modules of bakeoff and scikit-learn do nothing when they are imported.
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ImportError:
+        return False
+    return isclass(found) and package_of(found.__module__) == package
 
 
 def list_own_packages(types: Sequence[str]) -> list[str]:
@@ -125,6 +178,9 @@ def list_own_packages(types: Sequence[str]) -> list[str]:
 
 def _name_cure(types: Sequence[str]) -> str:
     """Return what to do about types that were not reviewed."""
+    never = [name for name in types if package_of(name) in NEVER_TRUSTED and not _is_unnamed(name)]
+    if never:
+        return f"no model of bakeoff holds {', '.join(never)}, and it is not read, whatever is trusted."
     unnamed = [name for name in types if _is_unnamed(name)]
     if unnamed:
         return (

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from sklearn.exceptions import InconsistentVersionWarning
 
 from bakeoff.pipeline.model.allowed_types import list_own_packages, list_types, trusted_types
+from bakeoff.pipeline.model.archive_bounds import UnsafeArchive, require_bounded_archive
 from bakeoff.pipeline.model.own_code import make_importable
 from bakeoff.pipeline.model.stored_names import has_old_names, translate_model, translate_types
 
@@ -32,12 +35,17 @@ def read_dump(folder: Path) -> bytes:
     Raises
     ------
     UnreadableEstimator
-        There is no such file, because another program stored the model, or it was deleted.
+        There is no such file, because another program stored the model, or it was deleted; or it is no archive, or one
+        that would unpack to far more than it holds.
     """
     file = folder / MODEL_FILE_NAME
     if not file.is_file():
         raise UnreadableEstimator(f"there is no {MODEL_FILE_NAME} in {folder}: it was deleted, or never stored")
     dumped = file.read_bytes()
+    try:
+        require_bounded_archive(dumped)
+    except (UnsafeArchive, BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise UnreadableEstimator(_first_line(error)) from error
     return translate_model(dumped) if has_old_names(folder) else dumped
 
 
@@ -104,9 +112,19 @@ def _build(dumped: bytes, types: Sequence[str]) -> Any:
         # Other versions are said in a line of their own.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         try:
-            return skops.io.loads(dumped, trusted=list(types))
+            estimator = skops.io.loads(dumped, trusted=list(types))
+            _read_libraries(estimator)
         except Exception as error:
             raise UnreadableEstimator(_first_line(error)) from error
+    return estimator
+
+
+def _read_libraries(estimator: Any) -> None:
+    """Let learners of other libraries read their bytes now: a damaged file is rejected before it is used."""
+    parameters = estimator.get_params(deep=True).values() if hasattr(estimator, "get_params") else ()
+    for part in (estimator, *parameters):
+        if hasattr(part, "read_trees") and find_spec(part.required_package) is not None:
+            part.read_trees()
 
 
 def _first_line(error: Exception) -> str:

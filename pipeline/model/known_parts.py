@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.model.allowed_types import REVIEWED_TYPES, package_of
+from bakeoff.pipeline.model.allowed_types import OWN_PACKAGE, is_reviewed, package_of
 
-OWN_PACKAGE = "bakeoff"
 KNOWN_LEARNERS = frozenset({
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
     "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis",
@@ -82,12 +81,13 @@ def is_known(part: Any) -> bool:
     if _is_plain(part):
         return True
     name = name_class(part)
-    is_own = package_of(name) == OWN_PACKAGE
     if isclass(part) or isroutine(part):
-        return is_own or name in REVIEWED_TYPES or (isclass(part) and issubclass(part, np.generic))
-    is_reviewed = is_own or name in KNOWN_STEPS or name in REVIEWED_TYPES or _has_default_words(part, name)
+        return is_reviewed(name) or (isclass(part) and issubclass(part, np.generic))
+    # Of options of bakeoff, what a model keeps are their parameters, which are looked at below.
+    is_own = package_of(name) == OWN_PACKAGE
+    is_storable = is_own or is_reviewed(name) or name in KNOWN_STEPS or _has_default_words(part, name)
     is_container = isinstance(part, Mapping | list | tuple)
-    return (is_reviewed or is_container) and all(is_known(child) for _, child in _iter_children(part))
+    return (is_storable or is_container) and all(is_known(child) for _, child in _iter_children(part))
 
 
 def is_from(part: Any, packages: Collection[str]) -> bool:

@@ -162,10 +162,15 @@ def _add_to_path(stored: Path, package: str) -> None:
     # The folder of the model may be a temporary copy, and modules may be imported after it is gone.
     copy = mkdtemp(prefix="bakeoff-code-")
     atexit.register(shutil.rmtree, copy, ignore_errors=True)
-    shutil.copytree(stored, copy, dirs_exist_ok=True)
+    shutil.copytree(stored, copy, dirs_exist_ok=True, ignore=_list_links)
     # At the end of the path the code hides nothing that is here.
     sys.path.append(copy)
     importlib.invalidate_caches()
+
+
+def _list_links(folder: str, names: list[str]) -> list[str]:
+    """Return the names in a folder that lead elsewhere: the code of a model is its own files."""
+    return [name for name in names if Path(folder, name).is_symlink()]
 
 
 def _differs(stored: Path, package: str) -> bool:

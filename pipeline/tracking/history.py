@@ -104,8 +104,24 @@ def end_killed_runs(store: Store, reason: str) -> list[str]:
     return end_orphans(store, reason)
 
 
-def find_failed_jobs(store: Store, sweep: str | None = None) -> list[tuple[str, ...]]:
-    """Return the overrides of the jobs that ended FAILED or KILLED and were never FINISHED, the oldest first.
+@dataclass(frozen=True)
+class FailedJob:
+    """A job that did not finish, as the store describes it.
+
+    Attributes
+    ----------
+    overrides : tuple of str
+        That compose it again.
+    author : str
+        ``user@host`` of its run, or what of it the store knows.
+    """
+
+    overrides: tuple[str, ...]
+    author: str
+
+
+def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
+    """Return the jobs that ended FAILED or KILLED and were never FINISHED, the oldest first.
 
     Runs that a study stopped are not among them.
 
@@ -116,7 +132,7 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[tuple[str, 
         The name of a sweep; only its jobs are returned.
     """
     # By hash, so that a job that failed several times is returned once.
-    unfinished: dict[str, tuple[str, ...]] = {}
+    unfinished: dict[str, FailedJob] = {}
     sweep_filter = f" and tags.sweep = '{sweep}'" if sweep else ""
     for status in ("FAILED", "KILLED"):
         for run in _search_runs(store, f"status = '{status}'{sweep_filter}"):
@@ -124,9 +140,15 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[tuple[str, 
             is_job = "config_hash" in tags and "overrides" in tags
             was_stopped = any(tag in tags for tag in STOPPED_TAGS)
             if is_job and not was_stopped:
-                unfinished[tags["config_hash"]] = tuple(json.loads(tags["overrides"]))
+                author = name_author(tags.get("mlflow.user", ""), tags.get("host", ""))
+                unfinished[tags["config_hash"]] = FailedJob(tuple(json.loads(tags["overrides"])), author)
     finished = find_finished_runs(store, unfinished)
-    return [overrides for job_hash, overrides in unfinished.items() if job_hash not in finished]
+    return [job for job_hash, job in unfinished.items() if job_hash not in finished]
+
+
+def name_author(user: str, host: str) -> str:
+    """Return ``user@host`` of whoever stored a run."""
+    return f"{user or 'unknown'}@{host or 'unknown'}"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,11 @@ import bakeoff
 VERSIONED_MODULES = {"numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "scikit-learn": "sklearn"}
 """The packages that a result may depend on, and the modules that know their versions."""
 GIT_TIMEOUT_SECONDS = 10
+QUIET_GIT = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+"""Flags with which git runs no program that a repository names, filters of files aside."""
+FILTERS = r"^filter\..*\.(clean|process)$"
+OWN_SCOPES = ("local", "worktree")
+"""Of the configurations of git, those that come with a repository."""
 
 
 @cache
@@ -119,7 +124,18 @@ def pin_versions(*packages: str) -> tuple[str, ...]:
 
 
 def _run_git(folder: Path, *words: str) -> str:
-    """Return what a git command prints; nothing if it fails or there is no git."""
+    """Return what a git command prints; nothing if it fails or there is no git.
+
+    The configuration of a repository that somebody else made may name programs, which git would run for the state of
+    its files.
+    """
+    scoped = _call_git(folder, "config", "--show-scope", "--name-only", "--get-regexp", FILTERS)
+    names = [name for scope, _, name in (line.partition("\t") for line in scoped.splitlines()) if scope in OWN_SCOPES]
+    disabled = [word for name in names for word in ("-c", f"{name}=")]
+    return _call_git(folder, *QUIET_GIT, *disabled, *words)
+
+
+def _call_git(folder: Path, *words: str) -> str:
     try:
         result = subprocess.run(
             ["git", *words], cwd=folder, capture_output=True, text=True, timeout=GIT_TIMEOUT_SECONDS, check=False

@@ -48,4 +48,4 @@ def test_a_run_that_a_study_stopped_has_not_failed_under_its_present_and_its_old
         tags = {"config_hash": key, "overrides": f'["learner={key}"]', **further}
         run = own.client.create_run(own.experiment_id, tags=tags)
         own.client.set_terminated(run.info.run_id, "KILLED")
-    assert find_failed_jobs(own) == [("learner=killed",)]
+    assert [job.overrides for job in find_failed_jobs(own)] == [("learner=killed",)]
