@@ -5,8 +5,10 @@ Each attack tries to write the file `TRACE`, by a module that writes it when it 
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ from command import Answer, Bakeoff
 import bakeoff as package
 from bakeoff.pipeline.config.plugin_folder import PLUGIN_PACKAGE, leave_out_current_folder
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking import provenance
 
 TRACE = "trace.txt"
 INTRUDER = f"""
@@ -267,3 +270,39 @@ def test_a_pickled_job_is_not_read(bakeoff: Bakeoff) -> None:
     write_files(bakeoff.folder, {})
     answer = bakeoff("--experimental-rerun", "job.pickle")
     require_refusal(answer, bakeoff.folder, ["--experimental-rerun reads a pickle"])
+
+
+# Jobs that the store holds
+
+
+def store_failed_job(bakeoff: Bakeoff, overrides: Sequence[str], author: tuple[str, str]) -> None:
+    """Write a job into the store as somebody else may do it."""
+    assert bakeoff("dataset=iris", "learner=majority", "tracking.models=false").status == 0
+    client = bakeoff.client()
+    (run,) = bakeoff.runs()
+    client.set_tag(run.info.run_id, "overrides", json.dumps(list(overrides)))
+    client.set_tag(run.info.run_id, "mlflow.user", author[0])
+    client.set_tag(run.info.run_id, "host", author[1])
+    client.set_terminated(run.info.run_id, "FAILED")
+
+
+def test_a_job_that_runs_again_has_the_trust_of_the_command_and_not_of_the_store(bakeoff: Bakeoff) -> None:
+    write_files(bakeoff.folder, {})
+    theirs = (*QUICK[:2], "learner._target_=intruder.Learner", "trust=[intruder]", "hydra.job.env_set={A: b}")
+    store_failed_job(bakeoff, theirs, ("eve\x1b[2J", "elsewhere"))
+    answer = bakeoff("rerun", "--failed", "tracking.models=false")
+    assert (answer.status, (bakeoff.folder / TRACE).exists()) == (2, False), answer.out
+    assert "add trust=[intruder]" in answer.err + answer.out
+    shown = "a job of eve\\x1b[2J@elsewhere runs again: bakeoff dataset=iris learner=sklearn_majority"
+    assert [shown] == [line[6 : 6 + len(shown)] for line in answer.err.splitlines() if "runs again" in line]
+    assert "trust=[intruder]" not in answer.err.partition("runs again")[2].splitlines()[0]
+    answer = bakeoff("rerun", "--failed", "trust=[intruder]", "tracking.models=false")
+    assert (answer.status, (bakeoff.folder / TRACE).exists()) == (0, True), answer.err
+
+
+def test_jobs_of_this_user_run_again_without_a_word(bakeoff: Bakeoff) -> None:
+    here = (provenance.find_user(), socket.gethostname())
+    store_failed_job(bakeoff, ("dataset=iris", "learner=majority", "seed=3", "tracking.models=false"), here)
+    answer = bakeoff("rerun", "--failed")
+    assert answer.status == 0, answer.err
+    assert "runs again" not in answer.err
