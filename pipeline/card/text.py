@@ -124,7 +124,7 @@ def _write_scores(content: CardContent) -> str:
         # The headline on test rows is what the run is judged by.
         if name == headline:
             cells[-1] = f"**{cells[-1]}**"
-        lines.append(f"| {name} | {WIDE_SPACE}{f' | {WIDE_SPACE}'.join(cells)} |")
+        lines.append(f"| {escape_markup(name)} | {WIDE_SPACE}{f' | {WIDE_SPACE}'.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -134,7 +134,7 @@ def _write_evaluation(content: CardContent) -> str:
     for key, value in content.params.items():
         if key.startswith("evaluation.") and value != "null":
             words.append(f"{key.removeprefix('evaluation.')}={value}")
-    lines = [f"evaluation `{' '.join(words)}`, seed `{content.experiment.seed}`"]
+    lines = [f"evaluation {_write_span(' '.join(words))}, seed `{content.experiment.seed}`"]
     folds = content.folds
     if folds:
         lines.append(_count_rows(folds))
@@ -212,6 +212,14 @@ def _write_warnings(content: CardContent) -> str:
     if n_more > 0:
         lines = [*lines[:MAX_WARNINGS], f"- and {n_more} more, in `warnings.txt`"]
     return "Warnings of the learner:\n\n" + "\n".join(lines)
+
+
+def _write_span(text: str) -> str:
+    """Return a text as code within a line, whatever signs it holds."""
+    longest = max(len(run) for run in re.findall("`*", text))
+    fence = "`" * (longest + 1)
+    space = " " if longest else ""
+    return f"{fence}{space}{' '.join(text.split())}{space}{fence}"
 
 
 def _write_code(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.paths import expand_home
 
 MULTIRUN_FLAGS = ("-m", "--multirun")
 
@@ -43,8 +44,8 @@ def parse_arguments(
             key = word.removeprefix("--").partition("=")[0].replace("-", "_")
             cure = f"write {key}=VALUE" if key in keys else f"its keys are written as KEY=VALUE: {', '.join(keys)}"
             raise UserError(f"{verb}: {word} is not an option of this verb; {cure}.")
-    arguments = [word for word in words if "=" not in word]
-    pairs = [word for word in words if "=" in word]
+    pairs = [word for word in words if "=" in word and not names_file(word, keys)]
+    arguments = [word for word in words if word not in pairs]
     reject_repeated_keys(verb, pairs)
     values = dict(word.split("=", 1) for word in pairs)
     for key in values:
@@ -57,6 +58,12 @@ def parse_arguments(
         were_given = "1 argument was given" if len(arguments) == 1 else f"{len(arguments)} arguments were given"
         raise UserError(f"{verb}: {were_given}; usage: bakeoff {verb} {usage}")
     return arguments, values
+
+
+def names_file(word: str, keys: Sequence[str]) -> bool:
+    """Return whether a word is the path of a file or folder with ``=`` in its name, and not a value of a key."""
+    is_pair = word.partition("=")[0] in keys
+    return "=" in word and not is_pair and expand_home(word).exists()
 
 
 def reject_repeated_keys(verb: str, pairs: Sequence[str]) -> None:

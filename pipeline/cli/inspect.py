@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.cli.arguments import reject_repeated_keys
+from bakeoff.pipeline.cli.arguments import names_file, reject_repeated_keys
 from bakeoff.pipeline.cli.output_file import list_dataset_files, name_file, replace_file, require_output
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment
@@ -39,8 +39,8 @@ def inspect_data(words: Sequence[str]) -> int:
         There is no such file or column, or the page cannot be written.
     """
     reject_passwords(words)
-    files = [word for word in words if "=" not in word]
-    pairs = [word for word in words if "=" in word]
+    pairs = [word for word in words if "=" in word and not names_file(word, OWN_KEYS)]
+    files = [word for word in words if word not in pairs]
     reject_repeated_keys("inspect", pairs)
     values = dict(word.split("=", 1) for word in pairs)
     output = values.pop("output", None)

@@ -104,7 +104,9 @@ def _write_entry(text: str, is_emphasized: bool) -> str:
 
 
 def _write_row(entries: list[str]) -> str:
-    return rf"{' & '.join(entries)} \\"
+    # After the end of a row, LaTeX reads a bracket or a star as an argument.
+    shield = "{}" if entries[0].startswith(("[", "*")) else ""
+    return rf"{shield}{' & '.join(entries)} \\"
 
 
 def _comment(text: str) -> str:

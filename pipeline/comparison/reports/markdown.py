@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
@@ -34,9 +35,12 @@ def _iterate_lines(comparison: Comparison) -> Iterator[str]:
         yield ""
     yield "## Repeat"
     yield ""
-    yield "```sh"
-    yield from [*comparison.repeat, comparison.command]
-    yield "```"
+    commands = [*comparison.repeat, comparison.command]
+    # A name may hold the sign that ends a block of code; a longer one does not end here.
+    fence = "`" * max(3, 1 + max(len(run) for run in re.findall("`*", "\n".join(commands))))
+    yield f"{fence}sh"
+    yield from commands
+    yield fence
 
 
 def _iterate_result(comparison: Comparison, result: MetricResult) -> Iterator[str]:
@@ -86,4 +90,7 @@ def _escape(text: str) -> str:
     # The backslash comes first, because the other signs are escaped by it.
     for sign in ("\\", "|", "*", "_", "<", "`", "~"):
         text = text.replace(sign, f"\\{sign}")
+    # Brackets are the signs of an interval as well, and begin a link only before these.
+    text = re.sub(r"\](?=[(:\[])", r"]\\", text)
+    text = re.sub(r"&(?=#?\w+;)", r"\\&", text)
     return " ".join(text.split())
