@@ -11,6 +11,7 @@ from bakeoff.pipeline.cli.output_file import list_dataset_files, name_file, repl
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.hydra_text import quote_text
 from bakeoff.pipeline.paths import expand_home
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
     register_schema()
     overrides = []
     if files:
-        quoted = ",".join(_quote(file) for file in files)
+        quoted = ",".join(quote_text(file) for file in files)
         path = quoted if len(files) == 1 else f"[{quoted}]"
         overrides = ["dataset=file", f"dataset.path={path}"]
     for key, value in values.items():
@@ -112,12 +113,6 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
     assert isinstance(node, dict)
     assert isinstance(trust, list)
     return {str(key): value for key, value in node.items()}, [str(package) for package in trust]
-
-
-def _quote(text: str) -> str:
-    """Return a text as a quoted value of Hydra's grammar."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:

@@ -6,6 +6,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -267,10 +268,13 @@ def _write_excel(table: pd.DataFrame, path: Path) -> None:
         raise ValueError(f"a sheet has at most {MAX_SHEET_ROWS:,} rows; write .parquet or .csv")
     for name, column in table.items():
         _require_cells_of_sheet(str(name), column)
-    with pd.ExcelWriter(path, engine="openpyxl") as writer:
+    # In memory, because an archive that a full disk cuts prints a traceback of its own when Python removes it.
+    content = BytesIO()
+    with pd.ExcelWriter(content, engine="openpyxl") as writer:
         table.to_excel(writer, index=False)
         for sheet in writer.sheets.values():
             _spell_formulas(sheet)
+    path.write_bytes(content.getvalue())
 
 
 def _require_cells_of_sheet(name: str, column: pd.Series[Any]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from bakeoff.pipeline.hydra_text import quote_text
+
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
 """A word that needs no quotation marks in a list of the command line."""
 OTHER_MEANING = frozenset({"true", "false", "null", "nan", "inf"})
@@ -26,5 +28,4 @@ def quote_word(word: str) -> str:
     """Return a word as it stands in a list of the command line."""
     if PLAIN_WORD.fullmatch(word) and word.lower() not in OTHER_MEANING:
         return word
-    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return quote_text(word)
