@@ -26,8 +26,10 @@ STAGES = (
     "scoring",
 )  # fmt: skip
 LAYERS = (
-    {"csv_file", "errors", "html", "hydra_text", "paths", "source_code", "whole_file"},
-    {"code_surroundings", "module_syntax", "notebook_code", "yaml_bounds"},
+    {"csv_file", "errors", "html", "hydra_text", "paths", "whole_file"},
+    {"module_syntax"},
+    {"source_code"},
+    {"code_surroundings", "machine_memory", "notebook_code", "yaml_bounds"},
     {"config", "identity", "stages"},
     {"processes", "seeds", "stage_log"},
     {"experiment"},
