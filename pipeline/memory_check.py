@@ -8,8 +8,13 @@ from bakeoff import learners
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.machine_memory import BYTES_OF_GIGABYTE, read_machine_bytes, to_gigabytes
+from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 
+BYTES_OF_NUMBER = 8
+ONE_HOT = "OneHotEncoder"
+REDUCING_STEPS = ("GroupRareValues",)
+"""Steps after which a column has fewer values."""
 NOTED_BYTES = BYTES_OF_GIGABYTE // 2
 """A fit that needs more memory is said before it begins."""
 
@@ -27,6 +32,47 @@ def check_memory(experiment: Experiment, splits: Splits) -> None:
             f"learner: {describe_memory(experiment.learner, n_rows)}; this machine has "
             f"{to_gigabytes(read_machine_bytes())}. Choose another learner, or fewer rows for training."
         )
+
+
+def check_table_memory(experiment: Experiment) -> None:
+    """Reject tables of a number for each row and value, or for each row and class, that do not fit into memory.
+
+    Raises
+    ------
+    UserError
+    """
+    dataset = experiment.dataset
+    n_rows = len(dataset.y)
+    available = read_machine_bytes()
+    widest = count_one_hot_columns(experiment.preprocessing, dataset)
+    if BYTES_OF_NUMBER * n_rows * widest > available:
+        largest = max(dataset.nominal, key=lambda name: dataset.X[name].nunique())
+        raise UserError(
+            f"preprocessing: one-hot makes {widest:,} columns of {n_rows:,} rows, which need "
+            f"{to_gigabytes(BYTES_OF_NUMBER * n_rows * widest)}; this machine has {to_gigabytes(available)}. "
+            f"Leave {largest!r} out with dataset.drop=[{largest}], or use preprocessing=one_hot_rare."
+        )
+    n_classes = len(dataset.classes) if dataset.is_classification else 0
+    n_bytes = BYTES_OF_NUMBER * n_rows * n_classes
+    if n_bytes > available and hasattr(experiment.scored_learner, "predict_proba"):
+        raise UserError(
+            f"dataset.target={dataset.target!r} has {n_classes:,} classes, whose probabilities for {n_rows:,} rows "
+            f"need {to_gigabytes(n_bytes)}; this machine has {to_gigabytes(available)}. If it is a number, use "
+            "dataset.task=regression."
+        )
+
+
+def count_one_hot_columns(preprocessing: Any, dataset: Dataset) -> int:
+    """Return the number of columns that one-hot coding makes of the nominal columns, if it limits them by nothing."""
+    params = preprocessing.get_params(deep=True) if hasattr(preprocessing, "get_params") else {}
+    steps = [step for step in [preprocessing, *params.values()] if type(step).__name__ == ONE_HOT]
+    is_limited = any(type(step).__name__ in REDUCING_STEPS for step in params.values())
+    is_dense = any(
+        not step.sparse_output and step.max_categories is None and step.min_frequency is None for step in steps
+    )
+    if is_limited or not is_dense:
+        return 0
+    return sum(dataset.X[name].nunique() for name in dataset.nominal)
 
 
 def exceeds_memory(learner: Any, n_rows: int) -> bool:

@@ -20,7 +20,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_tuning_splits
 from bakeoff.pipeline.fit_checks import check_decision_splits, check_fit, check_sampler
-from bakeoff.pipeline.memory_check import check_memory
+from bakeoff.pipeline.memory_check import check_memory, check_table_memory
 from bakeoff.pipeline.parameter_sizes import check_parameter_sizes
 from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning, Pruning
 from bakeoff.pipeline.stages.splitting import Splits
@@ -40,6 +40,7 @@ def check_experiment(experiment: Experiment) -> None:
     check_parameters(experiment.learner, "learner")
     check_parameter_sizes(experiment.learner, experiment.dataset, "learner")
     check_parameter_sizes(experiment.preprocessing, experiment.dataset, "preprocessing")
+    check_table_memory(experiment)
     check_pruning(experiment)
     check_space(experiment)
     check_validation_rows(experiment)

@@ -6,15 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from doubles import check_and_split, experiment
+from sklearn.compose import ColumnTransformer
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import LinearSVC
 
 from bakeoff.learners import REGISTRY, estimate_pairwise_bytes
 from bakeoff.pipeline import memory_check
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.machine_memory import read_machine_bytes
-from bakeoff.pipeline.memory_check import note_memory
+from bakeoff.pipeline.memory_check import check_table_memory, count_one_hot_columns, note_memory
 from bakeoff.pipeline.stages.dataset import Dataset
 
 GIGABYTE = 10**9
@@ -48,3 +52,32 @@ def test_a_kernel_that_is_not_fitted_needs_less() -> None:
 
 def test_the_machine_has_memory() -> None:
     assert read_machine_bytes() > GIGABYTE // 10
+
+
+@pytest.mark.parametrize(("limit", "n_columns"), [({}, 3000), ({"min_frequency": 2}, 0), ({"sparse_output": True}, 0)])
+def test_one_hot_columns_that_do_not_fit_are_refused(
+    limit: dict[str, object], n_columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = pd.DataFrame({"x": np.arange(6000.0), "v": pd.Categorical(np.arange(6000) % 3000)})
+    dataset = Dataset("values", X, np.arange(6000) % 2, "classification", "y")
+    encoder = OneHotEncoder(**{"sparse_output": False, **limit})
+    steps = ColumnTransformer([("nominal", make_pipeline(encoder), ["v"])])
+    assert count_one_hot_columns(steps, dataset) == n_columns
+    monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: GIGABYTE // 10)
+    built = experiment(dataset, LogisticRegression(), preprocessing=steps)
+    if not n_columns:
+        check_table_memory(built)
+        return
+    message = r"one-hot makes 3,000 columns of 6,000 rows, which need 0\.1 GB.*dataset\.drop=\[v\]"
+    with pytest.raises(UserError, match=message):
+        check_table_memory(built)
+
+
+def test_probabilities_of_very_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_check, "read_machine_bytes", lambda: GIGABYTE // 10)
+    X = pd.DataFrame({"x": np.arange(6000.0)})
+    many = Dataset("many", X, np.arange(6000) // 2, "classification", "y")
+    with pytest.raises(UserError, match=r"dataset\.target='y' has 3,000 classes, whose probabilities for 6,000 rows"):
+        check_table_memory(experiment(many, LogisticRegression()))
+    # Without probabilities, one label is kept for each row.
+    check_table_memory(experiment(many, LinearSVC()))
