@@ -312,9 +312,11 @@ def test_a_job_that_ignores_signals_is_killed(bakeoff: Bakeoff, monkeypatch: pyt
 def test_rerun_runs_just_what_failed(bakeoff: Bakeoff) -> None:
     targets = "learner._target_=failing.FailingUntilRepaired,bakeoff.learners.MajorityClassifier"
     assert bakeoff("-m", *TRUST, targets).status == 1
-    assert bakeoff("rerun", "--failed").status == 1
+    untrusted = bakeoff("rerun", "--failed")
+    assert (untrusted.status, "add trust=[failing]" in untrusted.err) == (2, True)
+    assert bakeoff("rerun", "--failed", TRUST[2]).status == 1
     Path("repaired").touch()
-    assert bakeoff("rerun", "--failed").status == 0
+    assert bakeoff("rerun", "--failed", TRUST[2]).status == 0
     assert states(bakeoff) == {"FAILED": 2, "FINISHED": 2}
     assert "nothing failed" in bakeoff("rerun", "--failed").out
     assert bakeoff("rerun").status == 2
