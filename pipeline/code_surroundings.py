@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bakeoff.pipeline.secret_values import is_secret_name
 from bakeoff.pipeline.source_code import find_source, hash_file, hash_text, name_of, parse_module, read_text
 
 ENVIRONMENT_READERS = frozenset({"get", "getenv", "pop", "setdefault"})
@@ -81,7 +82,9 @@ def list_surroundings(module: str) -> list[str]:
     tree = parse_module(module)
     source = find_source(module)
     folders = [Path.cwd()] if source is None else [source.parent, Path.cwd()]
-    variables = {name for node in ast.walk(tree) if (name := _read_variable(node))}
+    named = {name for node in ast.walk(tree) if (name := _read_variable(node))}
+    # A password that changes leaves the results as they are, and nobody can guess it from a fingerprint.
+    variables = {name for name in named if not is_secret_name(name)}
     lines = {f"env {name} {hash_text(os.environ.get(name, ''))}" for name in variables}
     for text in {text for node in ast.walk(tree) for text in _read_paths(node)}:
         lines |= {f"file {text} {hash_file(path)}" for path in _find_files(text, folders)}

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+from bakeoff.pipeline.secret_values import hide_secrets
+
 MIN_SIMILARITY = 0.6
 """The least similarity, from 0 to 1, of a word that `did_you_mean` suggests."""
 
@@ -13,8 +15,11 @@ MIN_SIMILARITY = 0.6
 class UserError(Exception):
     """An error that the user can fix, found before anything ran.
 
-    The message names the key, the value given, the values allowed and the remedy.
+    The message names the key, the value given, the values allowed and the remedy. Secrets in it are hidden.
     """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(hide_secrets(str(message)))
 
 
 class MissingPackage(UserError):
@@ -32,6 +37,24 @@ class InvalidPredictions(UserError):
             yield
         except InvalidPredictions as error:
             raise cls(f"{place}: {error}") from error
+
+
+@contextmanager
+def hiding_values(configuration: str) -> Iterator[None]:
+    """Hide the values of variables in the errors of the user that the block raises.
+
+    Parameters
+    ----------
+    configuration : str
+        Refers to the variables.
+    """
+    try:
+        yield
+    except UserError as error:
+        shown = hide_secrets(str(error), configuration)
+        if shown == str(error):
+            raise
+        raise type(error)(shown) from None
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 from bakeoff.pipeline.code_surroundings import SourceFile, list_surroundings, looks_like_file
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.notebook_code import list_notebook_code
+from bakeoff.pipeline.secret_values import expand_public_references
 from bakeoff.pipeline.source_code import (
     CACHED,
     OWN_PACKAGE,
@@ -70,7 +71,9 @@ def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
     decisive = {key: spec[key] for key in DECISIVE_KEYS}
     decisive["dataset"] = dataset_digest
     decisive["code"] = hash_config_code(spec)
-    return hash_text(json.dumps(decisive, sort_keys=True, default=str))
+    # A setting that an environment variable has decides the result; a secret does not, and nobody can guess it.
+    text = expand_public_references(json.dumps(decisive, sort_keys=True, default=str))
+    return hash_text(text)
 
 
 def hash_config_code(spec: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -12,8 +12,9 @@ from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
 from bakeoff.pipeline.config.import_target import find_target
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.own_options import list_own_names
+from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.description import describe_run
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, hiding_values
 from bakeoff.pipeline.experiment import (
     Experiment,
     FittedModel,
@@ -23,6 +24,7 @@ from bakeoff.pipeline.experiment import (
     order_classes,
 )
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
+from bakeoff.pipeline.job_secrets import hide_in_warnings
 from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
@@ -217,6 +219,13 @@ def prepare_job(
     ------
     UserError
     """
+    with hiding_values(to_yaml(spec)):
+        return _prepare_job(spec, invocation, resources, tries_own_code)
+
+
+def _prepare_job(
+    spec: Mapping[str, Any], invocation: Invocation, resources: PartCache, tries_own_code: bool
+) -> PreparedJob:
     experiment = build_experiment(spec, resources)
     preflight.check_experiment(experiment)
     splits = experiment.make_splits()
@@ -260,10 +269,19 @@ def execute_job(
     Exception
         Any error of a learner; the run is FAILED, with the traceback.
     """
+    with hiding_values(prepared.description.config):
+        return _execute_job(prepared, tracker, show_progress, should_continue)
+
+
+def _execute_job(
+    prepared: PreparedJob, tracker: Tracker, show_progress: ShowProgress, should_continue: ContinueRule
+) -> JobResult:
     experiment = prepared.experiment
     splits = prepared.splits
     n_folds = len(splits.folds)
-    results = evaluate_splits(experiment, splits.folds, n_jobs=prepared.spec.get("n_jobs", 1))
+    evaluated = evaluate_splits(experiment, splits.folds, n_jobs=prepared.spec.get("n_jobs", 1))
+    configuration = prepared.description.config
+    results = (replace(fold, model=hide_in_warnings(fold.model, configuration)) for fold in evaluated)
     folds: list[FoldResult] = []
     try:
         with tracker.start_run(prepared.description, experiment) as run:
@@ -276,7 +294,7 @@ def execute_job(
                 # The rule is called after the last fold too, because a study records its score.
                 if not should_continue(experiment, folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
-            model = fit_final_model(experiment, splits, last)
+            model = hide_in_warnings(fit_final_model(experiment, splits, last), configuration)
             run.finish(model, prepared.figure_choice.figures)
     except RunStopped as stopped:
         return JobResult(experiment, folds, folds[-1].model, run.run_id, str(stopped), prepared.audit_verdict.warnings)

@@ -9,6 +9,7 @@ from typing import Any
 
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.job_secrets import reject_stored_secrets
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.storage_check import check_storable, describe_stored_types
@@ -52,6 +53,7 @@ class PartCache:
         """
         if not spec["tracking"].get("models"):
             return
+        reject_stored_secrets(spec)
         for description in describe_stored_types(experiment, spec["trust"]):
             if description not in self._storable:
                 check_storable(experiment, splits.folds[0], spec["trust"], description)

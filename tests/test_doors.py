@@ -26,6 +26,7 @@ STAGES = (
     "scoring",
 )  # fmt: skip
 LAYERS = (
+    {"secret_values"},
     {"csv_file", "errors", "html", "hydra_text", "paths", "whole_file"},
     {"module_syntax"},
     {"source_code"},
@@ -38,7 +39,8 @@ LAYERS = (
     {"audit", "preflight", "report"},
     {"card", "inspection", "serving"},
     {"figures", "tracking"},
-    {"description", "figure_choice", "part_cache"},
+    {"description", "figure_choice", "job_secrets"},
+    {"part_cache"},
     {"job"},
     {"refit"},
     {"comparison", "explanation", "shipping"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import traceback
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +15,7 @@ from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import (
     discard_output_folder,
     note_tuned_keys,
+    protect_output_files,
     read_invocation,
     reject_sweep_values,
     reject_unread_space,
@@ -24,6 +25,7 @@ from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settl
 from bakeoff.pipeline.config.trust import is_trust_word, read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.processes import describe_limit
+from bakeoff.pipeline.secret_values import format_traceback
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
 
@@ -70,6 +72,7 @@ class HydraTask:
 
         from bakeoff.pipeline.cli.single_run import run_single_job
 
+        protect_output_files()
         try:
             spec = resolve_config(composed)
             invocation = read_invocation()
@@ -123,7 +126,7 @@ def run_hydra(task: HydraTask, words: Sequence[str]) -> None:
         _compose_and_call(task, words)
     except Exception as error:
         if task.tracebacks:
-            traceback.print_exc()
+            print(format_traceback(error), file=sys.stderr)
         raise explain_error(error) from None
 
 

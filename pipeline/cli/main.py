@@ -22,7 +22,7 @@ import bakeoff
 from bakeoff.pipeline.cli.completion import complete_verbs, is_query
 from bakeoff.pipeline.cli.flags import VERSION_FLAG
 from bakeoff.pipeline.cli.lasting_output import keep_writable
-from bakeoff.pipeline.cli.passwords import reject_passwords
+from bakeoff.pipeline.cli.passwords import conceal_passwords, reject_passwords
 from bakeoff.pipeline.cli.verb_help import format_help, wants_help
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 from bakeoff.pipeline.errors import UserError
@@ -88,6 +88,7 @@ def run_words(words: Sequence[str]) -> int:
         return 0
     try:
         reject_passwords(words)
+        words = conceal_passwords(words)
         if is_query(words) and not complete_verbs():
             return 0
         if words and words[0] in VERBS:

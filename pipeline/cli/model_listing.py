@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.cli.arguments import parse_arguments
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.tracking.registry import RegisteredVersion
+    from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.tracking.registry import RegisteredVersion
 
 KEYS = ("tracking.uri", "tracking.experiment")
 COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
@@ -38,7 +39,7 @@ def list_models(words: Sequence[str]) -> int:
     store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
     versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
     if not versions:
-        print(f"no model is registered in {store.uri}; `bakeoff ship RUN as=NAME@ALIAS` registers one")
+        print(f"no model is registered in {hide_secrets(store.uri)}; `bakeoff ship RUN as=NAME@ALIAS` registers one")
         return 0
     rows = [COLUMNS, *(_describe_version(version) for version in versions)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.secret_values import conceal_words, find_secrets
 
-PASSWORD = re.compile(r"\bdataset\.url=.*?://[^/@]*:(?!\$)[^/@]+@")
-"""A literal password in the URL of a database; a name of an environment variable, with ``$``, is none."""
+QUERY_KEY = "dataset.url="
+"""The key of the address of a database; a reference with ``$`` takes the place of its password."""
 
 
 def reject_passwords(words: Iterable[str]) -> None:
@@ -27,8 +28,26 @@ def reject_passwords(words: Iterable[str]) -> None:
     --------
     >>> reject_passwords(["dataset.url=postgresql://me:$PASSWORD@host/x", "dataset.url=sqlite:///my.db"])
     """
-    if any(PASSWORD.search(word) for word in words):
+    if any(QUERY_KEY in word and find_secrets(word) for word in words):
         raise UserError(
             "dataset.url holds a password, which would be stored with the run; write the name of an environment "
             "variable in its place, 'dataset.url=postgresql://user:$PASSWORD@host/database', and export it."
         )
+
+
+def conceal_passwords(words: Sequence[str]) -> list[str]:
+    """Return the words of a command with references in place of passwords, and say so.
+
+    Parameters
+    ----------
+    words : sequence of str
+    """
+    concealed, names = conceal_words(words)
+    if names:
+        variables = " and ".join(names)
+        print(
+            f"note: the command holds a password, which is not stored; {variables} stands in its place: export it to "
+            "repeat the commands that are shown.",
+            file=sys.stderr,
+        )
+    return concealed

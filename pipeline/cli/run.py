@@ -17,6 +17,7 @@ from bakeoff.pipeline.config.mode_words import RUN_WORD
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.word_bounds import require_bounded_words
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.secret_values import conceal_words
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.report import SweepReport
@@ -51,6 +52,7 @@ def run_experiments(
         The command line is invalid, or none of its jobs can run.
     """
     _require_option(words)
+    jobs = None if jobs is None else [conceal_words(job)[0] for job in jobs]
     require_bounded_words(words)
     require_readable_folder(Path.cwd())
     words = add_trust_of_environment(order_words(words))

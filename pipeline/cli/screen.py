@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,6 +18,7 @@ from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.run_lines import describe_run_lines
+from bakeoff.pipeline.secret_values import find_references, hide_secrets
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
@@ -111,12 +113,23 @@ class Screen:
                 f"looks: {looks} configurations have been scored on these test rows, this one included", soft_wrap=True
             )
 
-    def show_run(self, run_id: str | None, store: Store | None, experiment: str = DEFAULT_EXPERIMENT) -> None:
-        """Print the id of the run and the command that opens its experiment; nothing if the run is not kept."""
+    def show_run(self, run_id: str | None, store: Store | None, setting: Mapping[str, Any]) -> None:
+        """Print the id of the run and the command that opens its experiment; nothing if the run is not kept.
+
+        Parameters
+        ----------
+        run_id : str or None
+        store : Store or None
+        setting : mapping
+            The part ``tracking`` of the settled configuration.
+        """
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}", soft_wrap=True)
-        self._out.print(f"open  {escape(format_ui_command(store.uri, experiment))}", soft_wrap=True)
+        experiment = str(setting.get("experiment", DEFAULT_EXPERIMENT))
+        given = str(setting.get("uri"))
+        uri = given if find_references(given) else store.uri
+        self._out.print(f"open  {escape(format_ui_command(uri, experiment))}", soft_wrap=True)
 
     def show_figures(self, choice: FigureChoice, is_kept: bool) -> None:
         """Print the figures of the run, and why others of ``figures=all`` are not among them.
@@ -160,7 +173,7 @@ class Screen:
 
 def format_ui_command(uri: str, experiment: str) -> str:
     """Return the command that opens MLflow's pages of an experiment of a store."""
-    words = ["bakeoff", "ui", f"tracking.uri={uri}"]
+    words = ["bakeoff", "ui", f"tracking.uri={hide_secrets(uri)}"]
     if experiment != DEFAULT_EXPERIMENT:
         words.append(f"tracking.experiment={experiment}")
     return shlex.join(words)

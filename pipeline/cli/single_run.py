@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-import traceback
+import json
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.job import JobResult, PreparedJob, execute_job, prepare_job
 from bakeoff.pipeline.part_cache import PartCache
+from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
 
 
@@ -41,9 +43,10 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        configuration = json.dumps(spec, default=str)
         if tracebacks:
-            traceback.print_exc()
-        return JobOutcome(invocation.number, name, FAILED, f"{type(error).__name__}: {error}")
+            print(format_traceback(error, configuration), file=sys.stderr)
+        return JobOutcome(invocation.number, name, FAILED, describe_error(error, configuration))
     return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)
 
 
@@ -80,5 +83,5 @@ def run_shown_job(
     screen.show_scores(result.experiment, result.folds, result.model)
     screen.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
     screen.show_looks(prepared.description, tracker.store)
-    screen.show_run(result.run_id, tracker.store, str(prepared.spec["tracking"].get("experiment")))
+    screen.show_run(result.run_id, tracker.store, prepared.spec["tracking"])
     return prepared, result

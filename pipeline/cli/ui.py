@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.secret_values import strip_secrets
 from bakeoff.pipeline.tracking.server import is_server
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 from bakeoff.pipeline.tracking.store import open_store, prepare_file, quiet_mlflow, store_exists, store_uri
@@ -40,7 +41,7 @@ def serve_ui(words: Sequence[str]) -> int:
     if is_server(uri):
         for variable, value in MLFLOW_CLIENT_SETTINGS.items():
             os.environ.setdefault(variable, value)
-        _show_addresses(uri, uri.rstrip("/"), values)
+        _show_addresses(uri, strip_secrets(uri).rstrip("/"), values)
         return 0
     if not store_exists(uri):
         raise UserError(f"ui: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
@@ -52,7 +53,9 @@ def serve_ui(words: Sequence[str]) -> int:
     _show_addresses(uri, f"http://{HOST}:{port}", values)
     print("Ctrl-C ends the pages", flush=True)
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # the server starts about five times faster
-    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri]
+    # Not among the arguments, which every user of the machine can read.
+    os.environ["MLFLOW_BACKEND_STORE_URI"] = uri
+    command = [sys.executable, "-m", "mlflow", "ui"]
     os.execv(sys.executable, [*command, "--host", HOST, "--port", port, "--workers", "1"])
 
 

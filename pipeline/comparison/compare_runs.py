@@ -23,6 +23,7 @@ from bakeoff.pipeline.comparison.request import ComparisonRequest
 from bakeoff.pipeline.comparison.results import MetricResult
 from bakeoff.pipeline.comparison.words import join_words
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.secret_values import hide_secrets
 from bakeoff.pipeline.tracking.find_run import find_headline
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.reading.stored_runs import read_series
@@ -70,7 +71,7 @@ def compare_runs(
     return Comparison(
         question=_write_question(analysis.names, datasets, headline),
         selection=request.selection,
-        command=request.command,
+        command=hide_secrets(request.command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=_write_verdict(results[0]),
         notes=(*scored.grid.notes, *notes),
@@ -84,7 +85,7 @@ def compare_runs(
         other_configurations=chosen.others,
         other_cells=_list_cells(chosen, chosen.others, datasets),
         run_ids=scored.run_ids,
-        store=store.uri,
+        store=hide_secrets(store.uri),
         experiment=experiment,
         versions=_read_versions(),
         repeat=request.repeat,

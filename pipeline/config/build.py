@@ -6,6 +6,7 @@ of the configuration as they are; what looks like an interpolation in one of the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 from bakeoff.pipeline.config.import_target import find_target
 from bakeoff.pipeline.config.part_kinds import require_class_kind, require_kind
 from bakeoff.pipeline.config.target_names import TARGET_KEY, require_names
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean, hiding_values
+from bakeoff.pipeline.secret_values import expand_references
 
 
 def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
@@ -38,8 +40,32 @@ def build_object(node: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any
     """
     if node.get(TARGET_KEY) is None:
         raise UserError(f"{key} has no _target_: it must name the class or function to call.")
-    require_names(node, key, trust)
-    return _build(node, key, trust)
+    with hiding_values(json.dumps(node, default=str)):
+        valued = put_values(node, key)
+        require_names(valued, key, trust)
+        return _build(valued, key, trust)
+
+
+def put_values(node: Mapping[str, Any], key: str) -> Any:
+    """Return a part of a configuration with the values of the environment variables that it refers to.
+
+    Parameters
+    ----------
+    node : mapping
+    key : str
+        The key of the part, for messages.
+
+    Raises
+    ------
+    UserError
+        A variable is not set.
+    """
+    try:
+        return expand_references(node)
+    except KeyError as error:
+        raise UserError(
+            f"{key} refers to the environment variable {error.args[0]}, which is not set; export it first."
+        ) from None
 
 
 def _build(node: Any, key: str, trust: Sequence[str]) -> Any:

@@ -13,6 +13,9 @@ from bakeoff.pipeline.config.mode_words import HYDRA_RUN_KEYS, HYDRA_SWEEP_KEYS
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
 
+HYDRA_FILES = ("config.yaml", "hydra.yaml", "overrides.yaml")
+PRIVATE_MODE = 0o600
+
 
 @dataclass(frozen=True)
 class Invocation:
@@ -60,7 +63,7 @@ def read_invocation(swept: Sequence[str] = ()) -> Invocation:
 
     current = HydraConfig.get()
     choices = {str(group): str(option) for group, option in current.runtime.choices.items()}
-    overrides = tuple(str(word) for word in current.overrides.task)
+    overrides = tuple(list_words(current.overrides.task))
     keys = tuple(word.lstrip("+~").split("=")[0] for word in overrides)
     if current.mode != RunMode.RUN:
         return Invocation(
@@ -70,12 +73,25 @@ def read_invocation(swept: Sequence[str] = ()) -> Invocation:
             number=int(current.job.num),
             overrides=overrides,
         )
-    hydra_keys = (str(word).lstrip("+~").split("=")[0] for word in current.overrides.hydra)
+    hydra_keys = (word.lstrip("+~").split("=")[0] for word in list_words(current.overrides.hydra))
     sweep_keys = [key for key in keys if key.split(".")[0] in SWEEP_KEYS]
     sweep_keys += [key for key in hydra_keys if HYDRA_SWEEP_KEYS.match(key)]
     for key in sweep_keys:
         raise UserError(f"{key} is a key of sweeps; add -m.")
     return Invocation(choices, varying=keys, overrides=overrides)
+
+
+def list_words(overrides: Any) -> list[str]:
+    """Return the words that Hydra holds, with references to environment variables instead of their values.
+
+    Parameters
+    ----------
+    overrides : ListConfig
+    """
+    from omegaconf import OmegaConf
+
+    words: Any = OmegaConf.to_container(overrides, resolve=False)
+    return [str(word) for word in words]
 
 
 def reject_sweep_values() -> None:
@@ -176,15 +192,31 @@ def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return sweep_words, job_words
 
 
+def protect_output_files() -> None:
+    """Let nobody but the user read the files that Hydra wrote: they hold the command as it was given."""
+    for file in _list_output_files():
+        if file.is_file():
+            file.chmod(PRIVATE_MODE)
+
+
 def discard_output_folder() -> None:
     """Remove the folder that Hydra created for a rejected job, unless it holds other files."""
     from hydra.core.hydra_config import HydraConfig
 
-    current = HydraConfig.get()
-    folder = Path(current.runtime.output_dir)
-    config_folder = folder / str(current.output_subdir)
-    for name in ("config.yaml", "hydra.yaml", "overrides.yaml"):
-        (config_folder / name).unlink(missing_ok=True)
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    files = _list_output_files()
+    for file in files:
+        file.unlink(missing_ok=True)
+    config_folder = files[0].parent
     for empty in (config_folder, folder):
         with suppress(OSError):  # the folder contains other files, which must stay
             empty.rmdir()
+
+
+def _list_output_files() -> list[Path]:
+    """Return the paths of the files that Hydra writes into the folder of a job."""
+    from hydra.core.hydra_config import HydraConfig
+
+    current = HydraConfig.get()
+    config_folder = Path(current.runtime.output_dir) / str(current.output_subdir)
+    return [config_folder / name for name in HYDRA_FILES]

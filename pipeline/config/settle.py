@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
-from omegaconf import DictConfig, OmegaConf, read_write
+from omegaconf import DictConfig, read_write
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bakeoff.pipeline.config.absent_parts import add_absent_parts
 from bakeoff.pipeline.config.import_target import import_target
+from bakeoff.pipeline.config.kept_references import resolve_values
 from bakeoff.pipeline.config.named_figures import settle_figures
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.own_metrics import settle_metrics
@@ -47,6 +48,8 @@ PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 def resolve_config(composed: DictConfig) -> dict[str, Any]:
     """Return a composed configuration as plain dicts and lists, with its interpolations resolved.
 
+    References to environment variables stay in its texts.
+
     What is written under ``space`` replaces the default space of the learner; a file that ``space=NAME`` chooses does
     so, too.
 
@@ -59,12 +62,11 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     require_bounded_references(composed)
     try:
         _choose_space(composed)
-        spec = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
+        spec = resolve_values(composed)
     except MissingMandatoryValue as error:
         raise UserError(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
     except OmegaConfBaseException as error:
         raise UserError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
-    assert isinstance(spec, dict)
     check_keys(composed)
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
 

@@ -27,6 +27,7 @@ from bakeoff.pipeline.python.run_result import RunResult, tabulate_folds, tabula
 from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
 from bakeoff.pipeline.report import summarize_folds, tabulate_predictions
 from bakeoff.pipeline.run_lines import describe_run_lines
+from bakeoff.pipeline.secret_values import conceal_words
 from bakeoff.pipeline.tracking.provenance import read_versions
 
 
@@ -88,6 +89,7 @@ def run(
     given = GivenData(dataset, target, dataset_name)
     own_words = add_trust_of_environment([*check_words(words), *make_words(keys)])
     reject_passwords(own_words)
+    own_words, _ = conceal_words(own_words)
     with own_process_state(), open_data(given, own_words) as data:
         all_words = [*data.words, *own_words]
         result = _run_words(add_config_folder(all_words, config_dir), verbose, data.notes)

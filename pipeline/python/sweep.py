@@ -25,6 +25,7 @@ from bakeoff.pipeline.python.notes import warn_of
 from bakeoff.pipeline.python.process_state import own_process_state
 from bakeoff.pipeline.python.sweep_result import SweepResult, make_sweep_result
 from bakeoff.pipeline.python.words import add_config_folder, check_words, make_words
+from bakeoff.pipeline.secret_values import conceal_words
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
@@ -82,6 +83,7 @@ def sweep(
     given = GivenData(dataset, target, dataset_name, is_sweep=True)
     own_words = add_trust_of_environment([*check_words(words), *make_words(keys, is_sweep=True)])
     reject_passwords(own_words)
+    own_words, _ = conceal_words(own_words)
     with own_process_state(), open_data(given, own_words) as data, _single_threads():
         all_words = add_config_folder([*data.words, *own_words], config_dir)
         result = _run_words(all_words, verbose, data.notes)

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.pipeline.secret_values import strip_secrets
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
 
 N_SLOTS = 2**20
@@ -51,7 +52,7 @@ class Claims:
         if uri.startswith(SQLITE_PREFIX):
             path = Path(f"{sqlite_path(uri)}.claims")
         else:
-            name = hashlib.blake2b(uri.encode(), digest_size=8).hexdigest()
+            name = hashlib.blake2b(strip_secrets(uri).encode(), digest_size=8).hexdigest()
             path = Path(tempfile.gettempdir()) / f"bakeoff-{os.getuid()}-{name}.claims"
         return cls(os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
 

@@ -8,6 +8,7 @@ from typing import Any
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
+from bakeoff.pipeline.config.invocation import list_words
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
 
@@ -34,7 +35,7 @@ def reject_lost_keys(overrides: Sequence[Override], loader: Any, master: DictCon
     words = [str(word) for word in _iterate_experiments(overrides)]
     if len(words) < 2:
         return
-    given = {str(word).lstrip("+~").partition("=")[0] for word in master.hydra.overrides.task}
+    given = {word.lstrip("+~").partition("=")[0] for word in list_words(master.hydra.overrides.task)}
     plain = loader.load_sweep_config(master, [])
     for word in words:
         composed = loader.load_sweep_config(master, [word])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import signal
-import traceback
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from bakeoff.pipeline.job import (
 from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.report import format_mean, summarize_folds
+from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
@@ -101,7 +103,7 @@ class JobRunner:
         UserError
             The data or the store cannot be read.
         """
-        with self._refusing_errors():
+        with self._refusing_errors(spec):
             return self._identify_job(number, spec, invocation, has_store_query)
 
     def _identify_job(self, number: int, spec: Mapping[str, Any], invocation: Invocation, has_store_query: bool) -> Job:
@@ -125,7 +127,7 @@ class JobRunner:
         UserError
             The job cannot run.
         """
-        with self._refusing_errors():
+        with self._refusing_errors(job.spec):
             prepared = prepare_job(job.spec, job.invocation, self.resources, self.tries_own_code)
         n_bytes = prepared.splits.n_bytes
         if n_bytes <= self._free_bytes:
@@ -133,16 +135,14 @@ class JobRunner:
             self._prepared[job.number] = job, prepared
 
     @contextmanager
-    def _refusing_errors(self) -> Iterator[None]:
+    def _refusing_errors(self, spec: Mapping[str, Any]) -> Iterator[None]:
         """Turn any error of a part into one that concerns its own job: code of the user raises what it likes."""
         try:
             yield
         except (UserError, KeyboardInterrupt):
             raise
         except BaseException as error:  # also SystemExit, MemoryError and RecursionError
-            if self.tracebacks:
-                traceback.print_exc()
-            raise UserError(_describe_error(error)) from error
+            raise UserError(self._report_error(error, spec)) from error
 
     def run_job(self, job: Job) -> JobOutcome:
         """Run a job, unless it is finished or another process runs it.
@@ -155,9 +155,7 @@ class JobRunner:
         try:
             return self._run_claimed(job)
         except Exception as error:  # of the store or the claims; errors of the job are its outcome already
-            if self.tracebacks:
-                traceback.print_exc()
-            return job.to_outcome(jobs.FAILED, _describe_error(error))
+            return job.to_outcome(jobs.FAILED, self._report_error(error, job.spec))
 
     def _run_claimed(self, job: Job) -> JobOutcome:
         """Run a job under its claim."""
@@ -202,10 +200,15 @@ class JobRunner:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also SystemExit, MemoryError and RecursionError
-            if self.tracebacks:
-                traceback.print_exc()
-            return job.to_outcome(jobs.FAILED, _describe_error(error))
+            return job.to_outcome(jobs.FAILED, self._report_error(error, job.spec))
         return job_outcome(job, result)
+
+    def _report_error(self, error: BaseException, spec: Mapping[str, Any]) -> str:
+        """Return an error in words, and print its traceback if that is asked for, both without secrets."""
+        configuration = json.dumps(spec, default=str)
+        if self.tracebacks:
+            print(format_traceback(error, configuration), file=sys.stderr)
+        return describe_error(error, configuration)
 
     def _take_prepared(self, job: Job) -> PreparedJob:
         """Return the job as `check_job` prepared it, else prepare it now."""
@@ -270,10 +273,6 @@ def locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str,
     values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key in spec["dataset"]]
     configuration = name_configuration(invocation.choices, spec, varying)
     return JobCell(configuration, " ".join([dataset, *values]), digest)
-
-
-def _describe_error(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:

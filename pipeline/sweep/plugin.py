@@ -15,7 +15,13 @@ from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from bakeoff.pipeline.config.invocation import note_tuned_keys, read_invocation, reject_unread_space
+from bakeoff.pipeline.config.invocation import (
+    PRIVATE_MODE,
+    list_words,
+    note_tuned_keys,
+    read_invocation,
+    reject_unread_space,
+)
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.config.word_bounds import require_bounded_words
@@ -90,7 +96,7 @@ class SweepCommand:
         HydraConfig.instance().set_config(master)
         parser = OverridesParser.create(config_loader=context.config_loader)
         # These words set the options of the sweep itself, which cannot vary from job to job.
-        for override in parser.parse_overrides(list(master.hydra.overrides.task)):
+        for override in parser.parse_overrides(list_words(master.hydra.overrides.task)):
             _require_one_value(override)
         require_bounded_words(words)
         parsed = parser.parse_overrides(list(words))
@@ -116,7 +122,9 @@ class SweepCommand:
         # The sweep itself was composed without the overrides of its jobs; the record shows the whole command.
         with read_write(self.master.hydra), open_dict(self.master):
             self.master.hydra.overrides.task = list(self.words)
-        OmegaConf.save(self.master, self.folder / "multirun.yaml")
+        file = self.folder / "multirun.yaml"
+        file.touch(mode=PRIVATE_MODE)
+        OmegaConf.save(self.master, file)
 
 
 def run_hydra_sweep(
@@ -244,7 +252,7 @@ class RemoteLauncher:
         """Pass on the folder of the sweep, whose name contains the time: other machines must not make their own."""
         folder_word = f"hydra.sweep.dir='{self.master.hydra.sweep.dir}'"
         with read_write(self.master.hydra), open_dict(self.master):
-            others = [word for word in self.master.hydra.overrides.hydra if word != folder_word]
+            others = [word for word in list_words(self.master.hydra.overrides.hydra) if word != folder_word]
             self.master.hydra.overrides.hydra = [*others, folder_word]
 
 

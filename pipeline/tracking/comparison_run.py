@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from bakeoff.pipeline.secret_values import hide_secrets
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.models import artifact_folder
 from bakeoff.pipeline.tracking.pages.views import KIND_TAGS as EXPERIMENT_TAGS
@@ -73,7 +74,7 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
     created = own.client.create_run(
         own.experiment_id,
         run_name=record.name,
-        tags={key: str(value)[:MAX_TAG_LETTERS] for key, value in tags.items()},
+        tags={key: hide_secrets(str(value))[:MAX_TAG_LETTERS] for key, value in tags.items()},
     )
     run_id = str(created.info.run_id)
     try:

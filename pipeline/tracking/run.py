@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
@@ -21,6 +20,7 @@ from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, CardContent, draw_confusi
 from bakeoff.pipeline.card.text import escape_markup
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord, make_training_record
+from bakeoff.pipeline.secret_values import describe_error, format_traceback, hide_in_values, hide_secrets
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tracking import provenance
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
@@ -64,7 +64,7 @@ class MLflowRun:
         self._n_folds_written = 0
         self._artifact_uri = ""
         self._last_flush = time.monotonic()
-        self._unwritten_params = _to_params(description.params)
+        self._unwritten_params = _to_params(hide_in_values(description.params, description.config))
         self._write_lock = Lock()
         # The first heartbeat is early, because it also writes the params of a run whose first fold takes long.
         self._heartbeat = Heartbeat(self._write_heartbeat, first=FLUSH_SECONDS)
@@ -75,11 +75,11 @@ class MLflowRun:
         # The dataset in words is shown at the top of the page of the run.
         # When the run ends, the card takes the place of this line.
         note = {NOTE_TAG: escape_markup(experiment.dataset.describe())}
-        tags = {**provenance.list_tags(), **note, **description.tags}
+        tags = hide_in_values({**provenance.list_tags(), **note, **description.tags}, description.config)
         created = store.client.create_run(
             store.experiment_id,
-            run_name=description.name,
-            tags={key: str(value)[:MAX_TAG_LETTERS] for key, value in tags.items()},
+            run_name=hide_secrets(description.name, description.config),
+            tags={key: value[:MAX_TAG_LETTERS] for key, value in tags.items()},
         )
         run = cls(store, created.info.run_id, description, experiment, keep_model)
         run._artifact_uri = created.info.artifact_uri
@@ -92,7 +92,9 @@ class MLflowRun:
         """
         from mlflow.exceptions import MlflowException
 
-        inputs = [_to_dataset_input(self._experiment.dataset)]
+        dataset = self._experiment.dataset
+        source = hide_secrets(dataset.source, self._description.config)
+        inputs = [_to_dataset_input(dataset, source)]
         try:
             self._client.log_inputs(self._id, inputs)
         except MlflowException:  # another process wrote the same dataset at the same time; now it is found
@@ -129,9 +131,10 @@ class MLflowRun:
         """Write the error and the scores so far; end the run as FAILED, or as KILLED if a signal ended it."""
         was_killed = isinstance(error, KeyboardInterrupt)
         error_type = type(error).__name__
+        reason = describe_error(error, self._description.config)
         # The status is set even if the store rejects the tags, so that the run does not stay RUNNING.
         try:
-            self._client.set_tag(self._id, "error", f"{error_type}: {error}"[:MAX_TAG_LETTERS])
+            self._client.set_tag(self._id, "error", reason[:MAX_TAG_LETTERS])
             self._client.set_tag(self._id, "error_type", error_type)
             if isinstance(error, LeakError):
                 self._client.set_tag(self._id, "audit", LEAK)
@@ -140,9 +143,9 @@ class MLflowRun:
         # The cause may be a full disk, where these writes fail as well: the first error is the one to report.
         with suppress(Exception):
             metrics = self._take_metrics()
-            card = self._write_card(ending=f"{error_type}: {error}")
+            card = self._write_card(ending=reason)
             self._write_batch(metrics, tags={NOTE_TAG: card})
-            text = "".join(traceback.format_exception(error))
+            text = format_traceback(error, self._description.config)
             self._client.log_text(self._id, text, "traceback.txt")
             self._client.log_text(self._id, self._description.config, "config.yaml")
 
@@ -240,7 +243,7 @@ class MLflowRun:
         with self._write_lock:
             params = [*self._unwritten_params, *params]
             self._unwritten_params = []
-            run_tags = _to_tags(tags or {})
+            run_tags = _to_tags(hide_in_values(tags or {}, self._description.config))
             # Params and tags go with the first batch; without any metrics there is a batch of them alone.
             for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
                 batch = metrics[start : start + MAX_METRICS_PER_BATCH]
@@ -250,7 +253,7 @@ class MLflowRun:
                 run_tags = []
 
 
-def _to_dataset_input(dataset: Dataset) -> DatasetInput:
+def _to_dataset_input(dataset: Dataset, source: str) -> DatasetInput:
     from mlflow.entities import Dataset as MLflowDataset
     from mlflow.entities import DatasetInput, InputTag
 
@@ -259,7 +262,7 @@ def _to_dataset_input(dataset: Dataset) -> DatasetInput:
         name=dataset.name,
         digest=dataset.digest(),
         source_type="local",
-        source=json.dumps({"uri": dataset.source}),
+        source=json.dumps({"uri": source}),
         profile=json.dumps(profile),
     )
     return DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])

@@ -11,6 +11,7 @@ from multiprocessing import parent_process
 from threading import Thread
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.secret_values import hide_secrets
 
 MAX_ANSWER_SECONDS = 5
 """The time in which a server must answer one question."""
@@ -54,7 +55,7 @@ def require_answer(uri: str) -> None:
     thread.join(MAX_ANSWER_SECONDS)
     reason = reasons[0] if reasons else f"there is no answer within {MAX_ANSWER_SECONDS} seconds"
     if reason:
-        raise UserError(f"tracking.uri={_hide_password(uri)!r}: the server cannot be used: {reason}. {CURE}")
+        raise UserError(f"tracking.uri={hide_secrets(uri)!r}: the server cannot be used: {reason}. {CURE}")
 
 
 def _prepare_request(uri: str) -> Question:
@@ -113,13 +114,3 @@ def _find_cause(error: BaseException) -> str:
         error = error.__cause__ or error.__context__ or error
     reason = getattr(error, "strerror", None) or str(error).strip()
     return (reason.splitlines() or [type(error).__name__])[0].rstrip(".")
-
-
-def _hide_password(uri: str) -> str:
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        return make_url(uri).render_as_string(hide_password=True)
-    except ArgumentError:
-        return uri

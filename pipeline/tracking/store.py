@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.secret_values import expand_address
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, anchor_addresses
 from bakeoff.pipeline.tracking.server import require_answer
 from bakeoff.pipeline.tracking.sqlite_file import (
@@ -61,18 +62,19 @@ def store_uri(given: str | None) -> str:
     ----------
     given : str or None
         A URI or the path of a SQLite file; None selects ``MLFLOW_TRACKING_URI``, else ``outputs/mlflow.db``.
+        ``${oc.env:NAME}``, and ``$NAME`` in place of a user or a password, is an environment variable.
 
     Raises
     ------
     UserError
-        It is a folder or begins with ``file:``; MLflow no longer keeps runs in folders.
+        A variable is not set. It is a folder or begins with ``file:``; MLflow no longer keeps runs in folders.
 
     Examples
     --------
     >>> store_uri("http://127.0.0.1:5000")
     'http://127.0.0.1:5000'
     """
-    uri = str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI)
+    uri = _put_values(str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI))
     is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
     if is_file:
         path = _make_absolute(read_given_path(uri))
@@ -86,6 +88,16 @@ def store_uri(given: str | None) -> str:
             f"tracking.uri={uri!r}: MLflow no longer stores runs in folders; name a SQLite file or a server."
         )
     return uri
+
+
+def _put_values(given: str) -> str:
+    """Return an address with the values of the environment variables that it refers to."""
+    try:
+        return expand_address(given)
+    except KeyError as error:
+        raise UserError(
+            f"tracking.uri refers to the environment variable {error.args[0]}, which is not set; export it first."
+        ) from None
 
 
 def _make_absolute(path: Path) -> Path:

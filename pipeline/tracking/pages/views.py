@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bakeoff.pipeline.secret_values import hide_secrets
 from bakeoff.pipeline.tracking.pages.shown_runs import GROUPS, IS_JOB, ShownRuns, read_shown_runs
 from bakeoff.pipeline.tracking.pages.view_state import (
     KNOWN_VERSIONS,
@@ -127,7 +128,7 @@ def explain_unreadable(uri: str) -> str:
     """
     version = _ask_version(uri) if is_server(uri) else _installed_version()
     if not version:
-        return f"{uri} does not say which version of MLflow it is, so no views were written."
+        return f"{hide_secrets(uri)} does not say which version of MLflow it is, so no views were written."
     numbers = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
     if numbers in KNOWN_VERSIONS:
         return ""

@@ -10,6 +10,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.secret_values import expand_references, find_references
 from bakeoff.pipeline.stages.dataset.reading.several_files import WILDCARDS
 
 PATH_KEYS = ("path", "test_path")
@@ -53,8 +54,11 @@ def find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | Non
         return dict(node)
     if path is not None:
         return {**_anchor_paths(node, source), "path": path}
-    # A relative path was relative to the folder of the run, which the recorded source knows.
-    for candidate in (_anchor_paths(node, source), dict(node)):
+    # A relative path was relative to the folder of the run, which the recorded source knows. A path that begins with
+    # an environment variable is found by the variable.
+    is_anchored = not any(find_references(each) for each in _list_paths(node["path"]))
+    candidates = [_anchor_paths(node, source), dict(node)] if is_anchored else [dict(node)]
+    for candidate in candidates:
         if all(_has_file(each) for key in PATH_KEYS for each in _list_paths(candidate.get(key))):
             return candidate
     raise UserError(
@@ -103,5 +107,8 @@ def _list_paths(value: Any) -> list[str]:
 
 def _has_file(path: str) -> bool:
     """Return whether there is a file of a path, or of a pattern."""
-    file = expand_home(path)
+    try:
+        file = expand_home(expand_references(path))
+    except KeyError:  # a variable is not set
+        return False
     return file.is_file() or any(glob.iglob(str(file), recursive=True))

@@ -14,6 +14,7 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.secret_values import is_secret_name
 from bakeoff.pipeline.stages.dataset.reading.cells import unify_types
 from bakeoff.pipeline.stages.dataset.reading.raw_table import RawTable
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 SQLITE = "sqlite"
 ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
-SECRET = re.compile("passw|secret|token|key", re.IGNORECASE)
 VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
@@ -109,8 +109,10 @@ def _parse_url(given: str) -> URL:
         ) from None
     if whole:
         return url
-    has_secret_option = any(SECRET.search(key) for key in url.query)
-    if has_secret_option or (url.password and not VARIABLE.fullmatch(str(url.password))):
+    secrets = [str(value) for key, value in url.query.items() if is_secret_name(key)]
+    secrets += [str(url.password)] if url.password else []
+    # A value that a variable has is the one of a reference, which is what the configuration holds.
+    if any(not VARIABLE.fullmatch(secret) and secret not in os.environ.values() for secret in secrets):
         raise UserError(
             f"dataset.url={_hide_secrets(url)!r} holds a password, which would be stored with the run; write the name "
             "of an environment variable in its place, postgresql://user:$PASSWORD@host/database, and export it."

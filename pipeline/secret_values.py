@@ -1,0 +1,278 @@
+"""Secrets, such as the password in an address: kept out of what is stored, and hidden in what is shown.
+
+A secret has two forms. In a configuration it is a reference to an environment variable, ``${oc.env:NAME}`` or, in an
+address, ``$NAME``; this form is stored, hashed and printed. Its value is put in place where an object is built, and
+nowhere else. Whatever others may have made of the value, such as the message of an exception, passes `hide_secrets`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote
+
+MIN_SECRET_LETTERS = 4
+"""Shorter values are not searched for in texts: they would be found in many words."""
+PLAIN_VALUES = ("true", "false", "null", "none")
+"""Values that hide nothing, and stand in many texts."""
+MASK = "***"
+CONCEALED_VARIABLE = "BAKEOFF_SECRET"
+"""The variable that takes a secret from the words of a command; further ones have a number."""
+SECRET_NAME = re.compile(
+    r"(^|[_.-])(passw(or)?d|passphrase|pwd|secrets?|tokens?|credentials?|sig(nature)?|auth|api_?key|apikey)([_.-]|$)"
+    r"|(api|access|account|private|secret|shared|sas|encryption)[_-]?key|password|signature|[_-]key$|^key$",
+    re.IGNORECASE,
+)
+"""Names of variables, and of options of an address, that hold a secret."""
+WORKING_FOLDERS = ("PWD", "OLDPWD")
+"""Variables of the shell whose names look like those of a password."""
+REFERENCE = re.compile(r"\$\\?\{oc\.env\\?:([^{},\s\\]+)\\?\}")
+"""A reference to an environment variable in a configuration; the words of a sweep have backslashes in it."""
+PLAIN_REFERENCE = "$REFERENCE"
+SHORT_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
+"""A reference to an environment variable in an address."""
+ADDRESS = re.compile(r"([A-Za-z][\w+.-]*)\\?://[^\s'\"]*")
+"""An address in a text; the words of a sweep have a backslash before a colon."""
+USER_PART = re.compile(r"(://)(?:([^\s'\"/@:\\]*)(\\?:))?([^\s'\"@]*(?:@[^\s'\"@/,:?]*(?=@))*)@")
+"""What stands between ``://`` and the host: a user, a colon and a password, or one word alone."""
+OPTION = re.compile(r"([?&;])([\w.-]+)=([^&;\s'\",\])}]*)")
+"""An option of an address."""
+
+
+def hide_secrets(text: str, *sources: str) -> str:
+    """Return a text without the secrets in it.
+
+    Hidden are passwords and signatures in addresses, and the values of environment variables: of those with the name
+    of a secret, and of those that some texts refer to.
+
+    Parameters
+    ----------
+    text : str
+    *sources : str
+        Texts with references, such as a configuration.
+
+    Examples
+    --------
+    >>> hide_secrets("no answer from http://me:hunter2@host:5000/?token=abc&page=2")
+    'no answer from http://me:***@host:5000/?token=***&page=2'
+    """
+    values = _list_secret_values(find_references(*sources))
+    # The longest first: a short value may be a part of a longer one.
+    for value, name in sorted(values.items(), key=lambda pair: -len(pair[0])):
+        reference = f"${{oc.env:{name}}}"
+        for spelling in (value, quote(value, safe=""), unquote(value)):
+            text = text.replace(spelling, reference)
+    for secret in find_secrets(text):
+        text = text.replace(secret, secret.replace(_value_in(secret), MASK))
+    return text
+
+
+def hide_in_values(values: Mapping[str, str], *sources: str) -> dict[str, str]:
+    """Return a mapping whose values are texts without secrets; the sources are those of `hide_secrets`."""
+    # Most texts hold none, and the environment is searched once for all of them.
+    hidden = hide_secrets("\0".join(values.values()), *sources).split("\0")
+    return dict(zip(values, hidden, strict=True))
+
+
+def describe_error(error: BaseException, *sources: str) -> str:
+    """Return the type and the message of an error, without secrets; the sources are those of `hide_secrets`."""
+    return hide_secrets(f"{type(error).__name__}: {error}", *sources)
+
+
+def format_traceback(error: BaseException, *sources: str) -> str:
+    """Return the traceback of an error, without secrets; the sources are those of `hide_secrets`."""
+    return hide_secrets("".join(traceback.format_exception(error)), *sources)
+
+
+def find_references(*texts: str) -> list[str]:
+    """Return the names of the environment variables that texts refer to.
+
+    Examples
+    --------
+    >>> find_references("url: postgresql://${oc.env:ME}:$PW@host/x, price: 3$")
+    ['ME', 'PW']
+    """
+    names: dict[str, None] = {}
+    for text in texts:
+        names.update(dict.fromkeys(REFERENCE.findall(text)))
+        for address in ADDRESS.finditer(text):
+            names.update(dict.fromkeys(SHORT_REFERENCE.findall(address.group())))
+    return list(names)
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a variable, or an option of an address, has the name of a secret.
+
+    Examples
+    --------
+    >>> [is_secret_name(name) for name in ("MLFLOW_TRACKING_PASSWORD", "X-Amz-Signature", "TOKENIZERS_X", "PWD")]
+    [True, True, False, False]
+    """
+    return name not in WORKING_FOLDERS and SECRET_NAME.search(name) is not None
+
+
+def find_secrets(text: str) -> list[str]:
+    """Return the parts of addresses in a text that hold a secret: ``:secret@``, ``://secret@`` or ``name=secret``.
+
+    Examples
+    --------
+    >>> find_secrets("tracking.uri=http://me:hunter2@host, postgresql://me@host/x?sslmode=on, http://me:$PW@host")
+    [':hunter2@']
+    """
+    return list(dict.fromkeys(_iterate_secrets(text)))
+
+
+def conceal_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Put references in place of the secrets in the words of a command, and set the variables that they refer to.
+
+    The processes that this one starts have the variables as well.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Overrides.
+
+    Returns
+    -------
+    words : list of str
+    names : list of str
+        The variables.
+    """
+    concealed = []
+    names: dict[str, None] = {}
+    for word in words:
+        for secret in find_secrets(word):
+            value = _value_in(secret)
+            name = _name_variable(value.replace("\\", ""))
+            names[name] = None
+            word = word.replace(secret, secret.replace(value, f"${{oc.env:{name}}}"))
+        concealed.append(word)
+    return concealed, list(names)
+
+
+def expand_references(node: Any) -> Any:
+    """Return a part of a configuration with the values of the environment variables that it refers to.
+
+    Parameters
+    ----------
+    node : mapping, list or plain value
+
+    Raises
+    ------
+    KeyError
+        A variable is not set; the argument is its name.
+    """
+    if isinstance(node, Mapping):
+        return {key: expand_references(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [expand_references(value) for value in node]
+    if isinstance(node, str) and "${" in node:
+        return REFERENCE.sub(lambda found: os.environ[found.group(1)], node)
+    return node
+
+
+def expand_public_references(text: str) -> str:
+    """Return a text with the values of variables that are set and do not have the name of a secret.
+
+    Examples
+    --------
+    >>> expand_public_references("${oc.env:MY_PASSWORD} ${oc.env:NOT_SET}")
+    '${oc.env:MY_PASSWORD} ${oc.env:NOT_SET}'
+    """
+
+    def expand(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return found.group() if is_secret_name(name) else os.environ.get(name, found.group())
+
+    return REFERENCE.sub(expand, text)
+
+
+def expand_address(uri: str) -> str:
+    """Return an address with the values of the variables in it; ``$NAME`` is one in place of a user or a password.
+
+    Raises
+    ------
+    KeyError
+        A variable is not set; the argument is its name.
+
+    Examples
+    --------
+    >>> expand_address("my$folder/mlflow.db")
+    'my$folder/mlflow.db'
+    """
+    expanded = str(expand_references(uri))
+    scheme, separator, rest = expanded.partition("://")
+    user_part, at, host = rest.rpartition("@")
+    if not separator or not at:
+        return expanded
+    parts = [_expand_short(part) for part in user_part.split(":")]
+    return f"{scheme}://{':'.join(parts)}@{host}"
+
+
+def strip_secrets(uri: str) -> str:
+    """Return an address without its secrets: the same for whoever uses it, and before and after a password changes.
+
+    Examples
+    --------
+    >>> strip_secrets("http://me:hunter2@host:5000/?token=abc")
+    'http://me@host:5000/?token='
+    """
+    for secret in find_secrets(uri):
+        uri = uri.replace(secret, secret.replace(_value_in(secret), "").replace(":@", "@"))
+    return uri.replace("://@", "://")
+
+
+def _iterate_secrets(text: str) -> Iterator[str]:
+    # The signs of a reference have a meaning in an address.
+    for address in ADDRESS.finditer(REFERENCE.sub(PLAIN_REFERENCE, text)):
+        found = address.group()
+        is_web = address.group(1).lower().startswith("http")
+        for user_part in USER_PART.finditer(found):
+            _, _, colon, secret = user_part.groups()
+            # Of a database, one word alone is the user; on the web, it is a token.
+            if _is_literal(secret) and (colon or is_web):
+                yield f"{colon or '://'}{secret}@"
+        for option in OPTION.finditer(found):
+            _, name, value = option.groups()
+            if is_secret_name(name) and _is_literal(value):
+                yield f"{name}={value}"
+
+
+def _is_literal(value: str) -> bool:
+    return value not in ("", MASK) and not SHORT_REFERENCE.fullmatch(value)
+
+
+def _value_in(secret: str) -> str:
+    """Return the value in a part of an address as `find_secrets` returns it."""
+    if secret.endswith("@"):
+        return secret[:-1].removeprefix("\\").removeprefix("://").removeprefix(":")
+    return secret.partition("=")[2]
+
+
+def _list_secret_values(names: Iterable[str]) -> dict[str, str]:
+    """Return the values of environment variables that are hidden, and the names of these variables."""
+    hidden = [*names, *(name for name in os.environ if is_secret_name(name))]
+    values: dict[str, str] = {}
+    for name in hidden:
+        value = os.environ.get(name, "")
+        if len(value) >= MIN_SECRET_LETTERS and value.lower() not in PLAIN_VALUES:
+            values.setdefault(value, name)
+    return values
+
+
+def _name_variable(value: str) -> str:
+    """Set a variable to a value, unless one of these has it already, and return its name."""
+    number = 1
+    name = CONCEALED_VARIABLE
+    while os.environ.setdefault(name, value) != value:
+        number += 1
+        name = f"{CONCEALED_VARIABLE}_{number}"
+    return name
+
+
+def _expand_short(part: str) -> str:
+    found = SHORT_REFERENCE.fullmatch(part)
+    return os.environ[found.group(1)] if found else part
