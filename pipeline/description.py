@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,9 @@ from bakeoff.pipeline.config.absent_parts import NULL_PARTS, is_null_part
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.identity import hash_config, hash_config_code
+from bakeoff.pipeline.identity import DECISIVE_KEYS, hash_config, hash_config_code
+from bakeoff.pipeline.secret_values import find_references, is_secret_name
+from bakeoff.pipeline.source_code import hash_text
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
 from bakeoff.pipeline.stages.splitting import Splits
@@ -31,6 +34,8 @@ UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "default_space", "figur
 """Parts whose keys never appear as KEY=VALUE in a run's name."""
 LONG_KEYS = ("evaluation.metrics",)
 """Keys whose values are too long for a run's name."""
+ENVIRONMENT_TAG = "environment"
+"""A fingerprint of the environment variables that decide results: runs with other values are not repeats."""
 SPACE_PREFIX = "space."
 LEARNER_PREFIX = "learner."
 
@@ -161,11 +166,20 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset_digest: 
         "rows_per_fold": json.dumps(splits.mean_rows),
         "overrides": json.dumps(invocation.overrides),
     }
+    settings = _read_settings(spec)
+    if settings:
+        tags[ENVIRONMENT_TAG] = hash_text(json.dumps(settings, sort_keys=True))
     if invocation.sweep:
         tags["sweep"] = invocation.sweep
     if invocation.study:
         tags["study"] = invocation.study
     return tags
+
+
+def _read_settings(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Return the environment variables that decide results; their values are not among the params of the run."""
+    names = find_references(to_yaml({key: spec[key] for key in DECISIVE_KEYS}))
+    return {name: os.environ.get(name, "") for name in names if not is_secret_name(name)}
 
 
 def _make_remark_tags(dataset: Dataset) -> dict[str, str]:

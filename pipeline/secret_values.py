@@ -72,6 +72,8 @@ def hide_secrets(text: str, *sources: str) -> str:
 
 def hide_in_values(values: Mapping[str, str], *sources: str) -> dict[str, str]:
     """Return a mapping whose values are texts without secrets; the sources are those of `hide_secrets`."""
+    if not values:
+        return {}
     # Most texts hold none, and the environment is searched once for all of them.
     hidden = hide_secrets("\0".join(values.values()), *sources).split("\0")
     return dict(zip(values, hidden, strict=True))

@@ -86,7 +86,9 @@ def run_comparison(
     if keeps or to == "html":
         made = replace(made, comparison=add_predictions(made.comparison, made.store))
     write_report(made.comparison, to, values.get("output"))
-    if keeps:
+    if keeps and made.store.is_copy:
+        print("the comparison is not kept, because the store cannot be written", file=sys.stderr)
+    elif keeps:
         run_id = keep_reports(made)
         print(f"kept as run {run_id} of experiment {made.experiment}{SUFFIX}", file=sys.stderr)
     for sentence in gate.sentences if gate is not None else ():
@@ -138,7 +140,7 @@ def make_comparison(
         The runs cannot be compared.
     """
     experiment = values.get("tracking.experiment", "bakeoff")
-    store = open_store(values.get("tracking.uri"), experiment, create=False)
+    store = open_store(values.get("tracking.uri"), experiment, create=False, read_only=True)
     selection = _select_runs(store, runs, values, sweep)
     base_run = _find_base_run(store, values.get("base", ""), selection)
     if base_run is not None:

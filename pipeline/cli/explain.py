@@ -80,7 +80,9 @@ def explain_model(words: Sequence[str]) -> int:
     from bakeoff.pipeline.explanation import write_page
     from bakeoff.pipeline.tracking.store import open_store
 
-    store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
+    store = open_store(
+        values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False, read_only=True
+    )
     if files:
         subject = _find_file_subject(store, word, expand_home(files[0]), values, request)
     else:

@@ -36,7 +36,9 @@ def list_models(words: Sequence[str]) -> int:
     from bakeoff.pipeline.tracking.registry import list_versions
     from bakeoff.pipeline.tracking.store import open_store
 
-    store = open_store(values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False)
+    store = open_store(
+        values.get("tracking.uri"), values.get("tracking.experiment", "bakeoff"), create=False, read_only=True
+    )
     versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
     if not versions:
         print(f"no model is registered in {hide_secrets(store.uri)}; `bakeoff ship RUN as=NAME@ALIAS` registers one")

@@ -57,7 +57,7 @@ def replay_stored_runs(words: Sequence[str]) -> int:
     from bakeoff.pipeline.tracking.store import open_store
 
     experiment = values.get("tracking.experiment", "bakeoff")
-    store = open_store(values.get("tracking.uri"), experiment, create=False)
+    store = open_store(values.get("tracking.uri"), experiment, create=False, read_only=True)
     run_ids = _find_run_ids(store, arguments, values)
     if "output" in values:
         _require_no_dataset(store, run_ids, values["output"])

@@ -141,7 +141,10 @@ def _make_record(run: LoadedRun, model: FittedModel) -> TrainingRecord:
 
 def _describe_audit(run: LoadedRun) -> list[str]:
     """Return what the audit of the run found, such as a column that gives the target away."""
-    warnings = json.loads(run.stored.tags.get("audit_warnings", "[]"))
+    try:
+        warnings = json.loads(run.stored.tags.get("audit_warnings", "[]"))
+    except ValueError:  # cut, because it was longer than a tag may be
+        warnings = ["more than a tag holds; see the page of the run"]
     return [f"the audit of the run found: {warning}" for warning in warnings]
 
 

@@ -72,7 +72,7 @@ def local_path(address: str) -> Path | None:
     return Path(url2pathname(parts.path)) if is_local else None
 
 
-def anchor_addresses(file: Path) -> str:
+def anchor_addresses(file: Path, folder: Path | None = None) -> str:
     """Let the addresses of a store lead into the folder of its database, if that was moved or copied.
 
     An address is changed if its artifacts are in the folder of the store, or are nowhere. Artifacts that stayed where
@@ -82,16 +82,19 @@ def anchor_addresses(file: Path) -> str:
     ----------
     file : Path
         The database, with an absolute path.
+    folder : Path, optional
+        The folder of the store, if the database is a copy that is elsewhere.
 
     Returns
     -------
     str
         A sentence about what was changed; empty if nothing that a user has stored was.
     """
+    folder = folder or file.parent
     with closing(sqlite3.connect(file)) as database:
         try:
-            found = list(_find_outside(database, file.parent))
-            changed = _find_changes(found, file.parent)
+            found = list(_find_outside(database, folder))
+            changed = _find_changes(found, folder)
             if not changed:
                 return ""
             roots = _list_old_roots(changed)
@@ -99,10 +102,10 @@ def anchor_addresses(file: Path) -> str:
                 for address, path in changed.items():
                     _write(database, address, path.as_uri())
                 for root in roots:
-                    _move_datasets(database, root, file.parent)
+                    _move_datasets(database, root, folder)
         except sqlite3.DatabaseError:  # another process holds it, or it is not MLflow's, which MLflow then says
             return ""
-    return _describe(changed, roots, file.parent)
+    return _describe(changed, roots, folder)
 
 
 def _find_outside(database: sqlite3.Connection, folder: Path) -> Iterator[Address]:

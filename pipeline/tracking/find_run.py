@@ -19,8 +19,11 @@ from bakeoff.pipeline.tracking.registry import (
     find_version,
     list_names,
 )
+from bakeoff.pipeline.tracking.run_form import require_form
 from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
+REMOVAL_VERB = "rm"
+"""The verb for which a run need not be readable."""
 LATEST = "latest"
 BEST = "best"
 MIN_PREFIX_LETTERS = 8
@@ -142,6 +145,8 @@ def _find_by_id(store: Store, word: str, verb: str) -> str:
         raise _explain_unknown(store, word, verb) from None
     if found.info.lifecycle_stage == "deleted":
         raise UserError(f"{verb}: run {word} was deleted; restore it in MLflow, or name another run.")
+    if verb != REMOVAL_VERB:
+        require_form(found, verb)
     return str(found.info.run_id)
 
 

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import MAX_RUNS_PER_PAGE, Store, iterate_runs
 
 HEARTBEAT_SECONDS = 60.0
@@ -141,7 +142,7 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
             was_stopped = any(tag in tags for tag in STOPPED_TAGS)
             if is_job and not was_stopped:
                 author = name_author(tags.get("mlflow.user", ""), tags.get("host", ""))
-                unfinished[tags["config_hash"]] = FailedJob(tuple(json.loads(tags["overrides"])), author)
+                unfinished[tags["config_hash"]] = FailedJob(_read_overrides(run), author)
     finished = find_finished_runs(store, unfinished)
     return [job for job_hash, job in unfinished.items() if job_hash not in finished]
 
@@ -149,6 +150,17 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
 def name_author(user: str, host: str) -> str:
     """Return ``user@host`` of whoever stored a run."""
     return f"{user or 'unknown'}@{host or 'unknown'}"
+
+
+def _read_overrides(run: Any) -> tuple[str, ...]:
+    """Return the overrides of a run; raises UserError if they are too long for a tag, which cut them."""
+    try:
+        return tuple(json.loads(run.data.tags["overrides"]))
+    except ValueError:
+        raise UserError(
+            f"run {run.info.run_id} failed, and its words are too long for the store; repeat its sweep, or delete it "
+            f"with bakeoff rm {run.info.run_id}."
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.history import is_process_gone
 from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
+from bakeoff.pipeline.tracking.run_form import find_fault, tidy_name
 from bakeoff.pipeline.tracking.server import is_server
 from bakeoff.pipeline.tracking.store import Store
 
@@ -155,11 +156,13 @@ def list_folders(inventory: Inventory, items: Iterable[InventoryRun | InventoryM
 def _make_run(store: Store, row: Any) -> InventoryRun:
     run_id, name, experiment_id, address, stage, status = row
     is_running = status == RUNNING and _is_alive(store, run_id)
-    return InventoryRun(run_id, name or "", str(experiment_id), address or "", stage == DELETED, is_running)
+    return InventoryRun(run_id, tidy_name(name or ""), str(experiment_id), address or "", stage == DELETED, is_running)
 
 
 def _is_alive(store: Store, run_id: str) -> bool:
     run = store.client.get_run(run_id)
+    if find_fault(run):  # no process of ours would write such a run
+        return False
     tags = run.data.tags
     return not is_process_gone(
         host=tags.get("host"),

@@ -105,11 +105,11 @@ def load_model(
 def _open_store(uri: str | None, experiment: str, word: str) -> Store:
     """Open the store of a word; a registered model is found without the experiment of its run."""
     try:
-        return open_store(uri, experiment, create=False)
+        return open_store(uri, experiment, create=False, read_only=True)
     except UserError:
         if names_run(word):
             raise
-        return open_store(uri, DEFAULT_EXPERIMENT, create=False)
+        return open_store(uri, DEFAULT_EXPERIMENT, create=False, read_only=True)
 
 
 def open_model(store: Store, found: FoundModel, verb: str, trust: Sequence[str] = ()) -> Model:

@@ -12,6 +12,7 @@ from bakeoff.pipeline.tracking.history import find_finished_runs
 from bakeoff.pipeline.tracking.models import fetch_folder
 from bakeoff.pipeline.tracking.reading.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.reading.stored_data import find_source
+from bakeoff.pipeline.tracking.run_form import tidy_name
 from bakeoff.pipeline.tracking.store import Store, iterate_runs
 from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep, read_sweep_record
 
@@ -77,7 +78,7 @@ def read_run_record(store: Store, run_id: str) -> RunRecord:
         raise UserError(f"run {run_id} was deleted; restore it in MLflow, or name another run.")
     return RunRecord(
         run_id=str(run.info.run_id),
-        name=str(run.info.run_name),
+        name=tidy_name(str(run.info.run_name)),
         status=str(run.info.status),
         tags=dict(run.data.tags),
         spec=spec,

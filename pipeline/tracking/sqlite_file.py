@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sqlite3
+from contextlib import closing
 from functools import cache
+from multiprocessing import parent_process
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from urllib.parse import quote, unquote
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.tracking.sqlite_kind import require_store
 
 SQLITE_PREFIX = "sqlite:///"
 ESCAPED_SIGNS = "%?"
@@ -99,11 +104,44 @@ def create_sqlite(path: Path) -> None:
                     _create_and_move(path)
     except OSError as error:
         raise UserError(f"tracking.uri: {str(path)!r} cannot be created: {error}") from error
-    # SQLite also writes its log into the folder.
-    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    if not is_writable:
+    if not path.is_file():
+        raise UserError(f"tracking.uri: {str(path)!r} is not a regular file; name another one.")
+    if not is_writable(path):
         raise UserError(f"tracking.uri: {str(path)!r} cannot be written; change its permissions or name another file.")
-    _require_sqlite(path)
+    # The process that started this one has looked.
+    if parent_process() is None:
+        require_store(path)
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether a database can be written; SQLite also writes its log into the folder."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def copy_for_reading(path: Path) -> Path:
+    """Return a copy of a database that cannot be written, which lasts as long as this process.
+
+    SQLite opens a file with a write-ahead log only if it may write beside it, and MLflow opens none for reading only.
+
+    Raises
+    ------
+    UserError
+        It cannot be read, or is not a store.
+    """
+    require_store(path)
+    folder = Path(mkdtemp(prefix="bakeoff-store-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = folder / path.name
+    address = path.absolute().as_uri()
+    # Without a log, the file can be read as it is.
+    for options in ("mode=ro", "mode=ro&immutable=1"):
+        try:
+            _copy_database(f"{address}?{options}", copy)
+        except sqlite3.OperationalError as error:
+            reason = error
+        else:
+            return copy
+    raise UserError(f"tracking.uri: {str(path)!r} cannot be read: {reason}.")
 
 
 def _create_and_move(path: Path) -> None:
@@ -120,20 +158,6 @@ def _create_and_move(path: Path) -> None:
         os.replace(temporary, path)
 
 
-def _require_sqlite(path: Path) -> None:
-    """Reject a file that is not a database.
-
-    The file is read through SQLite. Opening and closing it directly would release the locks that this process holds on
-    it through SQLite (a rule of POSIX), and the next process to end would then remove the log that is still in use.
-    """
-    database = sqlite3.connect(path)
-    try:
-        n_tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    except sqlite3.OperationalError:  # it is locked, and so it is a database
-        return
-    except sqlite3.DatabaseError:
-        n_tables = 0
-    finally:
-        database.close()
-    if not n_tables:
-        raise UserError(f"tracking.uri: {str(path)!r} is not a SQLite database; name another file.")
+def _copy_database(address: str, copy: Path) -> None:
+    with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)

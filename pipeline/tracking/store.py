@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.secret_values import expand_address
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, anchor_addresses
+from bakeoff.pipeline.tracking.run_form import leave_out_faulty
 from bakeoff.pipeline.tracking.server import require_answer
 from bakeoff.pipeline.tracking.sqlite_file import (
     SQLITE_PREFIX,
+    copy_for_reading,
     create_sqlite,
+    is_writable,
     read_given_path,
     sqlite_path,
     sqlite_uri,
@@ -48,11 +51,14 @@ class Store:
     experiment_id : str
         The id of MLflow's experiment, which groups the runs.
     client : MlflowClient
+    is_copy : bool
+        Whether it is a copy of a store that cannot be written, so that nothing written to it would last.
     """
 
     uri: str
     experiment_id: str
     client: MlflowClient
+    is_copy: bool = False
 
 
 def store_uri(given: str | None) -> str:
@@ -111,7 +117,7 @@ def store_exists(uri: str) -> bool:
     return not uri.startswith(SQLITE_PREFIX) or sqlite_path(uri).is_file()
 
 
-def open_store(given: str | None, experiment: str, create: bool = True) -> Store:
+def open_store(given: str | None, experiment: str, create: bool = True, read_only: bool = False) -> Store:
     """Open a store, and create what is missing.
 
     Parameters
@@ -122,6 +128,8 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         Found by name, or created; the artifacts of a SQLite file are kept next to that file.
     create : bool
         Whether to create a SQLite file or an experiment that does not exist.
+    read_only : bool
+        Whether nothing will be written: a SQLite file that cannot be written is then read from a copy.
 
     Raises
     ------
@@ -132,17 +140,21 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     quiet_mlflow()
     if not create and not store_exists(uri):
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
-    if uri.startswith(SQLITE_PREFIX):
-        prepare_file(sqlite_path(uri))
-    else:
+    is_copy = False
+    if not uri.startswith(SQLITE_PREFIX):
         require_answer(uri)
+    elif read_only and store_exists(uri) and not is_writable(sqlite_path(uri)):
+        is_copy = True
+        uri = _prepare_copy(sqlite_path(uri))
+    else:
+        prepare_file(sqlite_path(uri))
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
     try:
         client = MlflowClient(tracking_uri=uri)
         open_experiment = _create_experiment if create else _find_experiment
-        return Store(uri, open_experiment(client, uri, experiment), client)
+        return Store(uri, open_experiment(client, uri, experiment), client, is_copy)
     except (MlflowException, OSError) as error:
         raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
 
@@ -171,6 +183,14 @@ def prepare_file(path: Path) -> None:
     sentence = anchor_addresses(path)
     if sentence:
         print(f"tracking: {sentence}", file=sys.stderr)
+
+
+def _prepare_copy(path: Path) -> str:
+    """Return the URI of a copy of a database that cannot be written."""
+    copy = copy_for_reading(path)
+    anchor_addresses(copy, path.parent)
+    print(f"tracking: {path} cannot be written; a copy of it is read.", file=sys.stderr)
+    return sqlite_uri(copy)
 
 
 def _find_experiment(client: MlflowClient, uri: str, name: str) -> str:
@@ -212,7 +232,7 @@ def _require_active(experiment: Experiment) -> None:
 def iterate_runs(
     store: Store, query: str, *, page_size: int = MAX_RUNS_PER_PAGE, experiment_ids: Sequence[str] = (), **options: Any
 ) -> Iterator[Any]:
-    """Yield the runs that a query selects, all pages of the answer one after another.
+    """Yield the runs that a query selects, all pages of the answer one after another, except those of another form.
 
     Parameters
     ----------
@@ -236,7 +256,7 @@ def iterate_runs(
     page_token = None
     while True:
         page = store.client.search_runs(searched, query, max_results=page_size, page_token=page_token, **options)
-        yield from page
+        yield from leave_out_faulty(page)
         page_token = page.token
         if not page_token:
             return

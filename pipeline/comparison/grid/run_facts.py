@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bakeoff.pipeline.description import ENVIRONMENT_TAG
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import STOPPED_TAGS
 from bakeoff.pipeline.tracking.reading.stored_runs import StoredRun
@@ -143,6 +144,8 @@ def describe_run(run: StoredRun) -> RunFacts:
     targets = _list_target_words(run.tags.get("overrides", "[]"))
     own = {key: value for key, value in run.params.items() if _part_of(key) not in OTHER_PARTS and key not in RESULTS}
     # Otherwise each seed would make a configuration of its own, and none would have several seeds.
+    if ENVIRONMENT_TAG in run.tags:
+        own[ENVIRONMENT_TAG] = run.tags[ENVIRONMENT_TAG]
     for key, value in own.items():
         if key.endswith(SEED_KEY) and value == seed:
             own[key] = SEED_WORD

@@ -11,6 +11,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tracking.find_run import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.history import find_finished_runs
 from bakeoff.pipeline.tracking.pages.view_state import MAX_LOADED_RUNS
+from bakeoff.pipeline.tracking.run_form import leave_out_faulty
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.sweep_record import SweepRecord, list_sweeps, read_latest_sweep, read_sweep_record
 
@@ -186,7 +187,8 @@ def _is_greater_better(headline: str, runs: Sequence[Any]) -> bool:
 
 
 def _search_runs(store: Store, query: str, order: str = "start_time DESC") -> list[Any]:
-    return list(store.client.search_runs([store.experiment_id], query, max_results=MAX_LOADED_RUNS, order_by=[order]))
+    found = store.client.search_runs([store.experiment_id], query, max_results=MAX_LOADED_RUNS, order_by=[order])
+    return leave_out_faulty(found)
 
 
 def _read_overrides(tags: Mapping[str, str]) -> list[str]:

@@ -9,9 +9,11 @@ from itertools import islice
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.run_form import tidy_name
 from bakeoff.pipeline.tracking.store import MAX_RUNS_PER_PAGE, Store, iterate_runs
 
 FINISHED = "FINISHED"
+NAME_PARAMS = ("learner", "dataset")
 MAX_RUNS_PER_HISTORY_REQUEST = 100
 MAX_VALUES_PER_HISTORY_REQUEST = 25_000
 """Limits of MLflow's server for a request of the series of several runs."""
@@ -151,14 +153,19 @@ def _explain_filter(query: str, error: Exception) -> UserError:
 def _to_stored_run(run: Any) -> StoredRun:
     return StoredRun(
         run_id=str(run.info.run_id),
-        name=str(run.info.run_name or ""),
+        name=tidy_name(str(run.info.run_name or "")),
         status=str(run.info.status),
         is_deleted=run.info.lifecycle_stage == "deleted",
         started=int(run.info.start_time or 0),
-        params=dict(run.data.params),
+        params={**run.data.params, **_tidy_names(run.data.params)},
         tags=dict(run.data.tags),
         metrics=dict(run.data.metrics),
     )
+
+
+def _tidy_names(params: Mapping[str, str]) -> dict[str, str]:
+    """Return the params that are names, which tables show."""
+    return {key: tidy_name(params[key]) for key in NAME_PARAMS if key in params}
 
 
 def _read_histories(store: Store, run_ids: Sequence[str], key: str) -> dict[str, tuple[float, ...]]:

@@ -1,0 +1,172 @@
+"""The form of stored runs: a run whose tags or params cannot be read is left out, and said to be.
+
+Whoever may write to a store may write runs into it, by hand or with other programs, and one of them must not keep the
+others from being compared, resumed or deleted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from multiprocessing import parent_process
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.column_record import GUESSED_TAG
+
+MAX_TAG_LETTERS = 8000
+"""MLflow cuts longer tags."""
+MAX_SHOWN_RUNS = 3
+MAX_SHOWN_LETTERS = 40
+MAX_PROCESS_ID = 2**31 - 1
+CONTROL_SIGNS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+"""Signs that end a line, move the cursor of a terminal, or turn the direction of a text."""
+
+Form = Callable[[str], bool]
+
+
+def find_fault(run: Any) -> str:
+    """Return the first tag or param of one of MLflow's runs that bakeoff would not have written; empty if none is.
+
+    Parameters
+    ----------
+    run : mlflow.entities.Run
+    """
+    for kind, forms, values in (("tag", TAG_FORMS, run.data.tags), ("param", PARAM_FORMS, run.data.params)):
+        fault = _find_fault(kind, forms, values)
+        if fault:
+            return fault
+    return ""
+
+
+def require_form(run: Any, verb: str) -> None:
+    """Reject one of MLflow's runs that was named and cannot be read.
+
+    Parameters
+    ----------
+    run : mlflow.entities.Run
+    verb : str
+        Begins the message.
+
+    Raises
+    ------
+    UserError
+    """
+    fault = find_fault(run)
+    if fault:
+        raise UserError(f"{verb}: run {run.info.run_id} cannot be read: bakeoff did not write {fault}.")
+
+
+def leave_out_faulty(runs: Sequence[Any]) -> list[Any]:
+    """Return the runs that can be read, and print which ones are left out.
+
+    Parameters
+    ----------
+    runs : sequence of mlflow.entities.Run
+    """
+    faults = {str(run.info.run_id): find_fault(run) for run in runs}
+    left_out = {run_id: fault for run_id, fault in faults.items() if fault}
+    # Workers read the runs that the process which started them has read.
+    if left_out and parent_process() is None:
+        _say_left_out(tuple(left_out.items()))
+    return [run for run in runs if not faults[str(run.info.run_id)]]
+
+
+def tidy_name(text: str) -> str:
+    r"""Return a name from a store as it can be printed: on one line, and without the signs that a terminal obeys.
+
+    Examples
+    --------
+    >>> tidy_name("knn\n iris\x1b[2J")
+    'knn  iris [2J'
+    """
+    return CONTROL_SIGNS.sub(" ", text)
+
+
+@cache
+def _say_left_out(faults: tuple[tuple[str, str], ...]) -> None:
+    """Print which runs are left out, once in a process."""
+    ids = [run_id for run_id, _ in faults]
+    shown = ", ".join(ids[:MAX_SHOWN_RUNS]) + (", …" if len(ids) > MAX_SHOWN_RUNS else "")
+    runs = "1 run is" if len(ids) == 1 else f"{len(ids)} runs are"
+    print(
+        f"tracking: {runs} left out, because bakeoff did not write {faults[0][1]}: {shown}; `bakeoff rm RUN` deletes "
+        "such a run.",
+        file=sys.stderr,
+    )
+
+
+def _find_fault(kind: str, forms: Mapping[str, Form], values: Mapping[str, Any]) -> str:
+    for key, has_form in forms.items():
+        value = values.get(key)
+        if value is not None and not _has_form(str(value), has_form):
+            text = tidy_name(str(value))
+            shown = text if len(text) <= MAX_SHOWN_LETTERS else f"{text[:MAX_SHOWN_LETTERS]}…"
+            return f"its {kind} {key}={shown!r}"
+    return ""
+
+
+def _has_form(value: str, has_form: Form) -> bool:
+    try:
+        return has_form(value)
+    except (ValueError, RecursionError, OverflowError):
+        return False
+
+
+def _is_process_id(value: str) -> bool:
+    return 0 < int(value) <= MAX_PROCESS_ID
+
+
+def _is_whole(value: str) -> bool:
+    int(value)
+    return True
+
+
+def _is_count(value: str) -> bool:
+    return int(value) >= 0
+
+
+def _is_finite(value: str) -> bool:
+    return math.isfinite(float(value))
+
+
+def _is_plain(value: str) -> bool:
+    """Whether a text can stand in a query of MLflow."""
+    return "'" not in value and not CONTROL_SIGNS.search(value)
+
+
+def _is_list_of_texts(value: str) -> bool:
+    if len(value) >= MAX_TAG_LETTERS:  # it was cut, which each reader knows
+        return value.startswith("[")
+    items = json.loads(value)
+    return isinstance(items, list) and all(isinstance(item, str) for item in items)
+
+
+def _is_mapping(value: str) -> bool:
+    return isinstance(json.loads(value), dict)
+
+
+def _is_mapping_of_numbers(value: str) -> bool:
+    items = json.loads(value)
+    return isinstance(items, dict) and all(isinstance(item, int | float) for item in items.values())
+
+
+TAG_FORMS: Mapping[str, Form] = {
+    "config_hash": _is_plain,
+    "dataset_digest": _is_plain,
+    "splits_digest": _is_plain,
+    "pid": _is_process_id,
+    "heartbeat": _is_finite,
+    "overrides": _is_list_of_texts,
+    "versions": _is_mapping,
+    "threads": _is_mapping_of_numbers,
+    "rows_per_fold": _is_mapping_of_numbers,
+    "audit_warnings": _is_list_of_texts,
+    "looks": _is_count,
+    GUESSED_TAG: _is_mapping,
+}
+PARAM_FORMS: Mapping[str, Form] = {"seed": _is_whole}

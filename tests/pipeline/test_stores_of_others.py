@@ -1,0 +1,254 @@
+"""Stores that others wrote, or that are none: refused or read, and never changed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from command import Bakeoff, command_in
+from written_runs import write_run
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.claims import Claims
+from bakeoff.pipeline.tracking.run_form import find_fault, tidy_name
+from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
+from bakeoff.pipeline.tracking.store import Store, open_store
+
+MALFORMED = {
+    "pid": "12 and a half", "pid ": "-1", "pid  ": str(10**30), "heartbeat": "yesterday", "heartbeat ": "nan",
+    "overrides": "dataset=iris", "overrides ": "[1, 2]", "overrides  ": "[" * 3000, "versions": "[]",
+    "threads": '{"blas": "many"}', "rows_per_fold": '{"train": []}', "config_hash": "it's", "audit_warnings": "{}",
+    "dataset_digest": "a\nb", "looks": "0x1F",
+}  # fmt: skip
+"""Values of tags that bakeoff does not write; spaces after a key tell several ones of a tag apart."""
+VERBS = (
+    ("compare", "filter=params.learner != ''", "keep=false"),
+    ("best",),
+    ("plan", "-m", "dataset=iris", "learner=majority"),
+    ("-m", "dataset=iris", "learner=majority"),
+    ("rerun", "--failed"),
+    ("list", "models"),
+    ("gc", "dry_run=true"),
+    ("rm", "filter=params.learner != ''", "dry_run=true"),
+)
+"""Commands that read all runs of a store."""
+
+
+def write_other_tables(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE customers (name TEXT)")
+        database.execute("INSERT INTO customers VALUES ('Ada')")
+        database.commit()
+
+
+def change_schema(path: Path, revision: str) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+        database.commit()
+
+
+def list_tables(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as database:
+        return [name for (name,) in database.execute("SELECT name FROM sqlite_master ORDER BY name")]
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bakeoff]:
+    """Give the command in a folder whose store has runs of ours, and one malformed run for each way to be so."""
+    with command_in(tmp_path_factory.mktemp("shared")) as bakeoff:
+        assert bakeoff("dataset=iris", "learner=majority").status == 0
+        store = open_store(None, "bakeoff")
+        for key, value in MALFORMED.items():
+            for status in ("FINISHED", "FAILED", "RUNNING"):
+                write_run(store, "knn", "iris", [0.9] * 10, tags={key.strip(): value}, status=status)
+        store.client.create_run(store.experiment_id, run_name="of another program\n\x1b[2J", tags={"host": "x"})
+        yield bakeoff
+
+
+@pytest.mark.parametrize("key", MALFORMED)
+def test_a_malformed_tag_is_named(key: str, sweep: Bakeoff) -> None:
+    found = [run for run in sweep.runs() if run.data.tags.get(key.strip()) == MALFORMED[key]]
+    assert len(found) == 3
+    assert all(find_fault(run).startswith(f"its tag {key.strip()}=") for run in found)
+
+
+def test_a_run_of_ours_has_no_fault(sweep: Bakeoff) -> None:
+    assert len([run for run in sweep.runs() if not find_fault(run) and run.data.tags.get("code_hash")]) == 1
+
+
+@pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(words[:2]))
+def test_malformed_runs_are_left_out_and_said(words: tuple[str, ...], sweep: Bakeoff) -> None:
+    answer = sweep(*words)
+    assert "Traceback" not in answer.err
+    assert answer.status in (0, 2)
+    assert "\x1b[2J" not in answer.out + answer.err
+
+
+def test_a_malformed_run_is_refused_by_its_id_and_can_be_deleted(sweep: Bakeoff) -> None:
+    run_id = next(run.info.run_id for run in sweep.runs() if run.data.tags.get("pid") == "-1")
+    answer = sweep("replay", run_id)
+    assert (answer.status, "bakeoff did not write its tag pid='-1'" in answer.err) == (2, True)
+    assert sweep("rm", run_id).status == 0
+
+
+def test_a_name_is_printed_on_one_line() -> None:
+    assert tidy_name("a\nb\x1b[31mc\u202ed") == "a b [31mc d"
+
+
+def test_the_tables_of_another_program_are_left_alone(bakeoff: Bakeoff) -> None:
+    path = bakeoff.folder / "shop.db"
+    write_other_tables(path)
+    before = path.read_bytes()
+    for words in (("dataset=iris", "learner=majority"), ("predict", "latest", "x.csv"), ("list", "models")):
+        answer = bakeoff(*words, f"tracking.uri=sqlite:///{path}")
+        assert answer.status == 2
+        assert "belongs to another program: it has the tables customers, and none of MLflow's" in answer.err
+    assert path.read_bytes() == before
+    assert list_tables(path) == ["customers"]
+
+
+@pytest.mark.parametrize(
+    ("revision", "message"),
+    [
+        ("451aebb31d03", "written by an earlier version of MLflow"),
+        ("ffffffffffff", "written by a later version of MLflow than the one that is installed"),
+    ],
+)
+def test_tables_of_another_version_are_not_changed(revision: str, message: str, bakeoff: Bakeoff) -> None:
+    path = bakeoff.folder / "runs.db"
+    open_store(str(path), "bakeoff")
+    change_schema(path, revision)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE logged_models")  # MLflow would make what is missing
+    before = list_tables(path)
+    answer = bakeoff("predict", "latest", "x.csv", f"tracking.uri={path}")
+    assert (answer.status, message in answer.err) == (2, True)
+    if "earlier" in message:
+        assert f"mlflow db upgrade sqlite:///{path}" in answer.err
+    assert list_tables(path) == before
+
+
+@pytest.mark.parametrize("kind", ["empty", "text", "folder", "pipe"])
+def test_what_is_no_store_is_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    if kind == "empty":
+        path.touch()
+    elif kind == "text":
+        path.write_text("name,age\n" * 500)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    before = path.read_bytes() if path.is_file() else b""
+    for create in (True, False):
+        with pytest.raises(UserError, match=r"runs\.db"):
+            open_store(str(path), "bakeoff", create=create)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+    assert {file.name for file in tmp_path.iterdir()} == {"runs.db"}
+
+
+READ_STORE = """
+import os, sys
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+os.chdir("/")
+from bakeoff.pipeline.cli.main import run_words
+sys.exit(run_words(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.getuid() != 0, reason="another user is needed, whom only root can become")
+def test_a_store_that_cannot_be_written_is_read_and_no_run_is_written(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("closed")
+    for parent in (folder, *folder.parents):
+        if parent.owner() == "root" and str(parent) != "/tmp":
+            parent.chmod(parent.stat().st_mode | 0o055)
+    with command_in(folder) as bakeoff:
+        assert bakeoff("dataset=iris", "learner=majority").status == 0
+    path = folder / "outputs" / "mlflow.db"
+    before = path.read_bytes()
+    words = [f"tracking.uri={path}"]
+
+    def run_as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(
+            [sys.executable, "-c", READ_STORE, *words], capture_output=True, text=True, env=environment, check=False
+        )
+
+    listed = run_as_nobody("list", "models", *words)
+    assert listed.returncode == 0, listed.stderr
+    assert f"{path} cannot be written; a copy of it is read" in listed.stderr
+    refused = run_as_nobody("dataset=iris", "learner=majority", "hydra.run.dir=/tmp/none", *words)
+    assert refused.returncode == 2
+    assert "cannot be written; change its permissions" in refused.stderr
+    assert path.read_bytes() == before
+
+
+def test_claims_follow_no_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    place = tmp_path / "mlflow.db.claims"
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    place.symlink_to(victim)
+    with pytest.raises(UserError, match="it is a link"):
+        Claims.open_for_store(uri)
+    place.unlink()
+    place.symlink_to(tmp_path / "new")
+    with pytest.raises(UserError, match="it is a link"):
+        Claims.open_for_store(uri)
+    place.unlink()
+    place.hardlink_to(victim)
+    with pytest.raises(UserError, match="it has another name as well"):
+        Claims.open_for_store(uri)
+    place.unlink()
+    os.mkfifo(place)
+    with pytest.raises(UserError, match="not a regular file"):
+        Claims.open_for_store(uri)
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "new").exists()
+
+
+def test_claims_of_a_server_are_in_a_folder_that_the_user_alone_may_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    claims = Claims.open_for_store("http://me:hunter2@host:5000")
+    os.close(claims.file)
+    (folder,) = tmp_path.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    (file,) = folder.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    # A password that has changed is that of the same server.
+    os.close(Claims.open_for_store("http://me:another@host:5000").file)
+    assert len(list(folder.iterdir())) == 1
+    folder.chmod(0o777)
+    with pytest.raises(UserError, match="not a folder that you alone may write"):
+        Claims.open_for_store("http://host:5000")
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="not a folder that you alone may write"):
+        Claims.open_for_store("http://host:5000")
+
+
+def test_a_lock_follows_no_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "mlflow.db.lock").symlink_to(victim)
+    with pytest.raises(UserError, match="cannot be created"):
+        create_sqlite(tmp_path / "mlflow.db")
+    assert victim.read_text() == "precious"
+
+
+def test_a_store_has_no_copy_where_it_can_be_written(tmp_path: Path) -> None:
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    open_store(uri, "bakeoff")
+    store: Store = open_store(uri, "bakeoff", create=False, read_only=True)
+    assert (store.uri, store.is_copy) == (uri, False)
