@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
+from bakeoff.pipeline.secret_values import hide_secrets
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.secret_values import hide_secrets
-from bakeoff.pipeline.tracking.registry import RegisteredVersion
+    from bakeoff.pipeline.tracking.registry import RegisteredVersion
 
 KEYS = ("tracking.uri", "tracking.experiment")
 COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")

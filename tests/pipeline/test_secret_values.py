@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -35,14 +36,14 @@ ADDRESSES = {
 
 
 @pytest.fixture
-def no_secret(monkeypatch):
+def no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in ("", "_2", "_3"):
         monkeypatch.setenv(f"BAKEOFF_SECRET{number}", "")
         monkeypatch.delenv(f"BAKEOFF_SECRET{number}")
 
 
 @pytest.mark.parametrize("address", ADDRESSES.values(), ids=ADDRESSES)
-def test_a_secret_in_an_address_is_hidden_concealed_and_stripped(address, no_secret):
+def test_a_secret_in_an_address_is_hidden_concealed_and_stripped(address: str, no_secret: None) -> None:
     shown = hide_secrets(f"no answer from {address}, try again")
     assert CANARY not in shown
     assert shown.endswith(", try again")
@@ -68,12 +69,12 @@ def test_a_secret_in_an_address_is_hidden_concealed_and_stripped(address, no_sec
         "bought@champion, learner.n_neighbors=3, a key=b",
     ],
 )
-def test_a_text_without_a_secret_stays_as_it_is(text, no_secret):
+def test_a_text_without_a_secret_stays_as_it_is(text: str, no_secret: None) -> None:
     assert hide_secrets(text) == text
     assert conceal_words([text]) == ([text], [])
 
 
-def test_each_value_of_a_sweep_has_a_variable_of_its_own(no_secret):
+def test_each_value_of_a_sweep_has_a_variable_of_its_own(no_secret: None) -> None:
     words, names = conceal_words(["tracking.uri=http://a:first@h,http://a:second@h", "x=http://b:first@h"])
     assert words == [
         "tracking.uri=http://a:${oc.env:BAKEOFF_SECRET}@h,http://a:${oc.env:BAKEOFF_SECRET_2}@h",
@@ -82,7 +83,9 @@ def test_each_value_of_a_sweep_has_a_variable_of_its_own(no_secret):
     assert names == ["BAKEOFF_SECRET", "BAKEOFF_SECRET_2"]
 
 
-def test_the_value_of_a_variable_is_hidden_if_its_name_or_a_configuration_says_so(monkeypatch):
+def test_the_value_of_a_variable_is_hidden_if_its_name_or_a_configuration_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", CANARY)
     monkeypatch.setenv("WHERE", "in/the/cellar")
     monkeypatch.setenv("FLAG", "true")
@@ -90,6 +93,7 @@ def test_the_value_of_a_variable_is_hidden_if_its_name_or_a_configuration_says_s
     assert hide_secrets(text) == "${oc.env:MLFLOW_TRACKING_TOKEN} lies in/the/cellar, true"
     source = "path: ${oc.env:WHERE}/x.csv\nflag: ${oc.env:FLAG}"
     assert hide_secrets(text, source) == "${oc.env:MLFLOW_TRACKING_TOKEN} lies ${oc.env:WHERE}, true"
+    assert hide_in_values({}) == {}
     assert hide_in_values({"a": text, "b": "", "c": "1"}, source) == {
         "a": hide_secrets(text, source),
         "b": "",
@@ -97,13 +101,13 @@ def test_the_value_of_a_variable_is_hidden_if_its_name_or_a_configuration_says_s
     }
 
 
-def test_a_password_is_hidden_as_an_address_spells_it_and_as_it_is(monkeypatch):
+def test_a_password_is_hidden_as_an_address_spells_it_and_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_PASSWORD", "a/b c%20")
     assert "a/b" not in hide_secrets("login with a/b c%20 failed")
     assert "a%2Fb" not in hide_secrets("u=a%2Fb%20c%2520")
 
 
-def test_names_of_secrets_are_told_from_others():
+def test_names_of_secrets_are_told_from_others() -> None:
     secrets = (
         "MLFLOW_TRACKING_PASSWORD",
         "AWS_SECRET_ACCESS_KEY",
@@ -118,7 +122,7 @@ def test_names_of_secrets_are_told_from_others():
     assert [name for name in others if is_secret_name(name)] == []
 
 
-def test_errors_and_tracebacks_hide_secrets(monkeypatch):
+def test_errors_and_tracebacks_hide_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTRY", CANARY)
     with pytest.raises(ValueError, match=CANARY) as raised:
         int(CANARY)
@@ -131,7 +135,7 @@ def test_errors_and_tracebacks_hide_secrets(monkeypatch):
     assert isinstance(MissingPackage("x"), UserError)
 
 
-def test_an_address_takes_variables_in_place_of_user_and_password(monkeypatch):
+def test_an_address_takes_variables_in_place_of_user_and_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ME", "someone")
     monkeypatch.setenv("PW", "hush")
     assert expand_address("http://$ME:$PW@host/$PW") == "http://someone:hush@host/$PW"
@@ -140,7 +144,7 @@ def test_an_address_takes_variables_in_place_of_user_and_password(monkeypatch):
         expand_address("http://me:$NOT_SET@host")
 
 
-def test_code_that_reads_a_password_has_no_fingerprint_of_it(tmp_path, monkeypatch):
+def test_code_that_reads_a_password_has_no_fingerprint_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "secretive.py").write_text(
         "import os\nKEY = os.environ['SHOP_API_KEY']\nSCALE = os.environ['SHOP_SCALE']\n"
     )
