@@ -26,6 +26,8 @@ REMOVAL_VERB = "rm"
 """The verb for which a run need not be readable."""
 LATEST = "latest"
 BEST = "best"
+NEWEST_RUNS = 10
+"""Are asked for at a time, where one that can be read is enough."""
 MIN_PREFIX_LETTERS = 8
 """An id may be cut to this length, as pages and tables do."""
 
@@ -177,11 +179,10 @@ def _find_by_prefix(store: Store, word: str) -> list[str]:
 
 
 def _find_latest(store: Store, verb: str, dataset: str) -> Any:
-    query = _select_finished(dataset)
-    found = store.client.search_runs([store.experiment_id], query, max_results=1, order_by=["start_time DESC"])
-    if not found:
+    newest = next(iterate_runs(store, _select_finished(dataset), page_size=NEWEST_RUNS), None)
+    if newest is None:
         raise _explain_nothing(store, verb, dataset)
-    return found[0]
+    return newest
 
 
 def _find_best(store: Store, verb: str, dataset: str) -> Any:
@@ -212,7 +213,8 @@ def _read_finished(store: Store, dataset: str) -> list[Any]:
 
 
 def _select_finished(dataset: str) -> str:
-    query = "status = 'FINISHED'"
+    # Runs of other programs in the same experiment have no such tag.
+    query = "status = 'FINISHED' and tags.dataset_digest != ''"
     return f"{query} and params.dataset = '{_escape(dataset)}'" if dataset else query
 
 

@@ -17,12 +17,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.tracking.addresses import local_path
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, iterate_runs
 
 FOLDER = "sweeps"
 LAST_SWEEP_TAG = "bakeoff.last_sweep"
 """The tag of the experiment that names the sweep that was started last."""
 MILLISECONDS_PER_SECOND = 1000
+NEWEST_RUNS = 10
+"""Are asked for at a time, where one that can be read is enough."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,9 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
 def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
     """Return the jobs of a sweep; None if there is no sweep of that name."""
     listed = {Path(entry.path).stem for entry in _open_artifacts(store).list_artifacts(FOLDER)}
-    if name in listed:
-        return _load_record(store, name)
+    recorded = _load_record(store, name) if name in listed else None
+    if recorded is not None:
+        return recorded
     # A study, or a version that wrote no lists: its runs carry the tag.
     found = _find_newest_tagged(store, f"tags.sweep = '{name}'") if "'" not in name else None
     return None if found is None else SweepRecord(name, (), found.info.start_time / MILLISECONDS_PER_SECOND)
@@ -143,10 +146,14 @@ def list_sweeps(store: Store) -> list[str]:
     return sorted(Path(entry.path).stem for entry in _open_artifacts(store).list_artifacts(FOLDER))
 
 
-def _load_record(store: Store, name: str) -> SweepRecord:
-    stored: dict[str, Any] = json.loads(_read_artifact(store, f"{FOLDER}/{name}.json"))
-    jobs: Sequence[dict[str, str]] = stored["jobs"]
-    return SweepRecord(stored["name"], tuple(RecordedJob(**job) for job in jobs), stored["started"])
+def _load_record(store: Store, name: str) -> SweepRecord | None:
+    """Return a list of jobs; None if another program has written the file."""
+    try:
+        stored: dict[str, Any] = json.loads(_read_artifact(store, f"{FOLDER}/{name}.json"))
+        jobs: Sequence[dict[str, str]] = stored["jobs"]
+        return SweepRecord(name, tuple(RecordedJob(**job) for job in jobs), float(stored["started"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _read_artifact(store: Store, file: str) -> str:
@@ -160,8 +167,7 @@ def _read_artifact(store: Store, file: str) -> str:
 
 
 def _find_newest_tagged(store: Store, query: str) -> Any:
-    found = store.client.search_runs([store.experiment_id], query, max_results=1, order_by=["start_time DESC"])
-    return found[0] if found else None
+    return next(iterate_runs(store, query, page_size=NEWEST_RUNS), None)
 
 
 def _open_artifacts(store: Store) -> Any:

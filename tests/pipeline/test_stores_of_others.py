@@ -26,9 +26,10 @@ MALFORMED = {
     "dataset_digest": "a\nb", "looks": "0x1F",
 }  # fmt: skip
 """Values of tags that bakeoff does not write; spaces after a key tell several ones of a tag apart."""
-VERBS = (
+VERBS: tuple[tuple[str, ...], ...] = (
     ("compare", "filter=params.learner != ''", "keep=false"),
-    ("best",),
+    ("explain", "best", "output=none"),
+    ("replay", "latest"),
     ("plan", "-m", "dataset=iris", "learner=majority"),
     ("-m", "dataset=iris", "learner=majority"),
     ("rerun", "--failed"),
@@ -76,7 +77,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
         for key, value in MALFORMED.items():
             for status in ("FINISHED", "FAILED", "RUNNING"):
                 write_run(store, "knn", "iris", [0.9] * 10, tags={key.strip(): value}, status=status)
-        store.client.create_run(store.experiment_id, run_name="of another program\n\x1b[2J", tags={"host": "x"})
+        other = store.client.create_run(store.experiment_id, run_name="of another program\n\x1b[2J", tags={"host": "x"})
+        store.client.set_terminated(other.info.run_id)
         runs = bakeoff.runs()
         answers = {words: bakeoff(*words) for words in VERBS}
         faulty = next(run.info.run_id for run in runs if run.data.tags.get("pid") == "-1")
