@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.secret_values import expand_address
+from bakeoff.pipeline.secret_values import expand_address, find_secrets
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, anchor_addresses
 from bakeoff.pipeline.tracking.run_form import leave_out_faulty
 from bakeoff.pipeline.tracking.server import require_answer
@@ -82,6 +82,9 @@ def store_uri(given: str | None) -> str:
     """
     uri = _put_values(str(given or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI))
     is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
+    if is_file and find_secrets(uri):
+        # It would become a part of the name of the file.
+        raise UserError(f"tracking.uri={uri!r}: a SQLite file takes no password; leave out what follows the name.")
     if is_file:
         path = _make_absolute(read_given_path(uri))
         if path.is_dir():
