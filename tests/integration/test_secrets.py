@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -92,12 +93,12 @@ def test_another_value_of_a_setting_is_another_job_and_another_secret_is_the_sam
     words = ("-m", *OWN, "seed=1")
     monkeypatch.setenv("MY_TOKEN", "first secret")
     secret = (*words, "learner.entry=${oc.env:MY_TOKEN}")
-    assert "1 finished" in own(*secret).out
+    assert "1 to run" in own(*secret).out
     monkeypatch.setenv("MY_TOKEN", "another secret")
     assert "already done" in own(*secret).out
     own(*words)
     monkeypatch.setenv("ENTRY", "another setting")
-    assert "1 finished" in own(*words).out
+    assert "1 to run" in own(*words).out
     hashes = {run.data.tags["config_hash"] for run in own.runs()}
     environments = {run.data.tags.get("environment") for run in own.runs()}
     assert (len(hashes), len(environments)) == (3, 3)
@@ -157,8 +158,6 @@ def test_a_password_in_a_variable_is_nowhere(bakeoff: Bakeoff, monkeypatch: pyte
 
 
 def test_the_token_of_a_git_remote_is_nowhere(bakeoff: Bakeoff) -> None:
-    import subprocess
-
     for words in (("init", "-q"), ("remote", "add", "origin", f"https://me:{CANARY}@host/a.git")):
         subprocess.run(["git", *words], cwd=bakeoff.folder, check=True)
     answer = bakeoff("dataset=iris", "learner=majority")
