@@ -44,7 +44,7 @@ def read_dump(folder: Path) -> bytes:
     dumped = file.read_bytes()
     try:
         require_bounded_archive(dumped)
-    except (UnsafeArchive, BadZipFile, NotImplementedError, RuntimeError) as error:
+    except (UnsafeArchive, BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
         raise UnreadableEstimator(_first_line(error)) from error
     return translate_model(dumped) if has_old_names(folder) else dumped
 
