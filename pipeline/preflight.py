@@ -7,6 +7,7 @@ Each check is a function that raises a `UserError` or returns. `check_experiment
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -105,7 +106,9 @@ def check_parameters(learner: BaseEstimator, key: str) -> None:
     try:
         learner._validate_params()
     except (ValueError, TypeError) as error:
-        raise UserError(f"{key}: {error}") from error
+        parameter = re.match(r"The '(\w+)' parameter of ", str(error))
+        place = f"{key}.{parameter[1]}" if parameter else key
+        raise UserError(f"{place}: {error}") from error
 
 
 def check_pruning(experiment: Experiment) -> None:

@@ -30,7 +30,7 @@ LAYERS = (
     {"csv_file", "errors", "html", "hydra_text", "paths", "whole_file"},
     {"module_syntax"},
     {"source_code"},
-    {"code_surroundings", "machine_memory", "notebook_code", "yaml_bounds"},
+    {"boolean_words", "code_surroundings", "machine_memory", "notebook_code", "yaml_bounds"},
     {"config", "identity", "stages"},
     {"processes", "seeds", "stage_log"},
     {"experiment"},

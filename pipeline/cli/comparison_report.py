@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
+from bakeoff.pipeline.boolean_words import read_boolean
 from bakeoff.pipeline.cli.output_file import replace_file
 from bakeoff.pipeline.comparison.analysis.gate import check_gate
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
@@ -81,7 +82,7 @@ def run_comparison(
     # Statsmodels collects garbage at each call, which takes half a second where so many modules are loaded.
     made = make_comparison(runs, values, sweep, command, sweep_words, when_ready=gc.freeze)
     to = read_choice(values, "to", FORMATS)
-    keeps = read_choice(values, "keep", ("true", "false")) == "true"
+    keeps = read_boolean("compare: keep", values.get("keep", True))
     gate = check_gate(made.comparison) if values.get("fail_if") == "worse" else None
     if keeps or to == "html":
         made = replace(made, comparison=add_predictions(made.comparison, made.store))

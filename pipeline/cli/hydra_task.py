@@ -7,13 +7,16 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.shown_configuration import show, shows_only
 from bakeoff.pipeline.cli.sweep_mode import print_notes
+from bakeoff.pipeline.config.command_words import list_overrides
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import (
     discard_output_folder,
+    find_new_parents,
     note_tuned_keys,
     protect_output_files,
     read_invocation,
@@ -56,6 +59,8 @@ class HydraTask:
         Whether ``hydra.mode=RUN`` asks for a single run, even if a file describes a sweep.
     skips_invalid : bool
         Whether the sweep leaves out invalid jobs, as ``on_invalid=skip`` asks.
+    new_parents : tuple of Path
+        The folders that Hydra creates above that of a single run.
     """
 
     tracebacks: bool
@@ -64,6 +69,7 @@ class HydraTask:
     report: SweepReport | None = None
     is_single: bool = False
     skips_invalid: bool = False
+    new_parents: tuple[Path, ...] = ()
 
     def __call__(self, composed: DictConfig) -> float:
         """Run a single job, keep its outcome and return its headline score."""
@@ -89,7 +95,7 @@ class HydraTask:
             outcome = JobOutcome(number=0, name="", kind=REFUSED, reason=str(error))
         if outcome.kind == REFUSED:
             # A refused command must not leave any files, but Hydra has already created a folder.
-            discard_output_folder()
+            discard_output_folder(self.new_parents)
         self.outcomes.append(outcome)
         return outcome.score
 
@@ -121,13 +127,14 @@ def run_hydra(task: HydraTask, words: Sequence[str]) -> None:
     UserError
         The configuration is invalid.
     """
+    task.new_parents = find_new_parents(words)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
         _compose_and_call(task, words)
     except Exception as error:
         if task.tracebacks:
             print(format_traceback(error), file=sys.stderr)
-        raise explain_error(error) from None
+        raise explain_error(error, list_overrides(words)) from None
 
 
 def _compose_and_call(task: HydraTask, words: Sequence[str]) -> None:

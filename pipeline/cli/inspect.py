@@ -91,6 +91,7 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
     """Return the configuration of the dataset, in which a mandatory value may be missing, and the trusted packages."""
     from omegaconf import OmegaConf
 
+    from bakeoff.pipeline.config.command_words import check_overrides
     from bakeoff.pipeline.config.engine import compose_plainly
     from bakeoff.pipeline.config.explain_error import explain_error
     from bakeoff.pipeline.config.schema import register_schema
@@ -104,12 +105,13 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
     for key, value in values.items():
         is_short = "." not in key and key not in COMPOSED_KEYS
         overrides.append(f"dataset.{key}={value}" if is_short else f"{key}={value}")
+    check_overrides(overrides)
     try:
         composed = compose_plainly(add_trust_of_environment(overrides))
         node = OmegaConf.to_container(composed.dataset, resolve=True)
         trust = OmegaConf.to_container(composed.trust, resolve=True)
     except Exception as error:
-        raise explain_error(error) from None
+        raise explain_error(error, overrides) from None
     assert isinstance(node, dict)
     assert isinstance(trust, list)
     return {str(key): value for key, value in node.items()}, [str(package) for package in trust]

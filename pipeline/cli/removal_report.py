@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.boolean_words import read_boolean
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.removal import Removal
@@ -15,15 +15,11 @@ if TYPE_CHECKING:
 BYTES_PER_UNIT = 1000
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 MAX_SHOWN_RUNS = 20
-SWITCHES = {"true": True, "false": False}
 
 
 def read_switch(verb: str, values: Mapping[str, str], key: str) -> bool:
     """Return whether a key is on; it is off if it is not given."""
-    given = values.get(key, "false").lower()
-    if given not in SWITCHES:
-        raise UserError(f"{verb}: {key}={given!r} must be true or false.")
-    return SWITCHES[given]
+    return read_boolean(f"{verb}: {key}", values.get(key, False))
 
 
 def carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:

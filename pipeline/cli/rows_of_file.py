@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.pipeline.boolean_words import read_boolean
 from bakeoff.pipeline.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ LAYOUT_KEYS = (
 )
 """Keys of a file, as in ``conf/dataset/file.yaml``. Ragged rows are refused, since each row needs its prediction."""
 NA_VALUES = "na_values"
-BOOLEANS = {"true": True, "false": False}
 
 
 def read_rows(file: Path, values: Mapping[str, str], record: TrainingRecord) -> RawTable:
@@ -125,9 +125,7 @@ def _read_value(key: str, text: str) -> Any:
     if key == "names":
         return read_list(text)
     if key in ("header", "strip"):
-        if text.lower() not in BOOLEANS:
-            raise UserError(f"{key}={text!r} must be true or false.")
-        return BOOLEANS[text.lower()]
+        return read_boolean(key, text)
     if key == "skip_rows" and text.isdigit():
         return int(text)
     return text

@@ -55,7 +55,12 @@ def run_experiments(
     jobs = None if jobs is None else [conceal_words(job)[0] for job in jobs]
     require_bounded_words(words)
     require_readable_folder(Path.cwd())
-    words = add_trust_of_environment(order_words(words))
+    words = order_words(words)
+    # Imported late, so that a misspelled verb is rejected before Hydra is loaded.
+    from bakeoff.pipeline.config.command_words import check_overrides, list_overrides
+
+    check_overrides(list_overrides(words))
+    words = add_trust_of_environment(words)
     # Hydra has three ways to request a sweep; from here on only the flags are used.
     is_single = RUN_WORD in {word.lstrip("+") for word in words}
     words, is_sweep = read_mode(words)
@@ -64,7 +69,6 @@ def run_experiments(
         # Jobs, not matrix products, share the processors. NumPy reads the variables when it is loaded.
         set_single_threads()
 
-    # Imported late, so that a misspelled verb is rejected before Hydra is loaded.
     from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
     from bakeoff.pipeline.config.invocation import split_sweep_words
     from bakeoff.pipeline.config.schema import register_schema

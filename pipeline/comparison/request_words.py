@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bakeoff.pipeline.boolean_words import read_boolean
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 DEFAULT_ALPHA = 0.05
@@ -27,7 +28,7 @@ def check_values(values: Mapping[str, str]) -> None:
     read_choice(values, "to", FORMATS)
     read_choice(values, "pairs", ("best", "all"))
     read_choice(values, "choice", ("auto", "none"))
-    read_choice(values, "keep", ("true", "false"))
+    read_boolean("compare: keep", values.get("keep", True))
     read_choice(values, "fail_if", ("never", "worse"))
     read_fraction(values, "alpha", DEFAULT_ALPHA)
     read_fraction(values, "rope", DEFAULT_ROPE, allows_zero=True)

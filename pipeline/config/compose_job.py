@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from bakeoff.pipeline.config.command_words import check_overrides
 from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import (
     Invocation,
@@ -41,6 +42,7 @@ def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
 
     require_bounded_words(words)
     register_schema()
+    check_overrides(words)
     try:
         with open_engine() as engine:
             composed = engine.compose_config(ROOT_NAME, [*words, RUN_WORD], RunMode.RUN)
@@ -53,7 +55,7 @@ def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:
             settled = settle_config(resolve_config(composed))
             reject_unread_space(invocation.overrides, [settled])
     except Exception as error:
-        raise explain_error(error) from None
+        raise explain_error(error, words) from None
     return settled, replace(invocation, choices=settle_choices(settled, invocation.choices))
 
 

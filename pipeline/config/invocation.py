@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,9 @@ from bakeoff.pipeline.errors import UserError
 
 HYDRA_FILES = ("config.yaml", "hydra.yaml", "overrides.yaml")
 PRIVATE_MODE = 0o600
+RUN_FOLDER = "outputs/runs/"
+"""Where the folders of single runs are, unless the user names another."""
+RUN_FOLDER_KEY = "hydra.run.dir"
 
 
 @dataclass(frozen=True)
@@ -199,8 +203,14 @@ def protect_output_files() -> None:
             file.chmod(PRIVATE_MODE)
 
 
-def discard_output_folder() -> None:
-    """Remove the folder that Hydra created for a rejected job, unless it holds other files."""
+def discard_output_folder(new_parents: Sequence[Path] = ()) -> None:
+    """Remove the folder that Hydra created for a rejected job, unless it holds other files.
+
+    Parameters
+    ----------
+    new_parents : sequence of Path
+        As `find_new_parents` returned them before Hydra began.
+    """
     from hydra.core.hydra_config import HydraConfig
 
     folder = Path(HydraConfig.get().runtime.output_dir)
@@ -208,7 +218,7 @@ def discard_output_folder() -> None:
     for file in files:
         file.unlink(missing_ok=True)
     config_folder = files[0].parent
-    for empty in (config_folder, folder):
+    for empty in (config_folder, folder, *new_parents):
         with suppress(OSError):  # the folder contains other files, which must stay
             empty.rmdir()
 
@@ -220,3 +230,18 @@ def _list_output_files() -> list[Path]:
     current = HydraConfig.get()
     config_folder = Path(current.runtime.output_dir) / str(current.output_subdir)
     return [config_folder / name for name in HYDRA_FILES]
+
+
+def find_new_parents(words: Iterable[str]) -> tuple[Path, ...]:
+    """Return the folders, the lowest first, that Hydra will create above that of a single run.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Overrides.
+    """
+    given = [word.partition("=")[2] for word in words if word.lstrip("+").startswith(f"{RUN_FOLDER_KEY}=")]
+    # What follows a reference, such as the time of the run, is the lowest folder.
+    known = (given[-1] if given else RUN_FOLDER).partition("${")[0]
+    lowest = Path(os.path.abspath(known or "."))
+    return tuple(folder for folder in (lowest, *lowest.parents) if not folder.exists())

@@ -37,12 +37,12 @@ class Schema:
     max_candidates: int = 1_000_000
     figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
     trust: list[str] = field(default_factory=list)
-    resume: bool = True
+    resume: Any = True  # true or false, in the words that `read_boolean` takes
     workers: int = 1
     timeout: float | None = None
     on_error: str = "continue"
     on_invalid: str = "stop"
-    dry_run: bool = False
+    dry_run: Any = False
     max_jobs: int = 100_000
 
 

@@ -14,6 +14,8 @@ from omegaconf import DictConfig, read_write
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from bakeoff.pipeline.config.absent_parts import add_absent_parts
+from bakeoff.pipeline.config.booleans import settle_booleans
+from bakeoff.pipeline.config.explain_value import explain_reference
 from bakeoff.pipeline.config.import_target import import_target
 from bakeoff.pipeline.config.kept_references import resolve_values
 from bakeoff.pipeline.config.named_figures import settle_figures
@@ -66,7 +68,7 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     except MissingMandatoryValue as error:
         raise UserError(f"{error.full_key} must be given: add {error.full_key}=VALUE.") from error
     except OmegaConfBaseException as error:
-        raise UserError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
+        raise UserError(explain_reference(error, composed)) from error
     check_keys(composed)
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
 
@@ -83,6 +85,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     - ``calibration.folds=null`` and ``threshold.folds=null`` become 0, the validation part, if neither pruning nor
       tuning uses it, else 5.
     - ``figures=all`` and names of figures become nodes with a ``_target_``.
+    - ``yes``, ``no``, ``on`` and ``off`` become true and false where a parameter takes nothing else.
 
     Parameters
     ----------
@@ -98,7 +101,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     ------
     UserError
         A part of the experiment is missing, a class or function is named that needs trust, a named figure does not
-        exist, or ``n_jobs`` is not a number of processes.
+        exist, ``n_jobs`` is not a number of processes, or a key that is true or false has another value.
     """
     trust = spec.get("trust") or []
     spec = rename_targets(spec, trust)
@@ -135,7 +138,8 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     if evaluation.get("validation") is None:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
     has_free_rows = bool(evaluation["validation"]) and not prunes_on_rows and not tunes_on_rows
-    return {**settled, **settle_decision(settled, has_free_rows=has_free_rows)}
+    decided = {**settled, **settle_decision(settled, has_free_rows=has_free_rows)}
+    return dict(settle_booleans(decided, "", spec.get("trust") or []))
 
 
 def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:

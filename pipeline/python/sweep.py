@@ -15,6 +15,7 @@ from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.cli.run import THREAD_VARIABLES, set_single_threads
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys
+from bakeoff.pipeline.config.command_words import check_overrides
 from bakeoff.pipeline.config.invocation import split_sweep_words
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.config.trust import add_trust_of_environment
@@ -95,6 +96,7 @@ def sweep(
 def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> SweepResult:
     """Run the sweep of a command line; the notes are those of the tables."""
     register_schema()
+    check_overrides(words)
     sweep_words, job_words = split_sweep_words(words)
     name, folder_word = name_sweep()
     task = HydraTask(tracebacks=False, sweep_input=SweepInput(job_words, quiet=not verbose))

@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import Trial
 
+from bakeoff.pipeline.config.booleans import settle_booleans
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.import_target import find_target
 from bakeoff.pipeline.errors import UserError
@@ -111,7 +112,7 @@ def _build_sampler(config: Mapping[str, Any], key: StudyKey, n_known: int) -> An
 def _build_optuna_object(config: Mapping[str, Any], key: str, trust: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        return build_object(config, key, trust)
+        return build_object(settle_booleans(config, key, trust), key, trust)
 
 
 def _require_stoppable(objectives: Sequence[Objective], is_local: bool) -> None:

@@ -23,6 +23,7 @@ from bakeoff.pipeline.sweep.config_files import ConfigFiles
 from bakeoff.pipeline.sweep.job_count import describe_excess
 from bakeoff.pipeline.sweep.jobs import ComposedJob
 from bakeoff.pipeline.sweep.options import SweepOptions
+from bakeoff.pipeline.sweep.sweep_values import reject_tags
 
 JobWords = tuple[str, ...]
 """The overrides of a job."""
@@ -68,6 +69,7 @@ class Composer:
         UserError
             An override is invalid.
         """
+        composed: DictConfig | None = None
         try:
             # Options decide which files are composed, which is slow. Jobs that differ in values alone share that step.
             group_words = tuple(word for word in words if self.chooses_option(word))
@@ -77,7 +79,8 @@ class Composer:
             composed = pickle.loads(packed)  # a copy, in a third of the time of deepcopy
             ConfigLoaderImpl._apply_overrides_to_config(values, composed)
         except Exception as error:
-            raise explain_error(error) from None
+            raise explain_error(error, words, composed) from None
+        assert composed is not None
         return resolve_config(composed), choices
 
     def compose_job(
@@ -235,6 +238,7 @@ def _axis(override: Override) -> search.Axis:
             raise HydraException(
                 f"{override.input_line}: an interval has infinitely many values; give a list, or range(...)."
             )
+        reject_tags(override)
         return key, [f"{key}={value}" for value in override.sweep_string_iterator()]
     value = override.get_value_element_as_str()
     has_value = bool(value) or not override.is_delete()

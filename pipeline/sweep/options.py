@@ -53,14 +53,17 @@ class SweepOptions:
         if self.timeout is not None and not self.timeout > 0:
             raise UserError(f"timeout={self.timeout} must be a positive number of seconds, or null.")
         if self.on_invalid not in ON_INVALID:
-            raise UserError(f"on_invalid={self.on_invalid!r}: {did_you_mean(self.on_invalid, ON_INVALID)}")
+            raise UserError(f"on_invalid={self.on_invalid!r} is not allowed. {did_you_mean(self.on_invalid, ON_INVALID)}")
         method = str(self.search.get("method"))
         if method not in SEARCH_METHODS:
-            raise UserError(f"search.method={method!r}: {did_you_mean(method, SEARCH_METHODS)}")
+            raise UserError(f"search.method={method!r} is not a method. {did_you_mean(method, SEARCH_METHODS)}")
         # A bool is an int in Python, and search.n=true is an error all the same.
         n = self.search.get("n", 1)
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise UserError(f"search.n={n!r} must be a positive integer.")
+        seed = self.search.get("seed", 0)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise UserError(f"search.seed={seed!r} must be a whole number from 0.")
         _ = self.max_failures  # which checks on_error
 
     @property

@@ -15,6 +15,7 @@ from hydra.core.utils import JobReturn
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
+from bakeoff.pipeline.boolean_words import read_boolean
 from bakeoff.pipeline.config.invocation import (
     PRIVATE_MODE,
     list_words,
@@ -34,7 +35,9 @@ from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
+from bakeoff.pipeline.sweep.sweep_values import check_values
 
+BOOLEAN_KEYS = ("resume", "dry_run")
 SEARCHING_METHODS = ("grid", "random")
 """The values of ``search.method`` that read the space of a learner."""
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -103,6 +106,7 @@ class SweepCommand:
         options = _read_options(master)
         if combines:
             require_few_jobs(parsed, str(options.search["method"]), options.max_jobs)
+        check_values(parsed)
         reject_lost_keys(parsed, context.config_loader, master)
         has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
         return cls(
@@ -212,6 +216,7 @@ def _read_options(master: DictConfig) -> SweepOptions:
     options = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
     assert isinstance(options, dict)
     options["search"] = options["search"] or {"method": "none"}
+    options |= {key: read_boolean(key, options[key]) for key in BOOLEAN_KEYS if key in options}
     try:
         return SweepOptions(**{str(key): value for key, value in options.items()})
     except TypeError:

@@ -74,8 +74,8 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "transformer": (experiment(IRIS, StandardScaler()), "learner StandardScaler is not a classifier"),
     "no estimator": (experiment(IRIS, NoTuning()), "learner: NoTuning is not an estimator"),
-    "parameter out of range": (experiment(IRIS, knn(0)), r"learner: The 'n_neighbors' parameter .* Got 0 instead"),
-    "parameter of a wrong type": (experiment(IRIS, knn("abc")), "learner: The 'n_neighbors' .* Got 'abc' instead"),
+    "parameter out of range": (experiment(IRIS, knn(0)), r"learner.n_neighbors: The 'n_neighbors' parameter .* Got 0 instead"),
+    "parameter of a wrong type": (experiment(IRIS, knn("abc")), "learner.n_neighbors: The 'n_neighbors' .* Got 'abc' instead"),
     "pruning of what cannot be pruned": (
         experiment(IRIS, MajorityClassifier(), pruning=Pruning("best_first")),
         "pruning=best_first, but MajorityClassifier cannot be pruned; use pruning=none, or one of learner=",
