@@ -1,13 +1,46 @@
-"""Standard output that outlasts its reader, as in ``bakeoff list | head``."""
+"""Standard streams that outlast their readers, as in ``bakeoff list | head``, and show what a terminal can show."""
 
 from __future__ import annotations
 
 import io
 import os
+import sys
 from typing import TYPE_CHECKING, TextIO, final
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+STANDARD_OUTPUT = 1
+STANDARD_ERROR = 2
+"""File descriptors."""
+UNKNOWN_LETTERS = "backslashreplace"
+"""How letters are written that the encoding of a terminal does not have."""
+
+
+def prepare_streams() -> None:
+    """Let standard output and standard error be written for as long as the command runs, and whatever they are.
+
+    A stream that is closed, as by ``>&-``, discards what is written. Its descriptor is taken: otherwise a file that is
+    opened later, such as the store, would get what other code prints.
+    """
+    for descriptor in range(STANDARD_ERROR + 1):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest descriptor that is free
+    if sys.stdout is None or sys.stdout is sys.__stdout__:
+        sys.stdout = _open_stream(sys.stdout, STANDARD_OUTPUT)
+    if sys.stderr is None or sys.stderr is sys.__stderr__:
+        sys.stderr = _open_stream(sys.stderr, STANDARD_ERROR)
+
+
+def _open_stream(stream: TextIO | None, descriptor: int) -> TextIO:
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    try:
+        return keep_writable(stream)
+    except OSError:  # it has no descriptor, as in a notebook
+        return stream
 
 
 def keep_writable(stream: TextIO) -> TextIO:
@@ -16,14 +49,14 @@ def keep_writable(stream: TextIO) -> TextIO:
     Parameters
     ----------
     stream : TextIO
-        Standard output.
+        Standard output or standard error.
     """
     stream.flush()
     raw = LastingFile(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=stream.encoding,
-        errors=stream.errors,
+        errors=UNKNOWN_LETTERS,
         line_buffering=True,
     )
 

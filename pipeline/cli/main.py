@@ -21,15 +21,19 @@ from typing import Any, NoReturn
 import bakeoff
 from bakeoff.pipeline.cli.completion import complete_verbs, is_query
 from bakeoff.pipeline.cli.flags import VERSION_FLAG
-from bakeoff.pipeline.cli.lasting_output import keep_writable
+from bakeoff.pipeline.cli.lasting_output import prepare_streams
 from bakeoff.pipeline.cli.passwords import conceal_passwords, reject_passwords
 from bakeoff.pipeline.cli.verb_help import format_help, wants_help
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.secret_values import hide_secrets
 
+EXIT_FAILED = 1
 EXIT_REFUSED = 2
 EXIT_SIGNAL_BASE = 128
 GC_THRESHOLD_OBJECTS = 500_000
+TRACEBACK_VARIABLE = "HYDRA_FULL_ERROR"
+"""Of the environment; 1 shows the tracebacks of errors that no message explains."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -54,10 +58,7 @@ def main() -> NoReturn:
     # A terminal that is closed ends the command, unless it was started by nohup.
     if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _raise_terminated)
-    _search_current_folder_last()
-    standard = sys.__stdout__
-    if standard is not None and sys.stdout is standard:
-        sys.stdout = keep_writable(standard)
+    prepare_streams()
     status = run_words(sys.argv[1:])
     gc.freeze()  # there is no garbage worth collecting at exit either
     sys.exit(status)
@@ -68,8 +69,16 @@ def _search_current_folder_last() -> None:
 
     An installed command does not search that folder, and ``python -m`` searches it first: a file there that is named
     as a package of others would take its place.
+
+    Raises
+    ------
+    UserError
+        The folder was deleted.
     """
-    folder = os.getcwd()
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:
+        raise UserError("the current folder was deleted; change to one that exists, such as with cd ~.") from None
     if sys.path and sys.path[0] == folder:
         del sys.path[0]
     sys.path.append(folder)
@@ -86,7 +95,9 @@ def run_words(words: Sequence[str]) -> int:
     if VERSION_FLAG in words:
         print(f"bakeoff {bakeoff.__version__}")
         return 0
+    shows_tracebacks = os.environ.get(TRACEBACK_VARIABLE) == "1"  # Hydra's variable, which a run sets itself
     try:
+        _search_current_folder_last()
         reject_passwords(words)
         words = conceal_passwords(words)
         if is_query(words) and not complete_verbs():
@@ -103,6 +114,15 @@ def run_words(words: Sequence[str]) -> int:
     except UserError as error:
         print(f"refused: {error}", file=sys.stderr)
         return EXIT_REFUSED
+    except Exception as error:
+        if shows_tracebacks:
+            raise
+        reason = hide_secrets(" ".join(str(error).split())) or "no reason is given"
+        print(
+            f"failed: {type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)",
+            file=sys.stderr,
+        )
+        return EXIT_FAILED
     except Terminated as error:
         _print_interrupted(signal.Signals(error.number).name)
         return EXIT_SIGNAL_BASE + error.number

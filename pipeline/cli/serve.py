@@ -57,7 +57,7 @@ def serve_model(words: Sequence[str]) -> int:
 
 def _read_port(values: Mapping[str, str]) -> int:
     port = values.get("port", DEFAULT_PORT)
-    if not (port.isascii() and port.isdigit() and int(port) <= MAX_PORT):
+    if not (port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT)) and int(port) <= MAX_PORT):
         raise UserError(
             f"serve: port={port!r} must be a number up to {MAX_PORT}, such as {DEFAULT_PORT}, or 0 for a free one."
         )

@@ -16,6 +16,7 @@ from bakeoff.pipeline.tracking.store import open_store, prepare_file, quiet_mlfl
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = "5000"
+MAX_PORT_DIGITS = 5
 KEYS = ("tracking.uri", "tracking.experiment", "sweep", "port")
 MLFLOW_CLIENT_SETTINGS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
 """Environment variables: a server that does not answer is not asked for minutes."""
@@ -92,7 +93,7 @@ def _show_addresses(uri: str, address: str, values: Mapping[str, str]) -> None:
 
 
 def _require_free_port(port: str) -> None:
-    if not port.isdigit():
+    if not (port.isascii() and port.isdigit() and len(port) <= MAX_PORT_DIGITS):
         raise UserError(f"ui: port={port!r} must be a number, such as {DEFAULT_PORT}.")
     with socket.socket() as probe:
         # As the server does: a port whose last connections are being closed counts as free.

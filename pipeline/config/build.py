@@ -109,3 +109,8 @@ def _require_parameters(found: Any, given: Mapping[Any, Any], key: str, target: 
     for name in given:
         if name not in parameters:
             raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
+    by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    for parameter in parameters.values():
+        is_required = parameter.default is Parameter.empty and parameter.kind in by_name
+        if is_required and parameter.name not in given:
+            raise UserError(f"{key}.{parameter.name} must be given: add {key}.{parameter.name}=VALUE.")

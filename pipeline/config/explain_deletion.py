@@ -28,7 +28,7 @@ def explain_deletion(key: str, words: Sequence[str], composed: DictConfig | None
     word = f"{DELETING_PREFIX}{key}"
     if key.startswith(SPACE_PREFIX):
         return (
-            f"{word} (~space.PARAMETER) has nothing to leave out, because no space is written; write the parameters to "
+            f"{word}: ~space.PARAMETER has nothing to leave out, because no space is written; write the parameters to "
             "search, as in space.PARAMETER=[1,2], or leave one out of the default space with "
             "~default_space.PARAMETER."
         )

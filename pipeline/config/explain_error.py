@@ -82,9 +82,9 @@ def _explain_message(message: str, words: Sequence[str], composed: DictConfig | 
             f"{ambiguous[1]} gives {key} several values; add -m for a job with each, or write a list, "
             f"{key}=[{value}], or a text in quotes, {quote_word(key, value)}."
         )
-    group = re.match(r"Could not (?:override|delete) '(.*?)'", message)
+    group = re.search(r"Could not (?:override|delete) '(.*?)'|config group '(.*?)' does not exist", message)
     if group is not None:
-        return _explain_group(group[1])
+        return _explain_group(group[1] or group[2])
     return UserError(" ".join(message.split()))
 
 

@@ -53,7 +53,9 @@ class SweepOptions:
         if self.timeout is not None and not self.timeout > 0:
             raise UserError(f"timeout={self.timeout} must be a positive number of seconds, or null.")
         if self.on_invalid not in ON_INVALID:
-            raise UserError(f"on_invalid={self.on_invalid!r} is not allowed. {did_you_mean(self.on_invalid, ON_INVALID)}")
+            raise UserError(
+                f"on_invalid={self.on_invalid!r} is not allowed. {did_you_mean(self.on_invalid, ON_INVALID)}"
+            )
         method = str(self.search.get("method"))
         if method not in SEARCH_METHODS:
             raise UserError(f"search.method={method!r} is not a method. {did_you_mean(method, SEARCH_METHODS)}")

@@ -64,8 +64,6 @@ def _require_values(override: Override) -> None:
         return
     if isinstance(value, IntervalSweep):
         return
-    if isinstance(value, RangeSweep) and not value.step:
-        raise UserError(f"{word}: the step of a range must not be 0.")
     if next(iter(override.sweep_iterator()), None) is None and not _holds_null(value):
         raise UserError(f"{word} has no values; {_describe_cure(value)}.")
 

@@ -55,7 +55,7 @@ REFUSALS = {
     "a wrong option": (["learner=majorty"], "learner=majorty is not an option. Did you mean 'majority'?"),
     "a wrong key": (["learner=knn", "learner.n_neighbours=3"], "Did you mean 'n_neighbors'?"),
     "a wrong key of the top": (["leaner.x=3"], "leaner is not a key. Did you mean 'learner'?"),
-    "a wrong type of the framework's": (["seed=abc"], "seed: Value 'abc'"),
+    "a wrong type of the framework's": (["seed=abc"], "seed=abc must be a whole number"),
     "a negative seed": (["seed=-1"], "seed=-1"),
     "a wrong type of a learner's": (["learner=knn", "learner.n_neighbors=abc"], "'n_neighbors'"),
     "a value out of range": (["learner=knn", "learner.n_neighbors=0"], "'n_neighbors'"),
@@ -85,7 +85,7 @@ REFUSALS = {
     ),
     "a class outside the trusted packages": (["learner._target_=os.system"], "add trust=[os]"),
     "a class that does not exist": (["learner._target_=bakeoff.learners.Nothing"], "bakeoff.learners.Nothing"),
-    "a bracket that does not close": (["space.n_neighbors=[1,2"], "it must be KEY=VALUE"),
+    "a bracket that does not close": (["space.n_neighbors=[1,2"], "'[' is not closed; close it"),
     "a preprocessing that is none": (["preprocessing.numeric=[1]"], "preprocessing"),
     "a folder as store": (["tracking.uri=."], "is a folder"),
     "a store where none can be": (["tracking.uri=/proc/none/mlflow.db"], "cannot be created"),
@@ -130,7 +130,7 @@ def test_a_file_without_names_is_learned_from_and_predicted(bakeoff: Bakeoff) ->
     assert pd.read_csv(bakeoff.folder / "new.csv")["prediction"].tolist() == ["b", "a"]
     with_names = bakeoff("predict", "latest", "features.dat", "header=true")
     assert "predict: the rows have no column 'column_2'" in with_names.err
-    assert "header='no' must be true or false" in bakeoff("predict", "latest", "features.dat", "header=no").err
+    assert "header='nay' must be true or false" in bakeoff("predict", "latest", "features.dat", "header=nay").err
     narrow = ("header=false", "names=[a,b,c]")
     assert "names has 3 names, but features.dat has 2" in bakeoff("predict", "latest", "features.dat", *narrow).err
 

@@ -74,8 +74,14 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "transformer": (experiment(IRIS, StandardScaler()), "learner StandardScaler is not a classifier"),
     "no estimator": (experiment(IRIS, NoTuning()), "learner: NoTuning is not an estimator"),
-    "parameter out of range": (experiment(IRIS, knn(0)), r"learner.n_neighbors: The 'n_neighbors' parameter .* Got 0 instead"),
-    "parameter of a wrong type": (experiment(IRIS, knn("abc")), "learner.n_neighbors: The 'n_neighbors' .* Got 'abc' instead"),
+    "parameter out of range": (
+        experiment(IRIS, knn(0)),
+        r"learner.n_neighbors: The 'n_neighbors' parameter .* Got 0 instead",
+    ),
+    "parameter of a wrong type": (
+        experiment(IRIS, knn("abc")),
+        "learner.n_neighbors: The 'n_neighbors' .* Got 'abc' instead",
+    ),
     "pruning of what cannot be pruned": (
         experiment(IRIS, MajorityClassifier(), pruning=Pruning("best_first")),
         "pruning=best_first, but MajorityClassifier cannot be pruned; use pruning=none, or one of learner=",
@@ -118,7 +124,7 @@ REFUSED: dict[str, tuple[Experiment, str]] = {
     ),
     "wrong value in the space": (
         experiment(IRIS, knn(), tuning=GridTuning({"n_neighbors": [1, -1]})),
-        "space: The 'n_neighbors' parameter .* Got -1 instead",
+        "space.n_neighbors: The 'n_neighbors' parameter .* Got -1 instead",
     ),
     "k above the training part": (
         experiment(IRIS, knn(91)),
