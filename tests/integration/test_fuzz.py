@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import yaml
 from command import command_in
 from example_counts import examples
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state
+from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
-from bakeoff.pipeline.job import prepare_job
+from bakeoff.pipeline.job import PreparedJob, prepare_job
 from bakeoff.pipeline.part_cache import PartCache
 
 N_WORD_EXAMPLES = 60
@@ -35,6 +36,8 @@ JUNK = (
     "range(3,1)", "range(1,3)", "glob(z*)", "tag(lgo,choice(1,2))", "${", "é", "a=b", "\t", "1 2", "\\", "../x", "%s",
     "{_target_: os.system}", "\u202e", "x" * 300,
 )  # fmt: skip
+TABLE = "table.csv"
+LEARNERS = ("majority", "decision_tree", "naive_bayes")
 REFUSAL_WORDS = ("Traceback", "LexerNoViableAlt", "no viable alternative", "mismatched input", "extraneous input")
 """What no message may hold."""
 
@@ -101,8 +104,23 @@ def test_every_word_is_taken_or_refused_in_a_sentence(folder: Path, words: tuple
     assert not list(folder.iterdir())
 
 
+def prepare(spec: Mapping[str, Any], invocation: Invocation) -> tuple[PreparedJob | None, str]:
+    """Read the data of a job and check it; return the job, or the refusal."""
+    try:
+        return prepare_job(spec, invocation, PartCache()), ""
+    except UserError as error:
+        return None, str(error)
+
+
+@pytest.fixture(scope="module")
+def composed(folder: Path) -> dict[str, tuple[dict[str, Any], Invocation]]:
+    """Return a job for each learner, on a file that each example writes."""
+    words = ("dataset=file", f"dataset.path={TABLE}", "dataset.target=y", "tracking=none")
+    return {name: compose_job((*words, f"learner={name}")) for name in LEARNERS}
+
+
 TEXTS = st.text(
-    st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs"), include_characters='",;\t\n\'|'), max_size=6
+    st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs"), include_characters="\",;\t\n'|"), max_size=6
 )
 NUMBERS = st.one_of(
     st.integers(-99, 99).map(str),
@@ -110,7 +128,25 @@ NUMBERS = st.one_of(
     st.sampled_from(["1e308", "-0.0", "1_000", "0x10", "1,5", "1.000,5", "٣", "1e400", "+1", "1.", ".5"]),
 )
 ODD_CELLS = st.sampled_from(
-    ["", " ", "NA", "NaN", "nan", "null", "None", "?", "-", "inf", "true", "no", "2024-02-30", "2024-01-05", "1 mm", "'", '"']
+    [
+        "",
+        " ",
+        "NA",
+        "NaN",
+        "nan",
+        "null",
+        "None",
+        "?",
+        "-",
+        "inf",
+        "true",
+        "no",
+        "2024-02-30",
+        "2024-01-05",
+        "1 mm",
+        "'",
+        '"',
+    ]
 )
 
 
@@ -132,8 +168,8 @@ def tables(draw: st.DrawFn) -> tuple[list[list[str]], bytes]:
     cells = [names, *rows]
     delimiter = draw(st.sampled_from([",", ",", ";", "\t", "|"]))
     line_end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
-    quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
     text = io.StringIO(newline="")
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if draw(st.booleans()) else csv.QUOTE_MINIMAL
     csv.writer(text, delimiter=delimiter, lineterminator=line_end, quoting=quoting).writerows(cells)
     mark = draw(st.sampled_from(["", "", "\ufeff"]))
     end = draw(st.sampled_from(["", "", line_end, line_end * 2, "\x00", f"{delimiter}{line_end}"]))
@@ -141,22 +177,21 @@ def tables(draw: st.DrawFn) -> tuple[list[list[str]], bytes]:
 
 
 @settings(examples(N_TABLE_EXAMPLES), suppress_health_check=list(HealthCheck))
-@given(tables(), st.sampled_from(["majority", "decision_tree", "naive_bayes"]))
+@given(tables(), st.sampled_from(LEARNERS))
 def test_every_table_is_learned_to_finite_scores_or_refused_in_a_sentence(
-    folder: Path, table: tuple[list[list[str]], bytes], learner: str
+    folder: Path, composed: Mapping[str, Any], table: tuple[list[list[str]], bytes], learner: str
 ) -> None:
     _, content = table
-    (folder / "table.csv").write_bytes(content)
-    words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", f"learner={learner}", "tracking=none")
+    (folder / TABLE).write_bytes(content)
+    spec, invocation = composed[learner]
     try:
-        spec, invocation = compose_job(words)
-        prepared = prepare_job(spec, invocation, PartCache())
-    except UserError as error:
-        assert str(error).strip().endswith((".", "?", ")")), error
-        return
+        prepared, refusal = prepare(spec, invocation)
     finally:
-        (folder / "table.csv").unlink()
-    for fold in evaluate_splits(prepared.experiment, prepared.splits.folds):
+        (folder / TABLE).unlink()
+    assert (prepared is None) == bool(refusal)
+    assert refusal == "" or refusal.endswith((".", "?", ")"))
+    assert not list(folder.iterdir())
+    for fold in evaluate_splits(prepared.experiment, prepared.splits.folds) if prepared is not None else ():
         accuracy = fold.scores.get("test_accuracy", fold.scores.get("test_rmse"))
         assert accuracy is not None
         assert np.isfinite(accuracy)
