@@ -121,9 +121,11 @@ def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile
     """Inspect the dataset that a configuration describes."""
     from bakeoff.pipeline.config.build import build_object
     from bakeoff.pipeline.config.import_target import find_target
+    from bakeoff.pipeline.config.target_names import require_names
     from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
     from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
 
+    require_names(node, "dataset", trust)
     function = find_target(str(node.get("_target_")), "dataset._target_", trust)
     has_target = node.get("target") != MISSING_VALUE
     missing = [key for key, value in node.items() if value == MISSING_VALUE and key != "target"]

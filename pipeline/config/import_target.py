@@ -11,7 +11,6 @@ from typing import Any
 from bakeoff.pipeline.config.known_targets import COLUMN_SELECTOR, KNOWN_PACKAGES
 from bakeoff.pipeline.config.target_names import require_name
 from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean
-from bakeoff.pipeline.source_code import find_source, is_of_user
 
 EXTRAS = {"imblearn": "imbalance", "xgboost": "xgboost", "lightgbm": "lightgbm"}
 """Packages that need not be installed, and the extras of bakeoff that install them."""
@@ -170,6 +169,9 @@ def _require_installed(package: str, key_and_value: str, trust: Sequence[str]) -
     """
     if package in EXTRAS and find_spec(package) is None:
         raise MissingPackage(f'{key_and_value} needs {package}; install it with pip install ".[{EXTRAS[package]}]".')
+    # What this module imports itself would delay every command.
+    from bakeoff.pipeline.source_code import find_source, is_of_user
+
     is_listed = package in (*KNOWN_PACKAGES, *EXTRAS)
     if is_listed and package not in trust and is_of_user(package):
         raise UserError(

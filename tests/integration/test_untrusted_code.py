@@ -146,6 +146,20 @@ def test_verbs_import_nothing_that_is_not_trusted(bakeoff: Bakeoff, verb: str) -
     assert not (bakeoff.folder / LEAK).exists()
 
 
+@pytest.mark.parametrize("key", ["learner", "dataset", "evaluation"])
+def test_the_configuration_in_a_store_of_others_imports_nothing(bakeoff: Bakeoff, key: str) -> None:
+    assert bakeoff("learner=majority", "dataset=iris", "tracking.models=false").status == 0
+    (bakeoff.folder / "evil.py").write_text(WRITES + LEARNER)
+    (file,) = (bakeoff.folder / "outputs").rglob("artifacts/config.yaml")
+    stored = yaml.safe_load(file.read_text())
+    stored[key] = {**stored[key], **EVIL}
+    file.write_text(yaml.safe_dump(stored))
+    for command in (["replay", "latest"], ["figures", "latest", "confusion_matrix"], ["ship", "latest", "as=m"]):
+        answer = bakeoff(*command)
+        assert (answer.status, (bakeoff.folder / LEAK).exists()) == (2, False), answer.out
+        assert f"{key}._target_='evil.Most' is outside the trusted packages" in answer.err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("package", ["sklearn", "yaml"])
 def test_a_folder_with_the_name_of_a_package_does_not_take_its_place(tmp_path: Path, package: str) -> None:

@@ -181,6 +181,22 @@ def test_trust_admits_a_package() -> None:
     assert isinstance(build_object({"_target_": "doubles.Recorder", "mark": 2}, "learner", ["doubles"]), Recorder)
 
 
+def test_a_value_that_looks_like_an_interpolation_stays_text() -> None:
+    values = ["${oc.env:HOME}", "${oc.create:{_target_: os.getcwd}}"]
+    node = {"_target_": "bakeoff.learners.MajorityClassifier", "class_order": values}
+    assert build_object(node, "learner", []).class_order == values
+
+
+def test_all_classes_are_checked_before_the_first_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = []
+    monkeypatch.setattr(Recorder, "__init__", lambda self, **given: called.append(given))
+    inner = {"_target_": "doubles.Recorder"}
+    for outer in ({"_target_": "doubles.Lost"}, {"_target_": "sklearn.preprocessing.StandardScaler"}, {"wrong": 1}):
+        with pytest.raises(UserError):
+            build_object({"_target_": "sklearn.svm.SVC", "kernel": inner, **outer}, "learner", ["doubles"])
+    assert called == []
+
+
 def test_a_refusal_of_a_constructor_comes_out_as_it_is() -> None:
     with pytest.raises(UserError, match=r"^evaluation.folds=1 must be an integer of at least 2"):
         build_object({"_target_": "bakeoff.pipeline.stages.splitting.KFold", "folds": 1}, "evaluation", [])
