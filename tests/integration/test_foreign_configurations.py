@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pytest
 from command import Answer, Bakeoff
+from hydra.types import RunMode
 
 import bakeoff as package
+from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
 from bakeoff.pipeline.config.plugin_folder import PLUGIN_PACKAGE, leave_out_current_folder
+from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import provenance
 
@@ -108,7 +111,7 @@ def test_no_file_grants_trust(bakeoff: Bakeoff, name: str, mode_words: list[str]
     answer = bakeoff(*mode_words, *others, *words)
     require_refusal(answer, bakeoff.folder, [file, "trust"])
     assert re.search(r"add trust=\[(intruder|PACKAGE)\]", answer.err)
-    assert not (bakeoff.folder / "outputs").exists()
+    assert [file for file in (bakeoff.folder / "outputs").rglob("*") if file.is_file()] == []
 
 
 def test_no_file_grants_trust_to_the_jobs_of_a_sweep(bakeoff: Bakeoff) -> None:
@@ -123,9 +126,8 @@ def test_no_file_grants_trust_to_the_jobs_of_a_sweep(bakeoff: Bakeoff) -> None:
 def test_no_file_writes_into_the_words_of_the_command(bakeoff: Bakeoff, part: str) -> None:
     text = f"{GLOBAL}{OWN_LEARNER}hydra:\n  overrides:\n    {part}: ['trust=[intruder]']\n"
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
-    for words in ([], SWEEP):
-        answer = bakeoff(*words, *QUICK, "experiment=theirs")
-        require_refusal(answer, bakeoff.folder, [f"hydra.overrides.{part} is set by conf/experiment/theirs.yaml"])
+    answer = bakeoff(*SWEEP, *QUICK, "experiment=theirs")
+    require_refusal(answer, bakeoff.folder, [f"hydra.overrides.{part} is set by conf/experiment/theirs.yaml"])
 
 
 def test_a_call_of_python_grants_trust_and_a_file_does_not(bakeoff: Bakeoff) -> None:
@@ -146,7 +148,15 @@ def test_a_file_that_repeats_what_the_command_trusts_is_refused_no_more(bakeoff:
     assert (answer.status, (bakeoff.folder / TRACE).exists()) == (0, True)
 
 
-def test_the_environment_grants_trust_to_runs_sweeps_and_their_workers(bakeoff: Bakeoff) -> None:
+@pytest.mark.slow
+def test_the_environment_grants_trust_to_the_workers_of_a_sweep(bakeoff: Bakeoff) -> None:
+    write_files(bakeoff.folder, {"conf/learner/theirs.yaml": "_target_: intruder.Learner\n"})
+    bakeoff.patch.setenv("BAKEOFF_TRUST", "intruder")
+    answer = bakeoff("-m", "learner=theirs", "dataset=iris", "tracking=none", "seed=1,2", "workers=2")
+    assert (answer.status, (bakeoff.folder / TRACE).exists()) == (0, True), answer.err
+
+
+def test_the_environment_grants_trust(bakeoff: Bakeoff) -> None:
     write_files(bakeoff.folder, {"conf/learner/theirs.yaml": "_target_: intruder.Learner\n"})
     words = ("learner=theirs", "dataset=iris", "tracking=none")
     assert bakeoff(*words).status == 2
@@ -154,8 +164,6 @@ def test_the_environment_grants_trust_to_runs_sweeps_and_their_workers(bakeoff: 
     bakeoff.patch.setenv("BAKEOFF_TRUST", "intruder, json")
     assert bakeoff(*words).status == 0
     assert (bakeoff.folder / TRACE).exists()
-    assert bakeoff("-m", *words, "seed=1,2", "workers=2").status == 0
-    assert bakeoff(*words, "trust=[math]").status == 0
     shown = bakeoff("--cfg", "job", "trust=[math]")
     assert "trust:\n- math\n- intruder\n- json\n" in shown.out
     bakeoff.patch.setenv("BAKEOFF_TRUST", "a b")
@@ -189,11 +197,20 @@ HYDRA: Mapping[str, tuple[str, str]] = {
 }
 
 
-SWEPT = ("a callback", "a launcher", "the folder of a sweep")
+COMMANDS = [("a callback", []), ("the log of Hydra", []), ("a launcher", SWEEP), ("the folder of a sweep", SWEEP)]
+"""Cases that the command refuses before it does anything; the others are refused by the same check."""
 
 
-@pytest.mark.parametrize(("name", "mode_words"), [*((name, []) for name in HYDRA), *((name, SWEEP) for name in SWEPT)])
-def test_no_file_says_what_hydra_does(bakeoff: Bakeoff, name: str, mode_words: list[str]) -> None:
+@pytest.mark.parametrize("name", HYDRA)
+def test_no_file_says_what_hydra_does(bakeoff: Bakeoff, name: str) -> None:
+    text, key = HYDRA[name]
+    write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n{text}"})
+    require_no_composition(["experiment=theirs"], rf"{re.escape(key)} is set by conf/experiment/theirs\.yaml")
+    assert not (bakeoff.folder / TRACE).exists()
+
+
+@pytest.mark.parametrize(("name", "mode_words"), COMMANDS)
+def test_a_command_refuses_before_hydra_acts(bakeoff: Bakeoff, name: str, mode_words: list[str]) -> None:
     text, key = HYDRA[name]
     files = {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n{text}", "mine/config.yaml": "kept: 1\n"}
     write_files(bakeoff.folder, files)
@@ -202,6 +219,13 @@ def test_no_file_says_what_hydra_does(bakeoff: Bakeoff, name: str, mode_words: l
     require_refusal(answer, bakeoff.folder, [f"{key} is set by conf/experiment/theirs.yaml"])
     assert sorted(bakeoff.folder.rglob("*")) == before
     assert (bakeoff.folder / "mine/config.yaml").read_text() == "kept: 1\n"
+
+
+def require_no_composition(words: list[str], message: str) -> None:
+    """Compose as every command does, with Hydra's log, which is configured at once."""
+    register_schema()
+    with pytest.raises(UserError, match=message), open_engine() as engine:
+        engine.compose_config(ROOT_NAME, [*QUICK, *words], RunMode.RUN, with_log_configuration=True)
 
 
 SHELL = {
@@ -217,23 +241,25 @@ SHELL = {
 def test_no_file_gives_a_launcher_shell_commands(bakeoff: Bakeoff, name: str) -> None:
     text, key = SHELL[name]
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}hydra:\n  launcher: {{{text}}}\n"})
-    answer = bakeoff("plan", *QUICK, "seed=1,2", "hydra/launcher=submitit_slurm", "experiment=theirs")
-    require_refusal(answer, bakeoff.folder, [f"hydra.launcher.{key}"])
+    require_no_composition(["hydra/launcher=submitit_slurm", "experiment=theirs"], rf"hydra\.launcher\.{key} is set by")
 
 
 def test_no_file_sends_code_to_a_cluster(bakeoff: Bakeoff) -> None:
     text = f"{GLOBAL}hydra:\n  launcher: {{ray: {{init: {{address: 'theirs:6379'}}}}}}\n"
     write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": text})
-    answer = bakeoff("plan", *QUICK, "seed=1,2", "hydra/launcher=ray", "experiment=theirs")
-    require_refusal(answer, bakeoff.folder, ["hydra.launcher.ray.init.address"])
+    require_no_composition(
+        ["hydra/launcher=ray", "experiment=theirs"], r"hydra\.launcher\.ray\.init\.address is set by"
+    )
 
 
 def test_a_file_may_choose_numbers_and_the_partition_of_a_cluster(bakeoff: Bakeoff) -> None:
     text = f"{GLOBAL}hydra:\n  launcher: {{partition: short, timeout_min: 5, mem_gb: 2}}\n"
     write_files(bakeoff.folder, {"conf/experiment/mine.yaml": text})
     words = ["hydra/launcher=submitit_slurm", "experiment=mine", "hydra.launcher.setup=['module load python']"]
-    answer = bakeoff("plan", *QUICK, "seed=1,2", *words, "+hydra.launcher.additional_parameters.nice=10")
-    assert "refused: hydra." not in answer.err
+    with open_engine() as engine:
+        given = [*QUICK, *words, "+hydra.launcher.additional_parameters.nice=10"]
+        composed = engine.compose_config(ROOT_NAME, given, RunMode.RUN)
+    assert composed.hydra.launcher.partition == "short"
 
 
 def test_no_package_joins_the_search_path_untrusted(bakeoff: Bakeoff) -> None:
