@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.secret_values import CONCEALED_VARIABLE
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import store_uri
 
@@ -35,16 +36,20 @@ class SweepOrigin:
         Paths on the command line are relative to it.
     store : str or None
         The value of ``MLFLOW_TRACKING_URI``. Processes that a cluster started earlier do not inherit it.
+    secrets : mapping of str to str
+        The variables that stand for passwords of the command; its words refer to them.
     """
 
     host: str
     folder: str
     store: str | None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def capture(cls) -> SweepOrigin:
         """Return the origin of a sweep that this process starts."""
-        return cls(socket.gethostname(), os.getcwd(), os.environ.get(STORE_VARIABLE))
+        secrets = {name: value for name, value in os.environ.items() if name.startswith(CONCEALED_VARIABLE)}
+        return cls(socket.gethostname(), os.getcwd(), os.environ.get(STORE_VARIABLE), secrets)
 
     def restore(self) -> None:
         """Set the folder, the import path and the store of this process to those of the origin."""
@@ -55,6 +60,7 @@ class SweepOrigin:
             sys.path.append(self.folder)
         if self.store is not None:
             os.environ[STORE_VARIABLE] = self.store
+        os.environ.update(self.secrets)
 
     def require_reachable_store(self, uri: str) -> None:
         """Check that this machine can reach a store: a SQLite file can be used on its own machine only.

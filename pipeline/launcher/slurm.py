@@ -31,6 +31,7 @@ SUBMITIT_PARAMETERS = (
 """The parameters that submitit has for every cluster; the others are Slurm's own."""
 LIVE_STATES = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING")
 """The states of a job in Slurm that has not ended."""
+PRIVATE_FOLDER_MODE = 0o700
 RESULT_POLL_SECONDS = 0.5
 SLURM_POLL_SECONDS = 15.0
 """The time between two queries to Slurm, which serves many users."""
@@ -96,6 +97,8 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
 
     given = {key: value for key, value in parameters.items() if value is not None}
     folder = Path(given.pop("submitit_folder")).absolute()
+    # The jobs that submitit writes there hold the passwords of the command, which other machines need.
+    folder.parent.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
     options = {}
     if "max_num_timeout" in given:
         options[f"{cluster}_max_num_timeout"] = given.pop("max_num_timeout")

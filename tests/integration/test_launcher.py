@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sqlite3
 import subprocess
@@ -19,6 +20,7 @@ from bakeoff.pipeline.launcher.job_returns import JobReturns
 from bakeoff.pipeline.launcher.payload import SweepOrigin
 from bakeoff.pipeline.sweep.plugin import RemoteTask
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
+from bakeoff.pipeline.tracking.store import open_store
 
 SWEEP = ("-m", "learner=knn,majority", "dataset=iris")
 
@@ -98,11 +100,20 @@ def test_a_file_on_another_machine_is_rejected_as_store() -> None:
         SweepOrigin("far-away", "/tmp", None).require_reachable_store("sqlite:////tmp/mlflow.db")
 
 
+def test_a_password_of_the_command_reaches_other_machines_and_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BAKEOFF_SECRET", "hunter2")
+    origin = pickle.loads(pickle.dumps(SweepOrigin.capture()))
+    monkeypatch.delenv("BAKEOFF_SECRET")
+    assert "hunter2" not in repr(origin)
+    origin.restore()
+    assert os.environ["BAKEOFF_SECRET"] == "hunter2"
+
+
 def test_opening_a_store_again_takes_no_lock_from_its_writer(tmp_path: Path) -> None:
     path = tmp_path / "mlflow.db"
+    open_store(str(path), "bakeoff")
     with closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("CREATE TABLE runs (run_uuid)")
+        database.execute("CREATE TABLE more (number)")
         create_sqlite(path)
         another = f"import sqlite3; sqlite3.connect({str(path)!r}).execute('SELECT * FROM runs').fetchall()"
         subprocess.run([sys.executable, "-c", another], check=True)  # as it ends, it removes the log if it is alone
