@@ -8,6 +8,8 @@ from difflib import get_close_matches
 
 from bakeoff.pipeline.secret_values import hide_secrets
 
+STORE_THREAD = "call of the store"
+"""The name of the threads in which the store is called; one that lives on when the command ends waits in vain."""
 MIN_SIMILARITY = 0.6
 """The least similarity, from 0 to 1, of a word that `did_you_mean` suggests."""
 
@@ -24,6 +26,15 @@ class UserError(Exception):
 
 class MissingPackage(UserError):
     """An option needs a package that is not installed; the message names the extra that installs it."""
+
+
+class StoreError(Exception):
+    """The store of runs cannot be read or written, although it could be when the command started.
+
+    The message names the store, the reason and the remedy; the exit code is 1.
+    """
+
+    is_sentence = True
 
 
 class InvalidPredictions(UserError):

@@ -80,8 +80,14 @@ def hide_in_values(values: Mapping[str, str], *sources: str) -> dict[str, str]:
 
 
 def describe_error(error: BaseException, *sources: str) -> str:
-    """Return the type and the message of an error, without secrets; the sources are those of `hide_secrets`."""
-    return hide_secrets(f"{type(error).__name__}: {error}", *sources)
+    """Return the type and the message of an error, without secrets; the sources are those of `hide_secrets`.
+
+    The message of an error with ``is_sentence`` stands without the type. Notes follow.
+    """
+    is_sentence = getattr(error, "is_sentence", False)
+    text = str(error) if is_sentence else f"{type(error).__name__}: {error}"
+    notes: Sequence[str] = getattr(error, "__notes__", ())
+    return hide_secrets(" ".join([text, *notes]), *sources)
 
 
 def format_traceback(error: BaseException, *sources: str) -> str:

@@ -75,6 +75,14 @@ def no_store_from_before() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let no test read or write what bakeoff keeps for the user who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let MLflow create one SQLite store, which takes a second, and copy it wherever this process needs another."""
     template = tmp_path_factory.mktemp("store") / "mlflow.db"

@@ -26,7 +26,7 @@ from bakeoff.pipeline.config.invocation import (
 from bakeoff.pipeline.config.mode_words import RUN_WORD, SWEEP_WORD
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.config.trust import is_trust_word, read_trust
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.processes import describe_limit
 from bakeoff.pipeline.secret_values import format_traceback
 from bakeoff.pipeline.sweep.jobs import REFUSED, JobOutcome
@@ -126,11 +126,15 @@ def run_hydra(task: HydraTask, words: Sequence[str]) -> None:
     ------
     UserError
         The configuration is invalid.
+    StoreError
+        The store was lost.
     """
     task.new_parents = find_new_parents(words)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
         _compose_and_call(task, words)
+    except StoreError:
+        raise
     except Exception as error:
         if task.tracebacks:
             print(format_traceback(error), file=sys.stderr)

@@ -14,6 +14,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -25,8 +26,8 @@ from bakeoff.pipeline.cli.lasting_output import prepare_streams
 from bakeoff.pipeline.cli.passwords import conceal_passwords, reject_passwords
 from bakeoff.pipeline.cli.verb_help import format_help, wants_help
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
+from bakeoff.pipeline.secret_values import describe_error, hide_secrets
 
 EXIT_FAILED = 1
 EXIT_REFUSED = 2
@@ -61,6 +62,17 @@ def main() -> NoReturn:
     prepare_streams()
     status = run_words(sys.argv[1:])
     gc.freeze()  # there is no garbage worth collecting at exit either
+    leave(status)
+
+
+def leave(status: int) -> NoReturn:
+    """End the process, also if a call of the store still waits for an answer."""
+    if any(thread.name == STORE_THREAD for thread in threading.enumerate()):
+        # Python would wait for the threads in which MLflow receives files.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
     sys.exit(status)
 
 
@@ -114,6 +126,9 @@ def run_words(words: Sequence[str]) -> int:
     except UserError as error:
         print(f"refused: {error}", file=sys.stderr)
         return EXIT_REFUSED
+    except StoreError as error:
+        print(f"failed: {describe_error(error)}", file=sys.stderr)
+        return EXIT_FAILED
     except Exception as error:
         if shows_tracebacks:
             raise

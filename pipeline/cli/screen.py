@@ -14,6 +14,7 @@ from rich.table import Table
 from bakeoff.pipeline.audit import AuditVerdict
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.figure_choice import FigureChoice
+from bakeoff.pipeline.job import PreparedJob
 from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
@@ -27,6 +28,7 @@ from bakeoff.pipeline.tracking.store import Store
 PARTS = ("train", "validation", "test")
 DEFAULT_EXPERIMENT = "bakeoff"
 PIPE_COLUMNS = 160
+STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."
 
 
 class Screen:
@@ -112,6 +114,16 @@ class Screen:
             self._out.print(
                 f"looks: {looks} configurations have been scored on these test rows, this one included", soft_wrap=True
             )
+
+    def show_kept_run(self, prepared: PreparedJob, scores: Mapping[str, float]) -> None:
+        """Print that the result of an earlier run is stored now, with its headline scores."""
+        headline = prepared.experiment.headline
+        self._out.print(f"[bold]{escape(prepared.description.name)}[/]", soft_wrap=True)
+        self._out.print(STORED_NOW, soft_wrap=True)
+        for part in PARTS:
+            if f"{part}_{headline}" in scores:
+                mean = format_mean(dict(scores), f"{part}_{headline}")
+                self._out.print(f"{part}_{headline}  {mean}", soft_wrap=True)
 
     def show_run(self, run_id: str | None, store: Store | None, setting: Mapping[str, Any]) -> None:
         """Print the id of the run and the command that opens its experiment; nothing if the run is not kept.

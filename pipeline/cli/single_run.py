@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bakeoff.pipeline.cli.screen import Screen
@@ -15,6 +16,8 @@ from bakeoff.pipeline.job import JobResult, PreparedJob, execute_job, prepare_jo
 from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep.jobs import FAILED, FINISHED, REFUSED, JobOutcome
+from bakeoff.pipeline.tracking import Tracker
+from bakeoff.pipeline.tracking.history import end_orphans, read_metrics
 
 
 def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: bool = False) -> JobOutcome:
@@ -37,7 +40,17 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     # Imported modules are not garbage: one collection that scans them takes a twentieth of a short run.
     gc.freeze()
     try:
-        _, result = run_shown_job(spec, invocation, Screen(), when_ready=gc.freeze)
+        screen = Screen()
+        prepared, tracker = open_shown_job(spec, invocation)
+        kept_run = tracker.store_kept_result(prepared.description.tags["config_hash"])
+        if kept_run is not None and tracker.store is not None:
+            scores = read_metrics(tracker.store, kept_run)
+            screen.show_kept_run(prepared, scores)
+            screen.show_run(kept_run, tracker.store, prepared.spec["tracking"])
+            score = scores.get(f"test_{prepared.experiment.headline}", math.nan)
+            return JobOutcome(invocation.number, name, FINISHED, score=score, run_id=kept_run)
+        gc.freeze()
+        result = run_shown_job(prepared, tracker, screen)
     except UserError as error:
         return JobOutcome(invocation.number, name, REFUSED, str(error))
     except KeyboardInterrupt:
@@ -50,33 +63,47 @@ def run_single_job(spec: Mapping[str, Any], invocation: Invocation, tracebacks: 
     return JobOutcome(invocation.number, name, FINISHED, score=result.score, run_id=result.run_id)
 
 
-def run_shown_job(
-    spec: Mapping[str, Any], invocation: Invocation, screen: Screen, when_ready: Callable[[], object] = lambda: None
-) -> tuple[PreparedJob, JobResult]:
-    """Run one job and show its scores; return what was prepared, and the result.
+def open_shown_job(spec: Mapping[str, Any], invocation: Invocation) -> tuple[PreparedJob, Tracker]:
+    """Check one job and open its store; return what was prepared, and the tracker.
 
     Parameters
     ----------
     spec : mapping
         The settled configuration.
     invocation : Invocation
-    screen : Screen
-    when_ready : callable
-        Called before the first fit, when all modules are imported.
 
     Raises
     ------
     UserError
         The job was refused, and nothing was fitted.
-    Exception
-        Any error of a learner; the run is FAILED.
+    StoreError
+        The store was lost while it was read.
     """
     resources = PartCache()
     prepared = prepare_job(spec, invocation, resources)
     # A store that cannot be written must be refused before anything is fitted.
     tracker = resources.get_tracker(prepared.spec)
     tracker.open_store()
-    when_ready()
+    if tracker.store is not None:
+        end_orphans(tracker.store)
+    return prepared, tracker
+
+
+def run_shown_job(prepared: PreparedJob, tracker: Tracker, screen: Screen) -> JobResult:
+    """Run one job and show its scores.
+
+    Parameters
+    ----------
+    prepared : PreparedJob
+    tracker : Tracker
+        Its store is open.
+    screen : Screen
+
+    Raises
+    ------
+    Exception
+        Any error of a learner; the run is FAILED.
+    """
     screen.show_experiment(prepared.description.name, prepared.experiment)
     screen.show_audit(prepared.audit_verdict)
     result = execute_job(prepared, tracker, screen.track_folds)
@@ -84,4 +111,4 @@ def run_shown_job(
     screen.show_figures(prepared.figure_choice, is_kept=result.run_id is not None)
     screen.show_looks(prepared.description, tracker.store)
     screen.show_run(result.run_id, tracker.store, prepared.spec["tracking"])
-    return prepared, result
+    return result

@@ -9,7 +9,7 @@ from typing import Any
 
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.cli.screen import Screen
-from bakeoff.pipeline.cli.single_run import run_shown_job
+from bakeoff.pipeline.cli.single_run import open_shown_job, run_shown_job
 from bakeoff.pipeline.cli.sweep_mode import asks_for_sweep, note_repeated_keys
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.invocation import note_tuned_keys
@@ -70,6 +70,8 @@ def run(
     ------
     UserError
         The experiment is invalid; nothing was run, and nothing is left behind.
+    StoreError
+        The store was lost while the experiment ran; the message says where the results are kept.
     Exception
         Any error of the learner; the stored run is FAILED.
 
@@ -108,7 +110,8 @@ def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> Run
     except UserError as error:
         raise _translate(error) from None
     try:
-        prepared, result = run_shown_job(spec, invocation, Screen(quiet=not verbose))
+        prepared, tracker = open_shown_job(spec, invocation)
+        result = run_shown_job(prepared, tracker, Screen(quiet=not verbose))
     except SystemExit as error:  # it would end the program that called, without a word
         raise RuntimeError(f"SystemExit: the learner called sys.exit({error.code!r})") from error
     return _make_result(prepared, result, words, notes)

@@ -58,6 +58,10 @@ class RepeatTracker:
     def open_store(self) -> None:
         """Do nothing."""
 
+    def store_kept_result(self, job_hash: str) -> str | None:
+        """Return None: a replay stores nothing."""
+        return None
+
     @contextmanager
     def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[Repeat]:
         """Yield the repeat."""

@@ -21,8 +21,8 @@ from bakeoff.pipeline.replay.rebuild import FAILED, FINISHED, rebuild_spec
 from bakeoff.pipeline.replay.repeat import Repeat, limit_threads, repeat_job
 from bakeoff.pipeline.replay.replay_report import DIFFERENT, IDENTICAL, ReplayReport, find_verdict
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.models import load_reviewed_model, read_requirements
-from bakeoff.pipeline.tracking.run import MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.run_record import TABLES, RunRecord, read_run_record
 from bakeoff.pipeline.tracking.store import Store
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import time
+from typing import Any
 
 import optuna
 
-from bakeoff.pipeline.tracking.history import is_process_gone
+from bakeoff.pipeline.tracking.process_signs import ProcessSign, identify_process
 
 ATTRIBUTE_PREFIX = "process "
 """The user attribute of a study that holds the start and the latest heartbeat of a process begins with this."""
@@ -34,11 +35,13 @@ class Liveness:
         self.name = f"{socket.gethostname()} {os.getpid()}"
         self._study = study
         self._started = time.time()
+        self._identity = identify_process(os.getpid())
         self.write_heartbeat()
 
     def write_heartbeat(self) -> None:
         """Record that this process is alive."""
-        self._study.set_user_attr(ATTRIBUTE_PREFIX + self.name, [self._started, time.time()])
+        sign = [self._started, time.time(), self._identity]
+        self._study.set_user_attr(ATTRIBUTE_PREFIX + self.name, sign)
 
     def write_end(self) -> None:
         """Record that this process has left the study."""
@@ -52,12 +55,11 @@ class Liveness:
             if ATTRIBUTE_PREFIX in key
         }
         names = [name] if name is not None else [other for other in heartbeats if other != self.name]
-        return any(_has_live_process(other, heartbeats.get(other)) for other in names)
+        return any(self._has_live_process(other, heartbeats.get(other)) for other in names)
 
-
-def _has_live_process(name: str, heartbeat: list[float] | None) -> bool:
-    if heartbeat is None:
-        return False
-    started, latest = heartbeat
-    host, _, pid = name.rpartition(" ")
-    return not is_process_gone(host, int(pid), started, latest)
+    def _has_live_process(self, name: str, sign: list[Any] | None) -> bool:
+        if sign is None:
+            return False
+        host, _, pid = name.rpartition(" ")
+        # Earlier versions wrote no identity.
+        return not ProcessSign(host, int(pid), *sign).is_gone(self._study.study_name, name)

@@ -29,7 +29,7 @@ from bakeoff.pipeline.sweep.plugin import SweepCommand, reject_sweep_params
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
-from bakeoff.pipeline.tracking.history import HEARTBEAT_SECONDS
+from bakeoff.pipeline.tracking.process_signs import HEARTBEAT_SECONDS
 
 
 def run_study(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from bakeoff.pipeline.processes import describe_limit, limit_processes
 from bakeoff.pipeline.sweep.display import SweepDisplay
@@ -24,6 +25,7 @@ from bakeoff.pipeline.sweep.workers import Workers
 
 POLL_SECONDS = 0.5
 """Time between two checks of a job that another process runs."""
+LOST_STORE = "the store is lost, and no further job is started; the same command runs the others when the store works"
 LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
 """Another launcher: runs a batch of jobs and yields their outcomes in order."""
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
@@ -117,7 +119,10 @@ def run_sweep(
             display.show_interrupted(loop.outcomes, len(plan.entries) - len(plan.with_state(DUPLICATE)))
             raise
     display.show_end(loop.outcomes, len(plan.entries), options.on_invalid == "skip")
-    results, settings = collect_results(loop.outcomes, plan, runner)
+    if loop.has_lost_store:  # the scores of earlier jobs cannot be read
+        results, settings = loop.outcomes, list[Mapping[str, Any]]()
+    else:
+        results, settings = collect_results(loop.outcomes, plan, runner)
     report = SweepReport(loop.outcomes, plan, results, settings, (*notes, *problems))
     display.show_tables(report.tables, name, settings)
     return report
@@ -204,12 +209,15 @@ class SweepLoop:
         Those that are known before; the others are appended as they arrive.
     on_outcome : callable
         Called with each outcome; returns the outcome to keep and to show.
+    has_lost_store : bool
+        Whether a job ended because its store cannot be used.
     """
 
     options: SweepOptions
     display: SweepDisplay
     outcomes: list[JobOutcome]
     on_outcome: Callable[[JobOutcome], JobOutcome] = _show_unchanged
+    has_lost_store: bool = False
     _is_stopped: bool = field(default=False)
 
     def run_all(self, jobs: Iterable[Job], run_jobs: RunJobs) -> None:
@@ -242,6 +250,10 @@ class SweepLoop:
         self.outcomes.append(outcome)
         self.display.show_outcome(outcome)
         # Jobs that are running now still end; only no further ones are started.
+        if outcome.has_lost_store and not self.has_lost_store:
+            self.has_lost_store = True
+            self._is_stopped = True
+            self.display.show_problems([LOST_STORE])
         max_failures = self.options.max_failures
         if max_failures is not None:
             n_failures = sum(outcome.has_failed for outcome in self.outcomes)

@@ -7,12 +7,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bakeoff.pipeline.config.invocation import Invocation
 from bakeoff.pipeline.description import name_configuration, name_run
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.job import (
@@ -30,7 +30,7 @@ from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
-from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking import Tracker, history
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
 
@@ -39,6 +39,7 @@ MAX_PREPARED_BYTES = 1 << 26
 UNKNOWN_CLAIM_COUNT = -1
 """No claim has this count, so a job with this count is always looked up in the store before it runs."""
 BUSY_REASON = "another process runs it"
+STORED_NOW = "it had finished before, and its results are stored now"
 
 
 class TimedOut(BaseException):
@@ -155,7 +156,7 @@ class JobRunner:
         try:
             return self._run_claimed(job)
         except Exception as error:  # of the store or the claims; errors of the job are its outcome already
-            return job.to_outcome(jobs.FAILED, self._report_error(error, job.spec))
+            return self._to_failure(job, error)
 
     def _run_claimed(self, job: Job) -> JobOutcome:
         """Run a job under its claim."""
@@ -171,7 +172,7 @@ class JobRunner:
         with self.claims_of(store).hold(job.hash) as claim_count:
             if claim_count is None:
                 return job.to_outcome(jobs.BUSY, BUSY_REASON)
-            earlier = self._find_outcome(job, claim_count, store)
+            earlier = self._find_outcome(job, claim_count, store) or self._store_kept_result(job, tracker)
             return self._run_unclaimed(job) if earlier is None else earlier
 
     def _find_outcome(self, job: Job, claim_count: int, store: Store) -> JobOutcome | None:
@@ -187,6 +188,11 @@ class JobRunner:
             return job.to_outcome(jobs.BUSY, BUSY_REASON)
         return None
 
+    def _store_kept_result(self, job: Job, tracker: Tracker) -> JobOutcome | None:
+        """Store the result of a job that had finished when its store was lost; return its outcome, if there is one."""
+        run_id = tracker.store_kept_result(job.hash)
+        return None if run_id is None else job.to_outcome(jobs.SKIPPED, STORED_NOW, run_id)
+
     def _run_unclaimed(self, job: Job) -> JobOutcome:
         """Run a job and return its outcome, which names any error that it raised."""
         self.on_start()
@@ -200,8 +206,13 @@ class JobRunner:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also SystemExit, MemoryError and RecursionError
-            return job.to_outcome(jobs.FAILED, self._report_error(error, job.spec))
+            return self._to_failure(job, error)
         return job_outcome(job, result)
+
+    def _to_failure(self, job: Job, error: BaseException) -> JobOutcome:
+        """Return the outcome of a job that an error ended."""
+        outcome = job.to_outcome(jobs.FAILED, self._report_error(error, job.spec))
+        return replace(outcome, has_lost_store=isinstance(error, StoreError))
 
     def _report_error(self, error: BaseException, spec: Mapping[str, Any]) -> str:
         """Return an error in words, and print its traceback if that is asked for, both without secrets."""

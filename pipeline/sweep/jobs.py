@@ -141,6 +141,8 @@ class JobOutcome:
         None if it is not known, because the job could not be composed.
     preprocessing : str
         What ``preprocessing=auto`` did; empty if the steps were given or the job did not run now.
+    has_lost_store : bool
+        Whether it failed because its store cannot be used; the jobs after it would fail too.
     """
 
     number: int
@@ -157,6 +159,7 @@ class JobOutcome:
     warnings: tuple[str, ...] = ()
     cell: JobCell | None = None
     preprocessing: str = ""
+    has_lost_store: bool = False
 
     @property
     def has_failed(self) -> bool:

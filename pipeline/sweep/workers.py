@@ -10,11 +10,13 @@ import os
 import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, Self
 
+from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FINISHED, KILLED, Job, JobOutcome, JobProgress
 from bakeoff.pipeline.sweep.process_start import receive_signals, start_process
@@ -160,7 +162,8 @@ class Workers:
         for job in unfinished:
             store = self._runner.resources.get_tracker(job.spec).find_store()
             if store is not None:
-                history.end_killed_runs(store, "the sweep was stopped")
+                with suppress(StoreError):  # the next command ends runs whose process is gone
+                    history.end_killed_runs(store, "the sweep was stopped")
 
     def run_jobs(self, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
         """Run jobs, each as soon as a worker is free, and yield their outcomes as they arrive."""
@@ -241,11 +244,15 @@ class Workers:
         self._workers[position] = self._start_worker()
         # The dead process could not end its run.
         store = self._runner.resources.get_tracker(job.spec).find_store()
-        if store is not None:
+        if store is None:
+            return job.to_outcome(KILLED, reason)
+        try:
             history.end_killed_runs(store, reason)
             run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
-            if run_id is not None and self._runner.resume:  # it was killed after the last write of its run
-                return job.to_outcome(FINISHED, run_id=run_id)
+        except StoreError as error:
+            return replace(job.to_outcome(KILLED, f"{reason}; {error}"), has_lost_store=True)
+        if run_id is not None and self._runner.resume:  # it was killed after the last write of its run
+            return job.to_outcome(FINISHED, run_id=run_id)
         return job.to_outcome(KILLED, reason)
 
     def _seconds_left(self, worker: Worker) -> float | None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.secret_values import hide_secrets
 from bakeoff.pipeline.tracking import provenance
+from bakeoff.pipeline.tracking.entities import MAX_PARAM_LETTERS, MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.models import artifact_folder
 from bakeoff.pipeline.tracking.pages.views import KIND_TAGS as EXPERIMENT_TAGS
-from bakeoff.pipeline.tracking.run import MAX_PARAM_LETTERS, MAX_TAG_LETTERS
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 SUFFIX = "-comparisons"
@@ -88,7 +90,8 @@ def keep_comparison(store: Store, experiment: str, record: ComparisonRecord) -> 
                 (folder / name).write_text(text)
             (folder / RUNS_FILE).write_text(json.dumps(dict(record.run_names), indent=1))
     except BaseException:
-        own.client.set_terminated(run_id, "FAILED")
+        with suppress(StoreError):  # the first error is the one to report
+            own.client.set_terminated(run_id, "FAILED")
         raise
     own.client.set_terminated(run_id, "FINISHED")
     return run_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from bakeoff.pipeline.tracking.addresses import local_path
-from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
+from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions, open_registry
 from bakeoff.pipeline.tracking.store import Store
 
 
@@ -27,9 +27,7 @@ def delete_model(store: Store, model_id: str) -> None:
 
 def delete_version(store: Store, version: RegisteredVersion) -> None:
     """Delete a version of a registered model with its aliases, and the name of the model with its last version."""
-    from mlflow import MlflowClient
-
-    registry = MlflowClient(tracking_uri=store.uri, registry_uri=store.uri)
+    registry = open_registry(store)
     registry.delete_model_version(version.name, str(version.version))
     if not list_versions(store, version.name):
         registry.delete_registered_model(version.name)

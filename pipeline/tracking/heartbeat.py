@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from bakeoff.pipeline.tracking.history import HEARTBEAT_SECONDS
+from bakeoff.pipeline.tracking.process_signs import HEARTBEAT_SECONDS
 
 
 class Heartbeat:
@@ -20,16 +20,22 @@ class Heartbeat:
         The interval.
     first : float, optional
         The time until the first call, if it differs from the interval.
+    owner : str
+        What is alive as long as the heartbeat is, such as the id of a run.
     """
 
     def __init__(
-        self, beat: Callable[[], None], seconds: float = HEARTBEAT_SECONDS, first: float | None = None
+        self,
+        beat: Callable[[], None],
+        seconds: float = HEARTBEAT_SECONDS,
+        first: float | None = None,
+        owner: str = "",
     ) -> None:
         self._beat = beat
         self._first = seconds if first is None else first
         self._seconds = seconds
         self._stopped = threading.Event()
-        threading.Thread(target=self._run, name="heartbeat", daemon=True).start()
+        threading.Thread(target=self._run, name=_name_thread(owner), daemon=True).start()
 
     def stop(self) -> None:
         """Make no further calls."""
@@ -41,3 +47,12 @@ class Heartbeat:
             seconds = self._seconds
             with suppress(Exception):
                 self._beat()
+
+
+def is_beating(owner: str) -> bool:
+    """Whether this process has a heartbeat of an owner."""
+    return any(thread.name == _name_thread(owner) for thread in threading.enumerate())
+
+
+def _name_thread(owner: str) -> str:
+    return f"heartbeat {owner}"

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.heartbeat import is_beating
+from bakeoff.pipeline.tracking.process_signs import ProcessSign
 from bakeoff.pipeline.tracking.store import MAX_RUNS_PER_PAGE, Store, iterate_runs
 
-HEARTBEAT_SECONDS = 60.0
-"""The interval at which a run writes to the store, in its tag ``heartbeat``, that it is alive."""
-MAX_SILENT_SECONDS = 15 * HEARTBEAT_SECONDS
-"""The age of the last heartbeat at which a run on another machine counts as dead."""
+PROCESS_TAG = "process"
+"""The tag with what tells the process of a run from a later one with the same id."""
 STOPPED_TAG = "stopped"
 """The tag of a run that a study stopped before its last fold; its value says after which fold."""
 STOPPED_TAGS = (STOPPED_TAG, "pruned")
@@ -27,7 +24,6 @@ MAX_SINGLE_QUERIES = 20
 """The number of jobs up to which the store is queried for each job separately."""
 MAX_TIMED_RUNS = 500
 """The number of runs from which durations are estimated."""
-START_TOLERANCE_SECONDS = 1.0
 
 
 def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
@@ -67,7 +63,7 @@ def read_metrics(store: Store, run_id: str) -> dict[str, float]:
 def is_running(store: Store, job_hash: str) -> bool:
     """Whether a process that is alive runs the job, as far as the store knows."""
     query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"
-    return any(not _has_lost_process(run) for run in _search_runs(store, query))
+    return any(not has_lost_process(store, run) for run in _search_runs(store, query))
 
 
 def end_orphans(store: Store, reason: str = "its process ended without ending the run") -> list[str]:
@@ -88,7 +84,7 @@ def end_orphans(store: Store, reason: str = "its process ended without ending th
     """
     ended = []
     for run in _search_runs(store, "status = 'RUNNING' and tags.heartbeat != ''"):
-        if _has_lost_process(run):
+        if has_lost_process(store, run):
             store.client.set_tag(run.info.run_id, "error", reason)
             store.client.set_terminated(run.info.run_id, "KILLED")
             ended.append(str(run.info.run_id))
@@ -182,7 +178,7 @@ class Durations:
         for run in _search_runs(store, "status = 'FINISHED'", max_runs):
             if run.info.end_time is None:
                 continue
-            seconds = (run.info.end_time - run.info.start_time) / 1000
+            seconds = max(0, run.info.end_time - run.info.start_time) / 1000  # the clock may have been set back
             learner = run.data.params.get("learner", "")
             dataset = run.data.params.get("dataset", "")
             for key in _duration_keys(learner, dataset):
@@ -208,61 +204,20 @@ def _search_runs(store: Store, query: str, max_runs: int | None = None) -> Itera
     return islice(iterate_runs(store, query, page_size=page_size), max_runs)
 
 
-def _has_lost_process(run: Any) -> bool:
+def has_lost_process(store: Store, run: Any) -> bool:
+    """Whether the process of a run has ended without ending the run."""
     tags = run.data.tags
-    return is_process_gone(
-        host=tags.get("host"),
-        pid=int(tags.get("pid", 0)),
-        since=run.info.start_time / 1000,
-        heartbeat=float(tags.get("heartbeat", 0)),
-    )
-
-
-def is_process_gone(host: str | None, pid: int, since: float, heartbeat: float) -> bool:
-    """Whether a process has ended: judged by its id on this machine, by its last heartbeat on another.
-
-    Parameters
-    ----------
-    host : str or None
-    pid : int
-    since, heartbeat : float
-        When the process was first and last known to be alive, in seconds since 1970.
-    """
-    if host == socket.gethostname():
-        return not is_process_alive(pid, since)
-    return time.time() - heartbeat > MAX_SILENT_SECONDS
-
-
-def is_process_alive(pid: int, since: float) -> bool:
-    """Whether a process on this machine is alive, and is not a later one that was given the same id.
-
-    Parameters
-    ----------
-    pid : int
-    since : float
-        When the process was known to be alive, in seconds since 1970.
-
-    Examples
-    --------
-    >>> is_process_alive(os.getpid(), time.time()), is_process_alive(os.getpid(), 0.0)
-    (True, False)
-    """
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        sign = ProcessSign(
+            host=tags.get("host"),
+            pid=int(tags.get("pid", 0)),
+            since=run.info.start_time / 1000,
+            beat=float(tags.get("heartbeat", 0)),
+            identity=tags.get(PROCESS_TAG, ""),
+        )
+    except ValueError:  # another program wrote the tags, and its run is none of ours
         return False
-    except PermissionError:  # a process of another user
-        pass
-    try:
-        # The fields of proc(5) from the third on: the second one, in brackets, may itself contain spaces and brackets.
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        uptime = float(Path("/proc/uptime").read_text().split()[0])
-    except OSError:  # this system has no /proc, or the process has just ended
-        has_proc = Path("/proc/self").exists()
-        return not has_proc
-    state = fields[0]
-    # The number of the process may have been given to another one, which then started later.
-    start_ticks = int(fields[19])
-    boot_time = time.time() - uptime
-    start_time = boot_time + start_ticks / os.sysconf("SC_CLK_TCK")
-    return state != "Z" and start_time <= since + START_TOLERANCE_SECONDS
+    run_id = str(run.info.run_id)
+    if sign.is_own:  # a program or a notebook, whose earlier run could not be ended when its store was lost
+        return not is_beating(run_id)
+    return sign.is_gone(store.uri, run_id)

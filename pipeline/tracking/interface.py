@@ -80,5 +80,8 @@ class Tracker(Protocol):
     def open_store(self) -> None:
         """Find or create the store; raise UserError if runs cannot be kept in it."""
 
+    def store_kept_result(self, job_hash: str) -> str | None:
+        """Store the result of a job that could not be stored before, and return its run; None if there is none."""
+
     def start_run(self, description: RunDescription, experiment: Experiment) -> AbstractContextManager[Run]:
         """Return a context in which a run is recorded; leaving it ends the run."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.addresses import local_path
-from bakeoff.pipeline.tracking.history import is_process_gone
+from bakeoff.pipeline.tracking.history import has_lost_process
 from bakeoff.pipeline.tracking.registry import RegisteredVersion, list_versions
 from bakeoff.pipeline.tracking.run_form import find_fault, tidy_name
 from bakeoff.pipeline.tracking.server import is_server
@@ -161,12 +161,5 @@ def _make_run(store: Store, row: Any) -> InventoryRun:
 
 def _is_alive(store: Store, run_id: str) -> bool:
     run = store.client.get_run(run_id)
-    if find_fault(run):  # no process of ours would write such a run
-        return False
-    tags = run.data.tags
-    return not is_process_gone(
-        host=tags.get("host"),
-        pid=int(tags.get("pid", 0)),
-        since=run.info.start_time / 1000,
-        heartbeat=float(tags.get("heartbeat", 0)),
-    )
+    # No process of ours would write a run with a fault.
+    return not find_fault(run) and not has_lost_process(store, run)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.allowed_types import UntrustedType
 from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_reviewed_estimator
@@ -17,6 +18,7 @@ from bakeoff.pipeline.model.own_code import MissingCode
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.delete_model import delete_model
+from bakeoff.pipeline.tracking.limited_calls import count_bytes
 from bakeoff.pipeline.tracking.store import Store
 
 MODEL_NAME = "model"
@@ -88,10 +90,11 @@ def log_model(
         with artifact_folder(logged.artifact_location, upload) as folder:
             model_file.save_model(estimator, folder, record, training, trust)
     except BaseException:
-        if keep_failed:
-            client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
-        else:
-            delete_model(store, logged.model_id)
+        with suppress(StoreError):  # the first error is the one to report
+            if keep_failed:
+                client.finalize_logged_model(logged.model_id, LoggedModelStatus.FAILED)
+            else:
+                delete_model(store, logged.model_id)
         raise
     client.finalize_logged_model(logged.model_id, LoggedModelStatus.READY)
     return str(logged.model_id)
@@ -190,7 +193,9 @@ def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
         return path
     from mlflow.artifacts import download_artifacts
 
-    return Path(download_artifacts(uri, dst_path=temporary, tracking_uri=store.uri))
+    received = partial(count_bytes, Path(temporary))
+    options = {"dst_path": temporary, "tracking_uri": store.uri}
+    return Path(store.calls.call(download_artifacts, uri, count_bytes=received, **options))
 
 
 def preload_modules() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import bakeoff
+from bakeoff.pipeline.tracking.process_signs import identify_process
 
 VERSIONED_MODULES = {"numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "scikit-learn": "sklearn"}
 """The packages that a result may depend on, and the modules that know their versions."""
@@ -71,8 +72,14 @@ def list_tags() -> dict[str, str]:
 
 
 def describe_machine() -> dict[str, str]:
-    """Return the host, the id of this process and the Python version."""
-    return {"host": socket.gethostname(), "pid": str(os.getpid()), "python": platform.python_version()}
+    """Return the host, this process and the Python version."""
+    pid = os.getpid()
+    return {
+        "host": socket.gethostname(),
+        "pid": str(pid),
+        "process": identify_process(pid),
+        "python": platform.python_version(),
+    }
 
 
 @cache

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tracking.limited_calls import limit_client
 from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def find_version(store: Store, word: str, verb: str) -> RegisteredVersion | None
 
 def list_names(store: Store) -> list[str]:
     """Return the names of all registered models, sorted."""
-    return sorted(str(each.name) for each in _collect_pages(_open_registry(store).search_registered_models))
+    return sorted(str(each.name) for each in _collect_pages(open_registry(store).search_registered_models))
 
 
 def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
@@ -167,7 +168,7 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
     """
     if "'" in name:  # MLflow's filter language has no escape for it, and no model of ours has such a name
         return []
-    registry = _open_registry(store)
+    registry = open_registry(store)
     query = f"name = '{name}'" if name else ""
     found = _collect_pages(registry.search_model_versions, filter_string=query)
     versions = [_read_version(each) for each in found]
@@ -199,7 +200,7 @@ def register_version(
     tags : mapping of str to str, optional
     description : str
     """
-    registry = _open_registry(store)
+    registry = open_registry(store)
     is_new = name.name not in list_names(store)
     if is_new:
         registry.create_registered_model(name.name)
@@ -257,11 +258,12 @@ def _suggest(word: str, names: Sequence[str]) -> str:
     return did_you_mean(word, names)
 
 
-def _open_registry(store: Store) -> MlflowClient:
+def open_registry(store: Store) -> MlflowClient:
+    """Return a client of the registered models of a store."""
     from mlflow import MlflowClient
 
     # Without a registry of its own, a client would use that of MLflow's global settings.
-    return MlflowClient(tracking_uri=store.uri, registry_uri=store.uri)
+    return limit_client(MlflowClient(tracking_uri=store.uri, registry_uri=store.uri), store.calls)
 
 
 def _collect_pages(search: Any, **options: Any) -> list[Any]:

@@ -9,41 +9,42 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bakeoff.pipeline import report
 from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
-from bakeoff.pipeline.card import MAX_PICTURE_CLASSES, CardContent, draw_confusion_matrix, write_card
+from bakeoff.pipeline.card import CardContent, write_card
 from bakeoff.pipeline.card.text import escape_markup
+from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model import TrainingRecord, make_training_record
 from bakeoff.pipeline.secret_values import describe_error, format_traceback, hide_in_values, hide_secrets
-from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.tracking import provenance
+from bakeoff.pipeline.tracking import kept_results, provenance
+from bakeoff.pipeline.tracking.entities import MAX_TAG_LETTERS, to_dataset_input, to_metrics, to_params, to_tags
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription
 from bakeoff.pipeline.tracking.models import artifact_folder, log_run_model
 from bakeoff.pipeline.tracking.reading.looks import count_looks
+from bakeoff.pipeline.tracking.run_batches import write_batches
+from bakeoff.pipeline.tracking.run_clock import RunClock
+from bakeoff.pipeline.tracking.run_results import RunResults, naming_disk_faults
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Metric, Param, RunTag
+    from mlflow.entities import Metric
 
 FLUSH_SECONDS = 10.0
 """A run that takes longer is written in several batches; a shorter one in a single batch at its end."""
-MAX_METRICS_PER_BATCH = 890
-"""MLflow takes 1,000 values in a batch, of which 100 may be params and some are tags."""
 NOTE_TAG = "mlflow.note.content"
 """MLflow shows it at the top of the page of a run."""
-PICTURE = "confusion_matrix.svg"
-MAX_TAG_LETTERS = 8000
-MAX_PARAM_LETTERS = 6000
+MAX_HEARTBEAT_SECONDS = 5.0
+"""The time in which the store must take a heartbeat; the scores of the run wait for it."""
+UNENDED_NOTE = "The run could not be ended in the store; the next command does that."
 
 
 class MLflowRun:
@@ -64,10 +65,15 @@ class MLflowRun:
         self._n_folds_written = 0
         self._artifact_uri = ""
         self._last_flush = time.monotonic()
-        self._unwritten_params = _to_params(hide_in_values(description.params, description.config))
+        self._clock = RunClock()
+        self._unwritten_metrics: list[Metric] = []
+        self._unwritten_params = hide_in_values(description.params, description.config)
+        self._unwritten_tags: dict[str, str] = {}
+        self._results: RunResults | None = None
+        self._final_tags: dict[str, str] = {}
         self._write_lock = Lock()
         # The first heartbeat is early, because it also writes the params of a run whose first fold takes long.
-        self._heartbeat = Heartbeat(self._write_heartbeat, first=FLUSH_SECONDS)
+        self._heartbeat = Heartbeat(self._write_heartbeat, first=FLUSH_SECONDS, owner=run_id)
 
     @classmethod
     def create(cls, store: Store, description: RunDescription, experiment: Experiment, keep_model: bool) -> MLflowRun:
@@ -94,7 +100,7 @@ class MLflowRun:
 
         dataset = self._experiment.dataset
         source = hide_secrets(dataset.source, self._description.config)
-        inputs = [_to_dataset_input(dataset, source)]
+        inputs = [to_dataset_input(dataset, source)]
         try:
             self._client.log_inputs(self._id, inputs)
         except MlflowException:  # another process wrote the same dataset at the same time; now it is found
@@ -104,50 +110,83 @@ class MLflowRun:
         """Record a fold, and write the pending metrics if the last write was long ago."""
         self._folds.append(fold)
         if time.monotonic() - self._last_flush > FLUSH_SECONDS:
-            self._write_batch(self._take_metrics())
+            metrics = self._take_metrics()
+            # A store that is out of order for a while does not end the run, which writes these values later.
+            with suppress(StoreError), self._store.calls.limited_to(MAX_HEARTBEAT_SECONDS):
+                self._write_batch(metrics)
 
     def finish(self, model: FittedModel, figures: Sequence[Figure]) -> None:
         """Write the scores, the tables, the figures and the model."""
         metrics = self._take_metrics()
-        metrics += _to_metrics(report.get_pruning_path(model))
-        confusions = report.sum_confusions(self._experiment, self._folds)
-        has_picture = confusions is not None and len(confusions) <= MAX_PICTURE_CLASSES
+        metrics += to_metrics(report.get_pruning_path(model), self._clock.milliseconds)
+        training = self._make_training_record(model) if self._keep_model else None
+        results = RunResults(self._description, self._experiment, self._folds, model, figures, training)
+        self._unwritten_metrics += metrics
+        self._unwritten_params |= report.get_tuned_params(model)
+        # From here on nothing is missing: if the store is lost now, the results are kept on this machine.
+        self._results = results
         looks = self._count_looks()
-        card = self._write_card(model=model, picture=PICTURE if has_picture else "", looks=looks)
-        self._write_batch(metrics, _to_params(report.get_tuned_params(model)), {NOTE_TAG: card, **looks})
-        with artifact_folder(self._artifact_uri, self._upload) as folder:
-            report.write_tables(folder, self._experiment, self._folds, model, confusions)
-            (folder / "config.yaml").write_text(self._description.config)
-            if confusions is not None and has_picture:
-                labels = [str(label) for label in self._experiment.dataset.classes]
-                (folder / PICTURE).write_text(draw_confusion_matrix(confusions, labels))
-            for figure in figures:
-                figure.save(folder, self._experiment, self._folds, model)
-        if self._keep_model:
-            training = self._make_training_record(model)
-            log_run_model(self._store, model.predictor, training, self._description.trust)
+        card = self._write_card(model=model, picture=results.picture, looks=looks)
+        self._final_tags = {NOTE_TAG: card, **looks}
+        self._write_batch([], tags=self._final_tags)
+        upload = partial(self._client.log_artifacts, self._id)
+        with naming_disk_faults("the artifacts of the run"), artifact_folder(self._artifact_uri, upload) as folder:
+            results.write_artifacts(folder)
+        if training is not None:
+            with naming_disk_faults("the model of the run"):
+                log_run_model(self._store, model.predictor, training, self._description.trust)
 
     def fail(self, error: BaseException) -> None:
-        """Write the error and the scores so far; end the run as FAILED, or as KILLED if a signal ended it."""
-        was_killed = isinstance(error, KeyboardInterrupt)
-        error_type = type(error).__name__
-        reason = describe_error(error, self._description.config)
-        # The status is set even if the store rejects the tags, so that the run does not stay RUNNING.
+        """Write the error and the scores so far; end the run as FAILED, or as KILLED if a signal ended it.
+
+        If the store cannot be written, the error is given a note that says so, and results that are complete are kept.
+        """
+        self._heartbeat.stop()
+        is_lost = isinstance(error, StoreError) or self._store.calls.is_lost
+        kept_values = self._collect_values()
         try:
-            self._client.set_tag(self._id, "error", reason[:MAX_TAG_LETTERS])
-            self._client.set_tag(self._id, "error_type", error_type)
-            if isinstance(error, LeakError):
-                self._client.set_tag(self._id, "audit", LEAK)
-        finally:
-            self.end("KILLED" if was_killed else "FAILED")
-        # The cause may be a full disk, where these writes fail as well: the first error is the one to report.
+            self._write_failure(error)
+        except StoreError:  # the next command ends a run whose process is gone
+            error.add_note(UNENDED_NOTE)
+        if self._results is not None and is_lost:
+            error.add_note(self._keep_results(self._results, kept_values))
+
+    def _write_failure(self, error: BaseException) -> None:
+        """Write the status, the error and the scores so far."""
+        error_type = type(error).__name__
+        # The status comes first: the cause may be a full disk, where the other writes fail as well.
+        self.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+        reason = describe_error(error, self._description.config)
+        tags = {"error": reason, "error_type": error_type}
+        if isinstance(error, LeakError):
+            tags["audit"] = LEAK
+        self._client.log_batch(self._id, tags=to_tags(tags))
+        # The first error is the one to report.
         with suppress(Exception):
-            metrics = self._take_metrics()
             card = self._write_card(ending=reason)
-            self._write_batch(metrics, tags={NOTE_TAG: card})
+            self._write_batch(self._take_metrics(), tags={NOTE_TAG: card})
             text = format_traceback(error, self._description.config)
             self._client.log_text(self._id, text, "traceback.txt")
             self._client.log_text(self._id, self._description.config, "config.yaml")
+
+    def _collect_values(self) -> kept_results.KeptRun:
+        """Return the values that the store lacks, and the tags that a failure replaces."""
+        return kept_results.KeptRun(
+            run_id=self._id,
+            ended=self._clock.milliseconds,
+            metrics=[(each.key, each.value, each.timestamp, each.step) for each in self._unwritten_metrics],
+            params=dict(self._unwritten_params),
+            tags={**self._unwritten_tags, **self._final_tags},
+        )
+
+    def _keep_results(self, results: RunResults, values: kept_results.KeptRun) -> str:
+        """Keep what could not be stored on this machine, and return a sentence about it."""
+        folder = kept_results.find_kept_folder(self._store.uri, self._description.tags)
+        try:
+            kept_results.keep_result(folder, values, results.write_files)
+        except Exception as error:  # the disk may be full
+            return f"Its results are lost: they cannot be kept in {folder}: {error}."
+        return f"Its results are kept in {folder}, and the same command stores them without running again."
 
     def stop(self, reason: str) -> None:
         """Write the folds so far and end the run as KILLED: FINISHED would mean that all folds were evaluated."""
@@ -162,7 +201,7 @@ class MLflowRun:
     def end(self, status: str) -> None:
         """Stop the heartbeat and set the final status."""
         self._heartbeat.stop()
-        self._client.set_terminated(self._id, status)
+        self._client.set_terminated(self._id, status, self._clock.milliseconds)
 
     def _make_training_record(self, model: FittedModel) -> TrainingRecord:
         return make_training_record(
@@ -189,11 +228,9 @@ class MLflowRun:
         return {"looks": str(looks)}
 
     def _write_heartbeat(self) -> None:
-        self._write_batch([])
-        self._client.set_tag(self._id, "heartbeat", f"{time.time():.0f}")
-
-    def _upload(self, folder: str) -> None:
-        self._client.log_artifacts(self._id, folder)
+        with self._store.calls.limited_to(MAX_HEARTBEAT_SECONDS):
+            self._client.set_tag(self._id, "heartbeat", f"{self._clock.seconds:.0f}")
+            self._write_batch([])
 
     def _take_metrics(self) -> list[Metric]:
         """Return the means so far, the headline first, and then the folds that are not written yet, as steps."""
@@ -202,7 +239,7 @@ class MLflowRun:
         self._last_flush = time.monotonic()
         # The headline comes first, because MLflow's page that compares runs opens on the first metric.
         self._means = report.summarize_folds(self._experiment, self._folds)
-        metrics = _to_metrics({name: [value] for name, value in self._means.items()})
+        metrics = to_metrics({name: [value] for name, value in self._means.items()}, self._clock.milliseconds)
         if len(self._folds) == 1:  # it equals the mean, and is written with the second fold if there is one
             return metrics
         new_folds = self._folds[self._n_folds_written :]
@@ -210,7 +247,7 @@ class MLflowRun:
         for fold in new_folds:
             for name, value in report.measure_fold(fold).items():
                 series.setdefault(f"fold/{name}", []).append(value)
-        metrics += _to_metrics(series, first_step=self._n_folds_written)
+        metrics += to_metrics(series, self._clock.milliseconds, first_step=self._n_folds_written)
         self._n_folds_written = len(self._folds)
         return metrics
 
@@ -237,62 +274,21 @@ class MLflowRun:
         return write_card(content)
 
     def _write_batch(
-        self, metrics: Sequence[Metric], params: Sequence[Param] = (), tags: Mapping[str, str] | None = None
+        self,
+        metrics: Sequence[Metric],
+        params: Mapping[str, str] | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Write values in as few calls as possible; the thread of the heartbeat may write at the same time."""
+        """Write values in as few calls as possible; the thread of the heartbeat may write at the same time.
+
+        What cannot be written is written with the next values.
+        """
         with self._write_lock:
-            params = [*self._unwritten_params, *params]
-            self._unwritten_params = []
-            run_tags = _to_tags(hide_in_values(tags or {}, self._description.config))
-            # Params and tags go with the first batch; without any metrics there is a batch of them alone.
-            for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
-                batch = metrics[start : start + MAX_METRICS_PER_BATCH]
-                if batch or params or run_tags:
-                    self._client.log_batch(self._id, metrics=batch, params=params, tags=run_tags)
-                params = []
-                run_tags = []
-
-
-def _to_dataset_input(dataset: Dataset, source: str) -> DatasetInput:
-    from mlflow.entities import Dataset as MLflowDataset
-    from mlflow.entities import DatasetInput, InputTag
-
-    profile = {"num_rows": dataset.X.shape[0], "num_elements": int(dataset.X.size)}
-    entity = MLflowDataset(
-        name=dataset.name,
-        digest=dataset.digest(),
-        source_type="local",
-        source=json.dumps({"uri": source}),
-        profile=json.dumps(profile),
-    )
-    return DatasetInput(entity, [InputTag("mlflow.data.context", "evaluation")])
-
-
-def _to_metrics(series: Mapping[str, Sequence[float]], first_step: int = 0) -> list[Metric]:
-    """Return values as MLflow's metrics, with their positions as steps.
-
-    Infinite values are left out, because MLflow would store them as 1.8e308.
-    """
-    from mlflow.entities import Metric
-
-    milliseconds = int(time.time() * 1000)
-    return [
-        Metric(name, float(value), milliseconds, step)
-        for name, values in series.items()
-        for step, value in enumerate(values, first_step)
-        if not np.isinf(value)
-    ]
-
-
-def _to_params(params: Mapping[str, str]) -> list[Param]:
-    """Return values as MLflow's params, cut to the length that it stores without a warning."""
-    from mlflow.entities import Param
-
-    return [Param(key, value[:MAX_PARAM_LETTERS]) for key, value in params.items()]
-
-
-def _to_tags(tags: Mapping[str, str]) -> list[RunTag]:
-    """Return values as MLflow's tags, cut to the length that it stores without a warning."""
-    from mlflow.entities import RunTag
-
-    return [RunTag(key, value[:MAX_TAG_LETTERS]) for key, value in tags.items()]
+            self._unwritten_metrics += metrics
+            self._unwritten_params |= params or {}
+            self._unwritten_tags |= hide_in_values(tags or {}, self._description.config)
+            unwritten = (self._unwritten_metrics, to_params(self._unwritten_params), self._unwritten_tags)
+            write_batches(self._client, self._id, *unwritten)
+            self._unwritten_metrics = []
+            self._unwritten_params = {}
+            self._unwritten_tags = {}

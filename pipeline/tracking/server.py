@@ -1,7 +1,6 @@
 """A server is asked one question before it is used: MLflow's client would repeat its requests for minutes in silence.
 
-Once a server has answered, MLflow's repetitions are welcome: a run survives that the server is started again. Their
-number and duration are MLflow's own, ``MLFLOW_HTTP_REQUEST_MAX_RETRIES`` and ``MLFLOW_HTTP_REQUEST_TIMEOUT``.
+Later calls are limited by `bakeoff.pipeline.tracking.limited_calls`, which asks the same question for the reason.
 """
 
 from __future__ import annotations
@@ -47,15 +46,27 @@ def require_answer(uri: str) -> None:
     # The process that started this one has asked, and its many workers would keep a small server busy.
     if parent_process() is not None:
         return
+    reason = ask_once(uri)
+    if reason is None:
+        reason = f"there is no answer within {MAX_ANSWER_SECONDS} seconds"
+    if reason:
+        raise UserError(f"tracking.uri={hide_secrets(uri)!r}: the server cannot be used: {reason}. {CURE}")
+
+
+def ask_once(uri: str) -> str | None:
+    """Return why a server, or a database on one, cannot be used: empty if it can, None if it does not answer in time.
+
+    Parameters
+    ----------
+    uri : str
+    """
     ask = _prepare_request(uri) if is_server(uri) else _prepare_connection(uri)
     reasons: list[str] = []
     # In a thread of its own, because the search for the address of a host knows no limit of time.
     thread = Thread(target=lambda: reasons.append(ask()), daemon=True)
     thread.start()
     thread.join(MAX_ANSWER_SECONDS)
-    reason = reasons[0] if reasons else f"there is no answer within {MAX_ANSWER_SECONDS} seconds"
-    if reason:
-        raise UserError(f"tracking.uri={hide_secrets(uri)!r}: the server cannot be used: {reason}. {CURE}")
+    return reasons[0] if reasons else None
 
 
 def _prepare_request(uri: str) -> Question:
@@ -74,7 +85,7 @@ def _prepare_request(uri: str) -> Question:
                 credentials, HEALTH, "GET", max_retries=0, timeout=MAX_ANSWER_SECONDS, raise_on_status=False
             )
         except (MlflowException, RequestException, OSError) as error:
-            return _find_cause(error)
+            return find_cause(error)
         # Any other status is that of a server that works: earlier versions of MLflow do not know the question.
         is_broken = answer.status_code >= FIRST_SERVER_ERROR
         return f"it answers with status {answer.status_code} ({answer.reason})" if is_broken else ""
@@ -100,7 +111,7 @@ def _prepare_connection(uri: str) -> Question:
         try:
             engine.connect().close()
         except OperationalError as error:
-            return _find_cause(error)
+            return find_cause(error)
         finally:
             engine.dispose()
         return ""
@@ -108,7 +119,7 @@ def _prepare_connection(uri: str) -> Question:
     return ask
 
 
-def _find_cause(error: BaseException) -> str:
+def find_cause(error: BaseException) -> str:
     """Return the first line of the innermost error: the outer ones repeat the address and name classes."""
     while error.__cause__ is not None or error.__context__ is not None:
         error = error.__cause__ or error.__context__ or error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean
 from bakeoff.pipeline.secret_values import expand_address, find_secrets
 from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER, anchor_addresses
+from bakeoff.pipeline.tracking.limited_calls import LimitedCalls, find_calls, limit_client
 from bakeoff.pipeline.tracking.run_form import leave_out_faulty
 from bakeoff.pipeline.tracking.server import require_answer
 from bakeoff.pipeline.tracking.sqlite_file import (
@@ -33,11 +35,17 @@ MAX_RUNS_PER_PAGE = 1000
 """Of an answer to a search: MLflow's default."""
 MLFLOW_SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_LOGGING_LEVEL": "ERROR",
+    "MLFLOW_LOGGING_LEVEL": "CRITICAL",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
 }
-"""Environment variables that disable MLflow's usage data, its log, its progress bars and the printing of addresses."""
+"""Environment variables that disable MLflow's usage data, its log, its progress bars and the printing of addresses.
+
+What MLflow logs as an error is raised as well. Calls are repeated by `LimitedCalls`, so that MLflow does so once only.
+"""
+NOISY_LOGGERS = ("sqlalchemy.pool", "urllib3.connectionpool", "alembic")
+"""Their warnings, with a traceback each, tell of a store that cannot be used; the error says so in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,7 @@ class Store:
     experiment_id : str
         The id of MLflow's experiment, which groups the runs.
     client : MlflowClient
+        Each call ends within a limit of time.
     is_copy : bool
         Whether it is a copy of a store that cannot be written, so that nothing written to it would last.
     """
@@ -59,6 +68,11 @@ class Store:
     experiment_id: str
     client: MlflowClient
     is_copy: bool = False
+
+    @property
+    def calls(self) -> LimitedCalls:
+        """The limits of time, for calls that are not those of the client."""
+        return find_calls(self.client, self.uri)
 
 
 def store_uri(given: str | None) -> str:
@@ -155,9 +169,11 @@ def open_store(given: str | None, experiment: str, create: bool = True, read_onl
     from mlflow.exceptions import MlflowException
 
     try:
-        client = MlflowClient(tracking_uri=uri)
+        client = limit_client(MlflowClient(tracking_uri=uri), LimitedCalls(uri))
         open_experiment = _create_experiment if create else _find_experiment
         return Store(uri, open_experiment(client, uri, experiment), client, is_copy)
+    except StoreError as error:
+        raise UserError(str(error)) from error
     except (MlflowException, OSError) as error:
         raise UserError(f"tracking.uri={uri!r} cannot be used: {str(error).splitlines()[0]}") from error
 
@@ -266,6 +282,8 @@ def iterate_runs(
 
 
 def quiet_mlflow() -> None:
-    """Set each of `MLFLOW_SETTINGS` that the user has not set."""
+    """Set each of `MLFLOW_SETTINGS` that the user has not set, and silence `NOISY_LOGGERS`."""
     for variable, value in MLFLOW_SETTINGS.items():
         os.environ.setdefault(variable, value)
+    for name in NOISY_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -80,7 +80,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
         with TemporaryDirectory(prefix="bakeoff-") as folder:
             file = Path(folder) / f"{record.name}.json"
             file.write_text(json.dumps(asdict(record)))
-            _open_artifacts(store).log_artifact(str(file), FOLDER)
+            store.calls.call(_open_artifacts(store).log_artifact, str(file), FOLDER)
         store.client.set_experiment_tag(store.experiment_id, LAST_SWEEP_TAG, record.name)
     except MlflowException as error:  # a server reports its own failures in this way
         raise OSError(str(error).splitlines()[0]) from error
@@ -88,8 +88,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
 
 def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
     """Return the jobs of a sweep; None if there is no sweep of that name."""
-    listed = {Path(entry.path).stem for entry in _open_artifacts(store).list_artifacts(FOLDER)}
-    recorded = _load_record(store, name) if name in listed else None
+    recorded = _load_record(store, name) if name in list_sweeps(store) else None
     if recorded is not None:
         return recorded
     # A study, or a version that wrote no lists: its runs carry the tag.
@@ -143,7 +142,8 @@ def find_continued_sweep(store: Store, hashes: Collection[str], done_run: str | 
 
 def list_sweeps(store: Store) -> list[str]:
     """Return the names of the sweeps that left a list of their jobs."""
-    return sorted(Path(entry.path).stem for entry in _open_artifacts(store).list_artifacts(FOLDER))
+    entries = store.calls.call(_open_artifacts(store).list_artifacts, FOLDER)
+    return sorted(Path(entry.path).stem for entry in entries)
 
 
 def _load_record(store: Store, name: str) -> SweepRecord | None:
@@ -163,7 +163,8 @@ def _read_artifact(store: Store, file: str) -> str:
     if folder is not None:
         return (folder / file).read_text()
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
-        return Path(_open_artifacts(store).download_artifacts(file, temporary)).read_text()
+        receive = _open_artifacts(store).download_artifacts
+        return Path(store.calls.call(receive, file, temporary)).read_text()
 
 
 def _find_newest_tagged(store: Store, query: str) -> Any:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.tracking.interface import Figure, RunDescription, RunStopped
+from bakeoff.pipeline.tracking.kept_results import discard_kept, find_kept_folder
 from bakeoff.pipeline.tracking.run import MLflowRun
+from bakeoff.pipeline.tracking.send_kept import send_kept_result
 from bakeoff.pipeline.tracking.store import Store, disconnect_store, open_store, store_exists, store_uri
 
 
@@ -37,6 +39,10 @@ class NoTracker:
 
     def open_store(self) -> None:
         """Do nothing."""
+
+    def store_kept_result(self, job_hash: str) -> str | None:
+        """Return None."""
+        return None
 
     @contextmanager
     def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
@@ -79,6 +85,12 @@ class MLflowTracker:
         if self.store is not None:
             disconnect_store(self.store)
 
+    def store_kept_result(self, job_hash: str) -> str | None:
+        """Store the result of a job that could not be stored before, and return its run; None if there is none."""
+        self.open_store()
+        assert self.store is not None
+        return send_kept_result(self.store, job_hash)
+
     @contextmanager
     def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[MLflowRun]:
         """Start a run, yield it, and end it.
@@ -91,10 +103,12 @@ class MLflowTracker:
         try:
             run.record_dataset()
             yield run
+            run.end("FINISHED")
         except RunStopped as stopped:
             run.stop(str(stopped))
             raise
         except BaseException as error:
             run.fail(error)
             raise
-        run.end("FINISHED")
+        # An earlier run of the same job whose results could not be stored is no longer needed.
+        discard_kept(find_kept_folder(self.store.uri, description.tags))

@@ -152,7 +152,7 @@ def test_runs_are_chosen_by_a_filter(stored: Bakeoff) -> None:
 
 def test_a_run_whose_process_is_alive_is_kept(stored: Bakeoff) -> None:
     store = open_store(None, "bakeoff")
-    tags = {"host": socket.gethostname(), "pid": str(os.getpid()), "heartbeat": f"{time.time():.0f}"}
+    tags = {"host": socket.gethostname(), "pid": str(os.getppid()), "heartbeat": f"{time.time():.0f}"}
     run_id = store.client.create_run(store.experiment_id, run_name="busy", tags=tags).info.run_id
     answer = stored("rm", run_id)
     assert answer.status == 1

@@ -23,6 +23,7 @@ from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.process_signs import identify_process
 from bakeoff.pipeline.tracking.run_record import find_runs_of_jobs, find_sweep_runs
 from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.sweep_record import read_latest_sweep
@@ -110,9 +111,10 @@ def test_a_run_whose_process_is_gone_ends_killed_and_runs_again(bakeoff: Bakeoff
     bakeoff(*IRIS, "seed=0,1")
     lost, living = (run.info.run_id for run in bakeoff.runs())
     client = bakeoff.client()
-    for run_id, pid in ((lost, 2**22 + 1), (living, os.getpid())):
+    for run_id, pid in ((lost, 2**22 + 1), (living, os.getppid())):
         client.update_run(run_id, "RUNNING")
         client.set_tag(run_id, "pid", str(pid))
+        client.set_tag(run_id, "process", identify_process(pid))
     store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")
     assert history.end_orphans(store) == [lost]
     assert client.get_run(lost).info.status == "KILLED"

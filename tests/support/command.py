@@ -76,6 +76,8 @@ class Bakeoff:
     def __call__(self, *words: str) -> Answer:
         full_error = os.environ.get("HYDRA_FULL_ERROR")
         self.patch.setattr(sys, "argv", ["bakeoff", *words])
+        # The process of the tests does not end with a command whose store is lost.
+        self.patch.setattr(cli, "leave", sys.exit)
         self.capture.readouterr()
         try:
             with pytest.raises(SystemExit) as exit_info:

@@ -10,9 +10,12 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
 from bakeoff.pipeline.tracking.pages.shown_runs import GROUPS, IS_JOB, ShownRuns, read_shown_runs
 from bakeoff.pipeline.tracking.pages.view_state import (
     KNOWN_VERSIONS,
@@ -91,7 +94,7 @@ def write_views(store: Store, sweep: str | None = None) -> WrittenViews:
     try:
         for key, value in tags.items():
             store.client.set_experiment_tag(store.experiment_id, key, value)
-    except MlflowException as error:
+    except (MlflowException, StoreError) as error:
         reason = str(error).splitlines()[0]
         return WrittenViews(False, (f"The views could not be written: {reason}",))
     return WrittenViews(True, shown.notes)
@@ -190,10 +193,12 @@ def _ask_version(uri: str) -> str:
     from mlflow.utils.rest_utils import http_request
     from requests import RequestException
 
-    credentials = get_default_host_creds(uri)
+    calls = LimitedCalls(uri)
+    ask = partial(http_request, get_default_host_creds(uri), "/version", "GET", max_retries=0)
     try:
-        answer = http_request(credentials, "/version", "GET", max_retries=0, timeout=VERSION_TIMEOUT_SECONDS)
-    except (MlflowException, RequestException):
+        with calls.limited_to(VERSION_TIMEOUT_SECONDS):
+            answer = calls.call(ask, timeout=VERSION_TIMEOUT_SECONDS)
+    except (MlflowException, RequestException, StoreError):
         return ""
     is_version = answer.ok and re.fullmatch(r"\d+\.\d+\S*", answer.text.strip()) is not None
     return answer.text.strip() if is_version else ""
