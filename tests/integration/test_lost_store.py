@@ -234,11 +234,12 @@ def test_each_verb_gives_up_on_a_server_that_stops_answering(
     assert len(answer.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [(), ("workers=2",)], ids=["here", "workers"])
+@pytest.mark.parametrize("words", [(), pytest.param(("workers=2",), marks=pytest.mark.slow)], ids=["here", "workers"])
 def test_a_sweep_stops_when_its_store_is_lost_and_goes_on_where_it_stopped(
     bakeoff: Bakeoff, faulty: FaultyServer, words: tuple[str, ...]
 ) -> None:
-    sweep = ("-m", *JOB, "seed=1,2,3,4,5,6", "tracking.models=false", "tracking.experiment=lost", *words)
+    name = f"lost{len(words)}"
+    sweep = ("-m", *JOB, "seed=1,2,3,4,5,6", "tracking.models=false", f"tracking.experiment={name}", *words)
     finished: list[str] = []
 
     def lose_after_two(path: str) -> Fault:
@@ -253,7 +254,7 @@ def test_a_sweep_stops_when_its_store_is_lost_and_goes_on_where_it_stopped(
     faulty.choose_fault = lambda path: None
     again = bakeoff(*sweep)
     assert again.status == 0, again.err
-    found = open_store(faulty.uri, "lost")
+    found = open_store(faulty.uri, name)
     runs = found.client.search_runs([found.experiment_id], "status = 'FINISHED'")
     hashes = {run.data.tags["config_hash"] for run in runs}
     assert len(hashes) == len(runs) == 6
