@@ -40,6 +40,14 @@ SHIPPED_VALUES: Mapping[str, tuple[Any, ...]] = {
     "hydra.job.env_copy": ([],),
 }
 """Keys whose values decide where Hydra writes and what it sets -> the values that bakeoff and Hydra ship."""
+OWN_FOLDERS: Mapping[str, tuple[str, ...]] = {
+    "hydra.run.dir": ("outputs", "outputs/runs"),
+    "hydra.sweep.dir": ("outputs", "outputs/sweeps"),
+}
+"""Folders -> where a file may place them, by a name of its own."""
+STORE_FOLDER = "artifacts"
+"""The folder beside them in which a store keeps the files of runs."""
+FOLDER_NAME = re.compile(r"[\w.-]*[\w-]")
 SWEEPERS = ("hydra_plugins.bakeoff_sweeper.PlanningSweeper", "hydra_plugins.bakeoff_optuna.OptunaSweeper")
 LOGGING_KEYS = ("hydra_logging", "job_logging")
 BUILT_BY_US = ("sampler", "pruner")
@@ -159,9 +167,16 @@ def _require_shipped_value(composition: Composition, own: Mapping[str, Any], key
     if key == "hydra.job.env_set":
         # Hydra adds the variables that are copied.
         value = {name: each for name, each in value.items() if name not in own["job"]["env_copy"]}
-    if value in shipped or composition.is_given(key, value, shipped[0]):
+    if value in shipped or _is_own_folder(key, value) or composition.is_given(key, value, shipped[0]):
         return
     _refuse(composition, key, f"leave it out of the file, and if it is meant, add {key}=VALUE to the command.")
+
+
+def _is_own_folder(key: str, value: Any) -> bool:
+    """Whether a value is a folder for runs or sweeps of a plain name, beside those that are named by the time."""
+    folder, _, name = str(value).rpartition("/")
+    is_own = folder in OWN_FOLDERS.get(key, ()) and name != STORE_FOLDER
+    return is_own and FOLDER_NAME.fullmatch(name) is not None
 
 
 def _require_sweeper(composition: Composition, sweeper: Any) -> None:

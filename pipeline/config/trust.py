@@ -56,7 +56,8 @@ def read_trust_of_environment() -> tuple[str, ...]:
 def add_trust_of_environment(words: Sequence[str]) -> list[str]:
     """Return the words of an experiment or sweep, with the trust of the environment as a word.
 
-    As a word it is recorded with the run, and reaches workers and other machines like all other words.
+    A single name is written as a list. As a word it is recorded with the run, and reaches workers and other machines
+    like all other words.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def add_trust_of_environment(words: Sequence[str]) -> list[str]:
     """
     packages = read_trust_of_environment()
     if not packages:
-        return list(words)
+        return [_write_as_list(word) for word in words]
     others = [word for word in words if not is_trust_word(word)]
     given = [word.partition("=")[2] for word in words if is_trust_word(word)]
     if given and "],[" in given[-1].replace(" ", ""):
@@ -89,6 +90,13 @@ def is_trust_word(word: str) -> bool:
     (True, True, False)
     """
     return re.split(r"[=.@/]", word.lstrip("+~"))[0] == TRUST_KEY
+
+
+def _write_as_list(word: str) -> str:
+    """Return ``trust=mine`` as the list that it stands for; other words as they are."""
+    key, _, name = word.partition("=")
+    is_name = key == TRUST_KEY and _PACKAGE.fullmatch(name)
+    return f"{TRUST_KEY}=[{name}]" if is_name else word
 
 
 def _split_names(text: str) -> list[str]:

@@ -192,6 +192,8 @@ HYDRA: Mapping[str, tuple[str, str]] = {
     "variables that are written into files": ("  job: {env_copy: [HOME]}\n", "hydra.job.env_copy"),
     "the folder of a run": ("  run: {dir: .}\n", "hydra.run.dir"),
     "the folder of a sweep": ("  sweep: {dir: .}\n", "hydra.sweep.dir"),
+    "the folder of a store": ("  sweep: {dir: outputs/artifacts}\n", "hydra.sweep.dir"),
+    "a folder above that of sweeps": ("  sweep: {dir: outputs/sweeps/..}\n", "hydra.sweep.dir"),
     "the folders of jobs": ("  sweep: {subdir: ../../..}\n", "hydra.sweep.subdir"),
     "the folder of Hydra's files": ("  output_subdir: ../../../mine\n", "hydra.output_subdir"),
 }
@@ -250,6 +252,15 @@ def test_no_file_sends_code_to_a_cluster(bakeoff: Bakeoff) -> None:
     require_no_composition(
         ["hydra/launcher=ray", "experiment=theirs"], r"hydra\.launcher\.ray\.init\.address is set by"
     )
+
+
+def test_a_file_may_name_a_sweep(bakeoff: Bakeoff) -> None:
+    text = f"{GLOBAL}hydra:\n  sweep: {{dir: outputs/sweeps/mine}}\n"
+    write_files(bakeoff.folder, {"conf/experiment/mine.yaml": text})
+    register_schema()
+    with open_engine() as engine:
+        composed = engine.compose_config(ROOT_NAME, [*QUICK, "experiment=mine"], RunMode.RUN)
+    assert composed.hydra.sweep.dir == "outputs/sweeps/mine"
 
 
 def test_a_file_may_choose_numbers_and_the_partition_of_a_cluster(bakeoff: Bakeoff) -> None:
