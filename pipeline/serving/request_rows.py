@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import did_you_mean
-from bakeoff.pipeline.serving.request_error import BAD_REQUEST, UNPROCESSABLE, UNSUPPORTED_TYPE, RequestError
+from bakeoff.pipeline.machine_memory import read_machine_bytes
+from bakeoff.pipeline.serving.request_error import BAD_REQUEST, TOO_LARGE, UNPROCESSABLE, UNSUPPORTED_TYPE, RequestError
 
 JSON_TYPE = "application/json"
 CSV_TYPE = "text/csv"
@@ -21,6 +22,9 @@ PARQUET_TYPE = "application/vnd.apache.parquet"
 CHARSETS = ("utf-8", "utf8", "us-ascii")
 SPLIT_KEYS = {"columns", "data"}
 MAX_SHOWN_LETTERS = 40
+BYTES_OF_CELL = 8
+MEMORY_SHARES = 8
+"""The rows of a request may take one of so many parts of the memory."""
 
 
 @dataclass(frozen=True)
@@ -190,12 +194,22 @@ def _read_csv(body: bytes) -> RequestRows:
 
 def _read_parquet(body: bytes) -> RequestRows:
     import pyarrow as pa
+    from pyarrow import parquet
 
     try:
+        metadata = parquet.read_metadata(BytesIO(body))
+        _require_memory(metadata.num_rows, metadata.num_columns)
         return RequestRows(pd.read_parquet(BytesIO(body)))
     except (pa.ArrowException, OSError, ValueError) as error:
         message = f"the body is not Parquet: {str(error).splitlines()[0]}"
         raise RequestError(BAD_REQUEST, message) from None
+
+
+def _require_memory(m: int, k: int) -> None:
+    """Reject rows that need most of the memory, although their compressed form is small."""
+    n_bytes = BYTES_OF_CELL * m * k
+    if n_bytes > read_machine_bytes() // MEMORY_SHARES:
+        raise RequestError(TOO_LARGE, f"the body says that it holds {m:,} rows of {k:,} columns; send fewer at a time.")
 
 
 def _list_layouts() -> str:
