@@ -36,7 +36,7 @@ def prepare_streams() -> None:
 
 def _open_stream(stream: TextIO | None, descriptor: int) -> TextIO:
     if stream is None:
-        return open(os.devnull, "w", encoding="utf-8")
+        return open(descriptor, "w", encoding="utf-8", closefd=False)
     try:
         return keep_writable(stream)
     except OSError:  # it has no descriptor, as in a notebook
