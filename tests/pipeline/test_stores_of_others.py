@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from command import Answer, Bakeoff, command_in
+from hypothesis import given
+from hypothesis import strategies as st
 from written_runs import write_run
 
+from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.claims import Claims
-from bakeoff.pipeline.tracking.run_form import find_fault, tidy_name
+from bakeoff.pipeline.tracking.history import is_process_gone
+from bakeoff.pipeline.tracking.run_form import TAG_FORMS, find_fault, tidy_name
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -26,6 +32,13 @@ MALFORMED = {
     "dataset_digest": "a\nb", "looks": "0x1F",
 }  # fmt: skip
 """Values of tags that bakeoff does not write; spaces after a key tell several ones of a tag apart."""
+TAG_VALUES = st.one_of(
+    st.text(max_size=20),
+    st.integers().map(str),
+    st.floats().map(str),
+    st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists).map(json.dumps),
+    st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5)).map(json.dumps),
+)
 VERBS: tuple[tuple[str, ...], ...] = (
     ("compare", "filter=params.learner != ''", "keep=false"),
     ("explain", "best", "output=none"),
@@ -252,3 +265,21 @@ def test_a_store_has_no_copy_where_it_can_be_written(tmp_path: Path) -> None:
     open_store(uri, "bakeoff")
     store: Store = open_store(uri, "bakeoff", create=False, read_only=True)
     assert (store.uri, store.is_copy) == (uri, False)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(TAG_FORMS)), TAG_VALUES))
+def test_whatever_the_tags_are_a_run_is_left_out_or_can_be_read(tags: dict[str, str]) -> None:
+    info = SimpleNamespace(run_id="a", run_name="a", start_time=1, status="RUNNING", lifecycle_stage="active")
+    run = SimpleNamespace(info=info, data=SimpleNamespace(tags=tags, params={}, metrics={}))
+    if find_fault(run):
+        return
+    is_process_gone(
+        host=tags.get("host"),
+        pid=int(tags.get("pid", 0)),
+        since=1.0,
+        heartbeat=float(tags.get("heartbeat", 0)),
+    )
+    describe_audit(tags)
+    assert all(isinstance(word, str) for word in json.loads(tags.get("overrides", "[]")))
+    assert isinstance(json.loads(tags.get("versions", "{}")), dict)
+    assert "'" not in tags.get("config_hash", "")
