@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bakeoff.pipeline.sweep.workers  # noqa: F401
 from bakeoff.pipeline.tracking import preload_modules
 from bakeoff.pipeline.tracking.store import quiet_mlflow
 

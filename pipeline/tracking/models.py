@@ -24,7 +24,15 @@ from bakeoff.pipeline.tracking.store import Store
 MODEL_NAME = "model"
 """The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
 REQUIREMENTS_FILE = "requirements.txt"
-PRELOADED_MODULES = ("mlflow.sklearn", "mlflow.store.tracking.sqlalchemy_store", "skops.io")
+PRELOADED_MODULES = (
+    "alembic.command",
+    "filelock",
+    "mlflow.models",
+    "mlflow.store.tracking.sqlalchemy_store",
+    "skops.io",
+    "sqlalchemy.dialects.sqlite",
+)
+"""What a run imports late."""
 
 
 def log_run_model(store: Store, estimator: Any, training: TrainingRecord, trust: Sequence[str]) -> str:
