@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.secret_values import hide_secrets
 
 ACTIONS = ("run", "multirun", "cfg", "info", "shell_completion")
 """Flags of which a command has one at most."""
@@ -45,13 +48,16 @@ def show(engine: Any, root: str, parser: ArgumentParser, arguments: Namespace) -
     elif arguments.hydra_help:
         engine.hydra_help(config_name=root, args_parser=parser, args=arguments)
     elif arguments.cfg:
-        engine.show_cfg(
-            config_name=root,
-            overrides=words,
-            cfg_type=arguments.cfg,
-            package=arguments.package,
-            resolve=arguments.resolve,
-        )
+        # With --resolve, values take the place of references.
+        with redirect_stdout(StringIO()) as shown:
+            engine.show_cfg(
+                config_name=root,
+                overrides=words,
+                cfg_type=arguments.cfg,
+                package=arguments.package,
+                resolve=arguments.resolve,
+            )
+        print(hide_secrets(shown.getvalue(), " ".join(words)), end="")
     elif arguments.shell_completion:
         engine.shell_completion(config_name=root, overrides=words)
     else:

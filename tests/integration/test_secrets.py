@@ -163,3 +163,11 @@ def test_the_token_of_a_git_remote_is_nowhere(bakeoff: Bakeoff) -> None:
     answer = bakeoff("dataset=iris", "learner=majority")
     assert answer.status == 0, answer.err
     assert [place for place in find_canary(bakeoff.folder, answer) if not place.startswith(".git")] == []
+
+
+@pytest.mark.parametrize("flags", [("--cfg", "job"), ("--cfg", "all", "--resolve")])
+def test_a_configuration_is_shown_without_secrets(flags: tuple[str, ...], bakeoff: Bakeoff) -> None:
+    answer = bakeoff(*flags, f"tracking.uri=http://me:{CANARY}@127.0.0.1:9")
+    assert answer.status == 0, answer.err
+    assert "${oc.env:BAKEOFF_SECRET" in answer.out
+    assert find_canary(bakeoff.folder, answer) == []
