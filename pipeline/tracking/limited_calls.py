@@ -115,10 +115,8 @@ class LimitedCalls:
                 return self._attempt(function, clock)
             except _NoAnswer as error:
                 raise self._lose(fault or self._explain_silence(clock)) from error
-            except Exception as error:
-                fault = find_fault(error)
-                if fault is None:
-                    raise
+            except _FaultyStore as error:
+                fault = error.fault
                 if not (repeats and fault.is_temporary and clock.seconds_left > pause):
                     raise self._lose(fault) from error
             time.sleep(pause)
@@ -243,6 +241,14 @@ class _NoAnswer(TimeoutError):
     """A call was not answered in time."""
 
 
+class _FaultyStore(Exception):
+    """A call has failed because the store cannot be used."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.reason)
+        self.fault = fault
+
+
 class _Clock:
     """The time of a call.
 
@@ -281,7 +287,9 @@ def _settle(future: Future[T], function: Callable[[], T]) -> None:
     try:
         future.set_result(function())
     except BaseException as error:
-        future.set_exception(error)
+        # Here, because an error that is raised again, in the thread that waits, may lose what it was raised for.
+        fault = find_fault(error)
+        future.set_exception(error if fault is None else _FaultyStore(fault))
 
 
 def _identify(path: Path | None) -> tuple[int, int] | None:
