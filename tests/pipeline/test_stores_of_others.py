@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sqlite3
 from contextlib import closing
@@ -20,7 +21,6 @@ from written_runs import write_run
 from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.claims import Claims
-from bakeoff.pipeline.tracking.history import is_process_gone
 from bakeoff.pipeline.tracking.run_form import TAG_FORMS, find_fault, tidy_name
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -273,12 +273,8 @@ def test_whatever_the_tags_are_a_run_is_left_out_or_can_be_read(tags: dict[str, 
     run = SimpleNamespace(info=info, data=SimpleNamespace(tags=tags, params={}, metrics={}))
     if find_fault(run):
         return
-    is_process_gone(
-        host=tags.get("host"),
-        pid=int(tags.get("pid", 0)),
-        since=1.0,
-        heartbeat=float(tags.get("heartbeat", 0)),
-    )
+    assert 0 <= int(tags.get("pid", 0)) < 2**31  # of all others, `os.kill` knows none
+    assert math.isfinite(float(tags.get("heartbeat", 0)))
     describe_audit(tags)
     assert all(isinstance(word, str) for word in json.loads(tags.get("overrides", "[]")))
     assert isinstance(json.loads(tags.get("versions", "{}")), dict)
