@@ -131,6 +131,11 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS
     tuning = settled["tuning"]
     is_tuned = "space" in tuning
+    if is_tuned and not isinstance(tuning["space"], Mapping | list | None):
+        raise UserError(
+            f"tuning.space={tuning['space']!r} must hold parameters with lists of values; write them as in "
+            "space.n_neighbors=[1,3]."
+        )
     if is_tuned and tuning.get("folds") is None:
         tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
     require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
@@ -181,6 +186,11 @@ def _settle_preprocessing(spec: Mapping[str, Any]) -> dict[str, Any]:
     given: dict[str, Any] = spec["preprocessing"]
     node = {key: value for key, value in given.items() if value or key not in STEP_KEYS}
     is_default = node.get("method") == "default"
+    if "method" in node and node.get("_target_") is None and not is_default:
+        raise UserError(
+            f"preprocessing.method={node['method']!r} is not a key to set; write preprocessing=NAME, and `bakeoff list "
+            "preprocessing` shows the names."
+        )
     if is_default:
         del node["method"]
     if is_default and node.get("_target_") is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +35,7 @@ def load_bundled(name: str, positive: str | None = None) -> Dataset:
         "digits": datasets.load_digits,
         "diabetes": datasets.load_diabetes,
     }
-    if name not in loaders:
+    if not isinstance(name, str) or name not in loaders:
         raise UserError(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), loaders)}")
     bunch: dict[str, np.ndarray] = loaders[name]()  # type: ignore[assignment]
     features = [str(feature) for feature in bunch["feature_names"]]
@@ -68,6 +69,9 @@ def load_lecture_table(name: str, target: str, task: str = "classification", pos
     positive : str, optional
         The positive one of two classes; by default the last in sorted order.
     """
+    names = sorted(table.stem for table in TABLES.glob("*.csv"))
+    if name not in names:
+        raise UserError(f"dataset.name={name!r} is not a table of the lecture. {did_you_mean(str(name), names)}")
     dataset = read_table(str(TABLES / f"{name}.csv"), target, task=task, positive=positive)
     # These tables are known to be right, so that a run says nothing about their columns.
     return replace(dataset, columns=(), notes=())
@@ -95,8 +99,11 @@ def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
         "circles": lambda: datasets.make_circles(rows, noise=noise, factor=0.4, **shared),
         "blobs": lambda: datasets.make_blobs(rows, centers=centers, cluster_std=noise, **shared),
     }
-    if name not in generators:
+    if not isinstance(name, str) or name not in generators:
         raise UserError(f"dataset.name={name!r} cannot be generated. {did_you_mean(str(name), generators)}")
+    is_number = isinstance(noise, int | float) and not isinstance(noise, bool)
+    if not is_number or not 0 <= noise < math.inf:
+        raise UserError(f"dataset.noise={noise!r} must be a number from 0, the standard deviation of the noise.")
     points, codes = generators[name]()  # (n, 2), (n,)
     y = np.array(["A", "B", "C"])[codes]
     return Dataset(
