@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.tracking.addresses import ARTIFACTS_FOLDER
 from bakeoff.pipeline.tracking.sqlite_kind import require_store
 
 SQLITE_PREFIX = "sqlite:///"
@@ -22,6 +23,10 @@ ESCAPED_SIGNS = "%?"
 """The signs of a path that have a meaning in a URI of SQLAlchemy."""
 ESCAPED_ROOT = "%2F"
 """The beginning of an absolute path with escapes."""
+
+
+DEFAULT_EXPERIMENT = "Default"
+"""MLflow creates it with each store."""
 
 
 def sqlite_uri(path: Path) -> str:
@@ -145,15 +150,18 @@ def copy_for_reading(path: Path) -> Path:
 
 
 def _create_and_move(path: Path) -> None:
-    from mlflow import MlflowClient
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
         temporary = Path(folder) / path.name
-        # The first query makes MLflow create its tables.
-        MlflowClient(tracking_uri=sqlite_uri(temporary)).search_experiments(max_results=1)
+        # MLflow puts the folder of its default experiment into a statement of SQL as Python writes it: in a URI, the
+        # name of a folder has no quotation mark that would end it.
+        SqlAlchemyStore(sqlite_uri(temporary), path.parent.as_uri()).engine.dispose()
         # With write-ahead logging, processes that write at the same time wait for each other.
         with sqlite3.connect(temporary) as database:
             database.execute("PRAGMA journal_mode=WAL")
+            default = (path.parent / ARTIFACTS_FOLDER / DEFAULT_EXPERIMENT).as_uri()
+            database.execute("UPDATE experiments SET artifact_location = ? WHERE experiment_id = 0", (default,))
         database.close()
         os.replace(temporary, path)
 
