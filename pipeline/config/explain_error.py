@@ -23,6 +23,8 @@ UNDELETED = "Could not delete from config."
 SEARCH_PATH = "\nConfig search path"
 """How the lines of Hydra's messages begin that list folders."""
 DATASET_GROUP = "dataset"
+ROOT_FILE = "config"
+"""The file of which Hydra says that it names the options of the command line."""
 LISTS_OF_OWN = {"metric": "evaluation.metrics", "figure": "figures"}
 """Groups of the user's options alone -> the key whose list takes their names."""
 
@@ -46,7 +48,10 @@ def explain_error(error: Exception, words: Sequence[str] = (), composed: DictCon
     if isinstance(error, UserError):
         return error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        return _explain_option(str(error.missing_cfg_file), error.options)
+        place = re.match(r"In '(.*?)': ", str(error))
+        is_in_file = place is not None and place[1] != ROOT_FILE
+        sentence = _explain_option(str(error.missing_cfg_file), error.options)
+        return UserError(f"{place[0] if place and is_in_file else ''}{sentence}")
     if isinstance(error, YAMLError):
         return UserError(explain_yaml_error(error))
     if isinstance(error, OverrideParseException):
@@ -98,18 +103,18 @@ def _explain_group(given: str) -> UserError:
     return UserError(f"{given}: there is no such group of options. {did_you_mean(name, GROUPS)}")
 
 
-def _explain_option(given: str, options: Sequence[str] | None) -> UserError:
+def _explain_option(given: str, options: Sequence[str] | None) -> str:
     """Name the nearest option of a group, or the keys of a file that was given in place of one."""
     group, _, option = given.partition("/")
     is_file = group == DATASET_GROUP and (Path(option).suffix or Path(option).is_file())
     if is_file:
-        return UserError(
+        return (
             f"{group}={option} is not an option; a file is given by dataset=file dataset.path={option} "
             "dataset.target=COLUMN."
         )
     group, _, option = given.rpartition("/")
     options = options or list_names(group)
-    return UserError(f"{group}={option} is not an option. {did_you_mean(option, options)}")
+    return f"{group}={option} is not an option. {did_you_mean(option, options)}"
 
 
 def list_names(group: str) -> list[str]:

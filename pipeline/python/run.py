@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from os import PathLike
@@ -119,10 +120,7 @@ def _run_words(words: Sequence[str], verbose: bool, notes: Sequence[str]) -> Run
 
 def _translate(error: UserError) -> UserError:
     """Return an error with the cures of Python in place of those of the command line."""
-    message = str(error).replace("; add -m.", "; use bakeoff.sweep.")
-    if "add --multirun" in message:
-        message = f"{message.partition(' 1.')[0]}; use bakeoff.sweep, or write a list as [a,b]."
-    return UserError(message)
+    return UserError(re.sub(r"; add -m(?=\.| for )", "; use bakeoff.sweep", str(error)))
 
 
 def _make_result(prepared: PreparedJob, result: JobResult, words: Sequence[str], notes: Sequence[str]) -> RunResult:

@@ -85,7 +85,7 @@ def test_patterns_spaces_and_workers_take_the_users_learners(command: Bakeoff) -
     ("name", "text", "answer"),
     [
         ("learner/broken.yaml", "_target_: [mine\nb: 1\n", "conf/learner/broken.yaml, line 2: this is not YAML: "),
-        ("learner/broken.yaml", "defaults:\n  - nowhere\n", "In 'learner/broken': Could not load 'learner/nowhere'.\n"),
+        ("learner/broken.yaml", "defaults:\n  - nowhere\n", "In 'learner/broken': learner=nowhere is not an option. "),
         ("learner/knn.yaml", "_target_: own_parts.NearestMean\n", "conf/learner/knn.yaml has the name of an option"),
     ],
 )

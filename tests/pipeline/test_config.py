@@ -182,7 +182,7 @@ def test_trust_admits_a_package() -> None:
 
 
 def test_a_value_that_looks_like_an_interpolation_stays_text() -> None:
-    values = ["${oc.env:HOME}", "${oc.create:{_target_: os.getcwd}}"]
+    values = ["${oc.decode:HOME}", "${oc.create:{_target_: os.getcwd}}"]
     node = {"_target_": "bakeoff.learners.MajorityClassifier", "class_order": values}
     assert build_object(node, "learner", []).class_order == values
 
