@@ -4,41 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Protocol
 
 from bakeoff.pipeline import preflight
 from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
-from bakeoff.pipeline.config.import_target import find_target
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.config.own_options import list_own_names
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.description import describe_run
-from bakeoff.pipeline.errors import UserError, hiding_values
+from bakeoff.pipeline.errors import hiding_values
 from bakeoff.pipeline.experiment import (
     Experiment,
     FittedModel,
     FoldResult,
     evaluate_splits,
     fit_final_model,
-    order_classes,
 )
+from bakeoff.pipeline.experiment_builder import build_experiment
 from bakeoff.pipeline.figure_choice import FigureChoice, choose_figures
 from bakeoff.pipeline.job_secrets import hide_in_warnings
 from bakeoff.pipeline.part_cache import PartCache
-from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
-from bakeoff.pipeline.stages.scoring import (
-    SCORING_KEYS,
-    TRAIN_METRICS_KEY,
-    Metric,
-    Target,
-    choose_metrics,
-    choose_train_metrics,
-    name_entry,
-)
-from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, Splits
-from bakeoff.pipeline.stages.tuning import list_candidate_learners
+from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.storage_check import uses_own_code
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 
@@ -110,95 +95,6 @@ class JobResult:
         """The mean headline score on test rows."""
         scores = [fold.scores[f"test_{self.experiment.headline}"] for fold in self.folds]
         return sum(scores) / len(scores)
-
-
-def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experiment:
-    """Build the experiment that a settled configuration describes.
-
-    Parameters
-    ----------
-    spec : mapping
-    resources : PartCache
-
-    Raises
-    ------
-    UserError
-    """
-    trust = spec["trust"]
-    splitter_node = {key: value for key, value in spec["evaluation"].items() if key not in SCORING_KEYS}
-    # The dataset is built first, because its errors are the most important ones for the user.
-    dataset = resources.get_dataset(spec)
-    preprocessing = resources.build("preprocessing", spec["preprocessing"], trust)
-    learner = order_classes(resources.build("learner", spec["learner"], trust), dataset)
-    tuning = resources.build("tuning", spec["tuning"], trust)
-    # What suits the learner must suit each candidate of tuning, which may accept less than the learner itself.
-    variants = list_candidate_learners(learner, tuning) if isinstance(preprocessing, AutoPreprocessing) else [learner]
-    chosen = choose_preprocessing(preprocessing, variants, dataset.X)
-    calibration = resources.build("calibration", spec["calibration"], trust)
-    threshold = resources.build("threshold", spec["threshold"], trust)
-    # Calibration gives probabilities to learners that have none.
-    scored = calibration.add_methods(learner)
-    return Experiment(
-        dataset=dataset,
-        preprocessing=chosen.transformer,
-        preprocessing_summary=chosen.summary,
-        learner=learner,
-        tuning=tuning,
-        pruning=resources.build("pruning", spec["pruning"], trust),
-        splitter=resources.build("evaluation", splitter_node, trust),
-        metrics=_choose_metrics(spec, dataset, scored, spec["evaluation"].get("metrics")),
-        seed=spec["seed"],
-        balance=resources.build("balance", spec["balance"], trust),
-        target=resources.build("target", spec["target"], trust),
-        calibration=calibration,
-        threshold=threshold,
-        threshold_metric=_choose_threshold_metric(spec, dataset, scored),
-        train_metrics=choose_train_metrics(spec["evaluation"].get(TRAIN_METRICS_KEY)),
-        max_folds=spec.get("max_folds", DEFAULT_MAX_FOLDS),
-    )
-
-
-def _choose_metrics(
-    spec: Mapping[str, Any], dataset: Dataset, scored: Any, entries: Sequence[Any] | None
-) -> dict[str, Metric]:
-    """Return the metrics that are named, each of which was tried on the target of the dataset.
-
-    Parameters
-    ----------
-    spec : mapping
-    dataset : Dataset
-    scored : estimator
-        Has the methods of the model that is scored.
-    entries : sequence or None
-        The metrics as ``evaluation.metrics`` names them.
-    """
-    classes = dataset.classes if dataset.is_classification else None
-    target = Target(dataset.y, classes, dataset.positive, has_weights=dataset.weights is not None)
-    return choose_metrics(
-        entries,
-        dataset.task,
-        scored,
-        target=target,
-        costs=spec["evaluation"].get("costs"),
-        find_function=partial(find_target, key="evaluation.metrics", trust=spec["trust"]),
-        further_names=list_own_names("metric"),
-    )
-
-
-def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: Any) -> Metric | None:
-    """Return the metric that a threshold is chosen by; None is the headline."""
-    name = spec["threshold"].get("metric")
-    if name is None:
-        return None
-    # A metric of the user is described once, among the metrics of the run.
-    own = [entry for entry in spec["evaluation"].get("metrics") or [] if name_entry(entry) == name]
-    try:
-        chosen = _choose_metrics(spec, dataset, scored, own or [name])
-    except UserError as error:
-        message = str(error).replace("evaluation.metrics", "threshold.metric")
-        raise UserError(message.replace("; remove it from the list", "; choose another")) from None
-    # A metric of costs joins the list by itself, after the one that is named.
-    return next(iter(chosen.values()))
 
 
 def prepare_job(

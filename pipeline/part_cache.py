@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.targets.build import build_object
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.job_secrets import reject_stored_secrets
 from bakeoff.pipeline.stages.dataset import Dataset

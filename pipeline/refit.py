@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from bakeoff.pipeline.config.target_names import require_names
+from bakeoff.pipeline.config.targets.target_names import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.job import ShowProgress, build_experiment
+from bakeoff.pipeline.experiment_builder import build_experiment
+from bakeoff.pipeline.job import ShowProgress
 from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.preflight import leave_out_candidates
 from bakeoff.pipeline.report import SCORE_PREFIXES, summarize_folds

@@ -41,6 +41,7 @@ LAYERS = (
     {"figures", "tracking"},
     {"description", "figure_choice", "job_secrets"},
     {"part_cache"},
+    {"experiment_builder"},
     {"job"},
     {"refit"},
     {"comparison", "explanation", "shipping"},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
-from bakeoff.pipeline.config.trust import read_trust
+from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
 
@@ -136,7 +136,7 @@ def _compose(group: str, name: str, folder: Path | None) -> dict[str, Any]:
     from omegaconf import OmegaConf
 
     from bakeoff.pipeline.config.engine import compose_plainly
-    from bakeoff.pipeline.config.explain_error import explain_error
+    from bakeoff.pipeline.config.messages.explain_error import explain_error
     from bakeoff.pipeline.config.schema import register_schema
 
     register_schema()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.cli.arguments import parse_arguments, read_list
 from bakeoff.pipeline.cli.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
-from bakeoff.pipeline.config.trust import read_trust
+from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.cli.output_file import require_apart_from_store
 from bakeoff.pipeline.config.named_figures import ALL, settle_figures
-from bakeoff.pipeline.config.trust import read_trust
+from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
 from bakeoff.pipeline.whole_file import replace_whole

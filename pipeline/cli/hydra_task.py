@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.cli.shown_configuration import show, shows_only
 from bakeoff.pipeline.cli.sweep_mode import print_notes
-from bakeoff.pipeline.config.command_words import list_overrides
-from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import (
     discard_output_folder,
     find_new_parents,
@@ -23,9 +21,11 @@ from bakeoff.pipeline.config.invocation import (
     reject_sweep_values,
     reject_unread_space,
 )
-from bakeoff.pipeline.config.mode_words import RUN_WORD, SWEEP_WORD
+from bakeoff.pipeline.config.messages.explain_error import explain_error
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
-from bakeoff.pipeline.config.trust import is_trust_word, read_trust
+from bakeoff.pipeline.config.trust.trusted_packages import is_trust_word, read_trust
+from bakeoff.pipeline.config.words.command_words import list_overrides
+from bakeoff.pipeline.config.words.mode_words import RUN_WORD, SWEEP_WORD
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.processes import describe_limit
 from bakeoff.pipeline.secret_values import format_traceback
@@ -168,7 +168,7 @@ def _compose_and_call(task: HydraTask, words: Sequence[str]) -> None:
 
 def _find_root_folder(arguments: Namespace, words: Sequence[str]) -> str:
     """Return the folder of the root file that ``--config-path`` names; empty for that of bakeoff."""
-    from bakeoff.pipeline.config.search_path import PACKAGE_SCHEME, require_trusted_folder
+    from bakeoff.pipeline.config.trust.search_path import PACKAGE_SCHEME, require_trusted_folder
 
     given = arguments.config_path
     if given is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.cli.arguments import names_file, reject_repeated_keys
 from bakeoff.pipeline.cli.output_file import list_dataset_files, name_file, replace_file, require_output
 from bakeoff.pipeline.cli.passwords import reject_passwords
-from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.hydra_text import quote_text
 from bakeoff.pipeline.paths import expand_home
@@ -91,10 +91,10 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
     """Return the configuration of the dataset, in which a mandatory value may be missing, and the trusted packages."""
     from omegaconf import OmegaConf
 
-    from bakeoff.pipeline.config.command_words import check_overrides
     from bakeoff.pipeline.config.engine import compose_plainly
-    from bakeoff.pipeline.config.explain_error import explain_error
+    from bakeoff.pipeline.config.messages.explain_error import explain_error
     from bakeoff.pipeline.config.schema import register_schema
+    from bakeoff.pipeline.config.words.command_words import check_overrides
 
     register_schema()
     overrides = []
@@ -119,9 +119,9 @@ def _compose_dataset(files: Sequence[str], values: Mapping[str, str]) -> tuple[d
 
 def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:
     """Inspect the dataset that a configuration describes."""
-    from bakeoff.pipeline.config.build import build_object
-    from bakeoff.pipeline.config.import_target import find_target
-    from bakeoff.pipeline.config.target_names import require_names
+    from bakeoff.pipeline.config.targets.build import build_object
+    from bakeoff.pipeline.config.targets.import_target import find_target
+    from bakeoff.pipeline.config.targets.target_names import require_names
     from bakeoff.pipeline.inspection.inspect_table import inspect_dataset, inspect_source
     from bakeoff.pipeline.stages.dataset.loaders import COLLECTORS
 

@@ -15,7 +15,7 @@ from bakeoff.pipeline.cli.output_file import (
     write_table,
 )
 from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules, read_rows
-from bakeoff.pipeline.config.trust import read_trust
+from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.cli.output_file import list_dataset_files, replace_file, require_output
-from bakeoff.pipeline.config.trust import read_trust
+from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
 

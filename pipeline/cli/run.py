@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.cli.flags import order_words
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys, print_notes, read_mode
 from bakeoff.pipeline.cli.verbs import VERBS
-from bakeoff.pipeline.config.literal_text import require_readable_folder
-from bakeoff.pipeline.config.mode_words import RUN_WORD
-from bakeoff.pipeline.config.trust import add_trust_of_environment
-from bakeoff.pipeline.config.word_bounds import require_bounded_words
+from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
+from bakeoff.pipeline.config.words.literal_text import require_readable_folder
+from bakeoff.pipeline.config.words.mode_words import RUN_WORD
+from bakeoff.pipeline.config.words.word_bounds import require_bounded_words
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.secret_values import conceal_words
 
@@ -57,7 +57,7 @@ def run_experiments(
     require_readable_folder(Path.cwd())
     words = order_words(words)
     # Imported late, so that a misspelled verb is rejected before Hydra is loaded.
-    from bakeoff.pipeline.config.command_words import check_overrides, list_overrides
+    from bakeoff.pipeline.config.words.command_words import check_overrides, list_overrides
 
     check_overrides(list_overrides(words))
     words = add_trust_of_environment(words)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from bakeoff.pipeline.cli.arguments import parse_arguments
-from bakeoff.pipeline.config.trust import read_trust
+from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 
 POSITIONS = ("MODEL",)

@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 
 from bakeoff.pipeline.cli.arguments import MULTIRUN_FLAGS
-from bakeoff.pipeline.config.mode_words import RUN_WORD, SWEEP_WORD
+from bakeoff.pipeline.config.words.mode_words import RUN_WORD, SWEEP_WORD
 from bakeoff.pipeline.errors import UserError
 
 SEARCH_PATH_KEY = "hydra.searchpath"

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from bakeoff.pipeline.config.command_words import check_overrides
-from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import (
     Invocation,
     read_invocation,
     reject_sweep_values,
     reject_unread_space,
 )
-from bakeoff.pipeline.config.mode_words import RUN_WORD
+from bakeoff.pipeline.config.messages.explain_error import explain_error
 from bakeoff.pipeline.config.schema import register_schema
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
-from bakeoff.pipeline.config.word_bounds import require_bounded_words
+from bakeoff.pipeline.config.words.command_words import check_overrides
+from bakeoff.pipeline.config.words.mode_words import RUN_WORD
+from bakeoff.pipeline.config.words.word_bounds import require_bounded_words
 
 
 def compose_job(words: Sequence[str]) -> tuple[dict[str, Any], Invocation]:

@@ -17,10 +17,10 @@ from hydra.core.override_parser.types import Override
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from bakeoff.pipeline.config.guard import Composition, require_own_values
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.plugin_folder import leave_out_current_folder
-from bakeoff.pipeline.config.search_path import require_trusted_folders
+from bakeoff.pipeline.config.trust.guard import Composition, require_own_values
+from bakeoff.pipeline.config.trust.plugin_folder import leave_out_current_folder
+from bakeoff.pipeline.config.trust.search_path import require_trusted_folders
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.config.mode_words import HYDRA_RUN_KEYS, HYDRA_SWEEP_KEYS
 from bakeoff.pipeline.config.schema import SWEEP_KEYS
+from bakeoff.pipeline.config.words.mode_words import HYDRA_RUN_KEYS, HYDRA_SWEEP_KEYS
 from bakeoff.pipeline.errors import UserError
 
 HYDRA_FILES = ("config.yaml", "hydra.yaml", "overrides.yaml")

@@ -9,7 +9,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from bakeoff.pipeline.config.config_source import bound_config_files
+from bakeoff.pipeline.config.limits.config_source import bound_config_files
 
 
 @dataclass

@@ -14,8 +14,8 @@ from bakeoff.pipeline.cli.single_run import open_shown_job, run_shown_job
 from bakeoff.pipeline.cli.sweep_mode import asks_for_sweep, note_repeated_keys
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.invocation import note_tuned_keys
-from bakeoff.pipeline.config.mode_words import RUN_WORD
-from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
+from bakeoff.pipeline.config.words.mode_words import RUN_WORD
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import require_current_code
 from bakeoff.pipeline.job import JobResult, PreparedJob

@@ -15,10 +15,10 @@ from bakeoff.pipeline.cli.hydra_task import HydraTask, run_hydra
 from bakeoff.pipeline.cli.passwords import reject_passwords
 from bakeoff.pipeline.cli.run import THREAD_VARIABLES, set_single_threads
 from bakeoff.pipeline.cli.sweep_mode import note_repeated_keys
-from bakeoff.pipeline.config.command_words import check_overrides
 from bakeoff.pipeline.config.invocation import split_sweep_words
 from bakeoff.pipeline.config.schema import register_schema
-from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.config.trust.trusted_packages import add_trust_of_environment
+from bakeoff.pipeline.config.words.command_words import check_overrides
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.data import GivenData, open_data
 from bakeoff.pipeline.python.keywords import reject_misspelled_keywords

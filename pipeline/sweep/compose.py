@@ -14,8 +14,8 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import DictConfig, open_dict
 
-from bakeoff.pipeline.config.explain_error import explain_error
 from bakeoff.pipeline.config.invocation import Invocation
+from bakeoff.pipeline.config.messages.explain_error import explain_error
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import search

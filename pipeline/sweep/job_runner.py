@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,25 +10,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bakeoff.pipeline.config.invocation import Invocation
-from bakeoff.pipeline.description import name_configuration, name_run
+from bakeoff.pipeline.description import name_run
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity import hash_config
 from bakeoff.pipeline.job import (
     ContinueRule,
-    JobResult,
     PreparedJob,
     always_continue,
     execute_job,
     prepare_job,
 )
-from bakeoff.pipeline.memory_check import note_memory
 from bakeoff.pipeline.part_cache import PartCache
-from bakeoff.pipeline.report import format_mean, summarize_folds
+from bakeoff.pipeline.report import summarize_folds
 from bakeoff.pipeline.secret_values import describe_error, format_traceback
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.claims import Claims
-from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.job_results import describe_result, locate_result
+from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
+from bakeoff.pipeline.sweep.time_limit import limit_time
 from bakeoff.pipeline.tracking import Tracker, history
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import Store
@@ -40,10 +39,6 @@ UNKNOWN_CLAIM_COUNT = -1
 """No claim has this count, so a job with this count is always looked up in the store before it runs."""
 BUSY_REASON = "another process runs it"
 STORED_NOW = "it had finished before, and its results are stored now"
-
-
-class TimedOut(BaseException):
-    """A job exceeded its time limit; no ``except Exception`` in a learner catches it."""
 
 
 @dataclass
@@ -197,7 +192,7 @@ class JobRunner:
         """Run a job and return its outcome, which names any error that it raised."""
         self.on_start()
         try:
-            with _limit_time(self.timeout):
+            with limit_time(self.timeout):
                 prepared = self._take_prepared(job)
                 tracker = self.resources.get_tracker(job.spec)
                 result = execute_job(prepared, tracker, _show_nothing, self._continue_rule(job))
@@ -207,7 +202,7 @@ class JobRunner:
             raise
         except BaseException as error:  # also SystemExit, MemoryError and RecursionError
             return self._to_failure(job, error)
-        return job_outcome(job, result)
+        return describe_result(job, result)
 
     def _to_failure(self, job: Job, error: BaseException) -> JobOutcome:
         """Return the outcome of a job that an error ended."""
@@ -241,70 +236,5 @@ class JobRunner:
         return continue_rule
 
 
-def job_outcome(job: Job, result: JobResult) -> JobOutcome:
-    """Return the outcome of a job that finished or was stopped."""
-    headline = result.experiment.headline
-    metrics = summarize_folds(result.experiment, result.folds)
-    notes = [note for note in (note_memory(result.experiment),) if note]
-    warnings = [*notes, *result.audit_warnings, *(warning for fold in result.folds for warning in fold.model.warnings)]
-    return JobOutcome(
-        job.number,
-        job.name,
-        jobs.STOPPED if result.stopped else jobs.FINISHED,
-        reason=result.stopped,
-        headline=f"test_{headline}",
-        value=format_mean(metrics, f"test_{headline}"),
-        score=result.score,
-        greater_is_better=result.experiment.metrics[headline].greater_is_better,
-        seconds=sum(sum(fold.model.seconds.values()) for fold in result.folds),
-        run_id=result.run_id,
-        metrics=metrics,
-        warnings=tuple(dict.fromkeys(warnings)),
-        cell=job.cell,
-        preprocessing=result.experiment.preprocessing_summary,
-    )
-
-
-def locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str, digest: str = "") -> JobCell:
-    """Return the place of a job's result in a table.
-
-    Parameters
-    ----------
-    spec : mapping
-        The settled configuration.
-    invocation : Invocation
-    dataset : str
-        The dataset's name.
-    digest : str
-        The dataset's.
-    """
-    varying = invocation.varying
-    # The name of a file stands for its path.
-    keys = [key.partition(".")[2] for key in varying if key.startswith("dataset.") and key != "dataset.path"]
-    values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key in spec["dataset"]]
-    configuration = name_configuration(invocation.choices, spec, varying)
-    return JobCell(configuration, " ".join([dataset, *values]), digest)
-
-
 def _show_nothing(folds: Iterator[FoldResult], total: int, title: str) -> Iterator[FoldResult]:
     return folds
-
-
-@contextmanager
-def _limit_time(seconds: float | None) -> Iterator[None]:
-    """Raise TimedOut in this thread after some seconds; None sets no limit."""
-    if seconds is None:
-        yield
-        return
-
-    def raise_timed_out(number: int, frame: Any) -> None:
-        raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")
-
-    # Python calls the handler in the main thread, which is the one that runs the job.
-    previous_handler = signal.signal(signal.SIGALRM, raise_timed_out)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous_handler)

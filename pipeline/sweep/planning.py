@@ -9,7 +9,8 @@ from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity import require_current_code
-from bakeoff.pipeline.sweep.job_runner import JobRunner, locate_result
+from bakeoff.pipeline.sweep.job_results import locate_result
+from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import ComposedJob, Job, JobCell, JobOutcome
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import Durations

@@ -295,7 +295,7 @@ def _settle(future: Future[T], function: Callable[[], T]) -> None:
 def _identify(path: Path | None) -> tuple[int, int] | None:
     """Return the device and the inode of a file; None if there is none."""
     try:
-        found = None if path is None else path.stat()
+        found = os.stat(path or "")
     except OSError:
         return None
-    return None if found is None else (found.st_dev, found.st_ino)
+    return found.st_dev, found.st_ino

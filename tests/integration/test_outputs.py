@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 from command import command_in
 
-from bakeoff.pipeline.cli.output_file import WRITERS, write_table
+from bakeoff.pipeline.cli.output_file import write_table
+from bakeoff.pipeline.cli.table_formats import WRITERS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.inspect import inspect as inspect_in_notebook
 from bakeoff.pipeline.serving.model_page import render_model_page

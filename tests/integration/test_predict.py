@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from command import Bakeoff
 
-from bakeoff.pipeline.cli.output_file import WRITERS
+from bakeoff.pipeline.cli.table_formats import WRITERS
 from bakeoff.pipeline.stages.dataset import FileLayout, read_file
 
 ROWS = [("true", "1", f"{number}.5", "red", "a") for number in range(20)]

@@ -20,8 +20,8 @@ from command import Bakeoff
 
 import bakeoff as bakeoff_package
 from bakeoff import learners
-from bakeoff.pipeline.config.import_target import import_target
-from bakeoff.pipeline.config.renamed_targets import RENAMED_TARGETS
+from bakeoff.pipeline.config.targets.import_target import import_target
+from bakeoff.pipeline.config.targets.renamed_targets import RENAMED_TARGETS
 from bakeoff.pipeline.model.stored_names import RENAMED_ATTRIBUTES, RENAMED_CLASSES
 
 ARCHIVE = Path(__file__).parent / "stored_by_0_1_0" / "store.zip"

@@ -16,7 +16,7 @@ import pytest
 from command import Answer, Bakeoff
 
 from bakeoff.pipeline import memory_check
-from bakeoff.pipeline.config import import_target
+from bakeoff.pipeline.config.targets import import_target
 from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.claims import Claims
 from bakeoff.pipeline.sweep.display import SweepDisplay

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from bakeoff.pipeline import machine_memory, parameter_sizes, processes
-from bakeoff.pipeline.config.reference_bounds import require_bounded_references
-from bakeoff.pipeline.config.word_bounds import MAX_WORD_CHARACTERS, require_bounded_words
+from bakeoff.pipeline.config.limits.reference_bounds import require_bounded_references
+from bakeoff.pipeline.config.words.word_bounds import MAX_WORD_CHARACTERS, require_bounded_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.parameter_sizes import list_demands
 from bakeoff.pipeline.processes import describe_limit, limit_processes

@@ -10,7 +10,7 @@ from doubles import composed
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.config.settle import resolve_config, settle_config
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.job import build_experiment
+from bakeoff.pipeline.experiment_builder import build_experiment
 from bakeoff.pipeline.part_cache import PartCache
 from bakeoff.pipeline.stages.dataset import read_table
 

@@ -12,10 +12,10 @@ from doubles import Recorder, composed
 from omegaconf import OmegaConf
 
 from bakeoff.learners import MajorityClassifier
-from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.config.explain_error import explain_error
+from bakeoff.pipeline.config.messages.explain_error import explain_error
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import resolve_config, settle_choices, settle_config, to_yaml
+from bakeoff.pipeline.config.targets.build import build_object
 from bakeoff.pipeline.description import PARTS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning

@@ -11,15 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bakeoff.pipeline.cli.output_file import (
-    ESCAPED_FORMATS,
-    MAX_CELL_CHARACTERS,
-    WRITERS,
-    replace_file,
-    require_output,
-    require_table_output,
-    write_table,
-)
+from bakeoff.pipeline.cli.output_file import replace_file, require_output, require_table_output, write_table
+from bakeoff.pipeline.cli.table_formats import ESCAPED_FORMATS, MAX_CELL_CHARACTERS, WRITERS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import FileLayout, read_file
 

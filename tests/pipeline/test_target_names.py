@@ -19,13 +19,13 @@ from sklearn.utils.discovery import all_displays, all_estimators, all_functions
 
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.config.absent_parts import NULL_PARTS
-from bakeoff.pipeline.config.import_target import TRUE_VALUES, find_target
-from bakeoff.pipeline.config.known_targets import OWN_NAMES, PLACED_KEYS, is_known, list_places
 from bakeoff.pipeline.config.named_figures import DRAW_TREE, FIGURES
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.renamed_targets import RENAMED_TARGETS
 from bakeoff.pipeline.config.schema import Schema
-from bakeoff.pipeline.config.target_names import CALL_KEYS, require_name, require_names
+from bakeoff.pipeline.config.targets.import_target import TRUE_VALUES, find_target
+from bakeoff.pipeline.config.targets.known_targets import OWN_NAMES, PLACED_KEYS, is_known, list_places
+from bakeoff.pipeline.config.targets.renamed_targets import RENAMED_TARGETS
+from bakeoff.pipeline.config.targets.target_names import CALL_KEYS, require_name, require_names
 from bakeoff.pipeline.errors import UserError
 
 EXPERIMENTAL = {"IterativeImputer", "HalvingGridSearchCV", "HalvingRandomSearchCV"}
@@ -39,7 +39,7 @@ FOREIGN = [
 OURS_AND_PRIVATE = [
     "bakeoff.pipeline.tracking.provenance._git", "bakeoff.pipeline.cli.main.main", "bakeoff.run", "bakeoff.load",
     "bakeoff.pipeline.tracking.provenance.subprocess.run", "bakeoff.pipeline.x.subprocess.Popen",
-    "bakeoff.pipeline.config.import_target.import_module", "bakeoff.pipeline.model.own_code.make_importable",
+    "bakeoff.pipeline.config.targets.import_target.import_module", "bakeoff.pipeline.model.own_code.make_importable",
     "bakeoff.learners.SVC.__init__", "bakeoff.learners.definitions.knn.predict", "bakeoff.learners.base.estimator.np",
     "bakeoff.pipeline.stages.dataset.read_file", "bakeoff.pipeline.sweep.compose.pickle.loads",
     "sklearn.utils._testing.assert_run_python_script_without_output", "sklearn.datasets.fetch_file",
@@ -238,7 +238,7 @@ def test_a_column_or_parameter_of_ones_own_may_have_that_name(spec: Any) -> None
 
 def test_checking_names_imports_no_library() -> None:
     code = (
-        "import sys; from bakeoff.pipeline.config.target_names import require_names;"
+        "import sys; from bakeoff.pipeline.config.targets.target_names import require_names;"
         "require_names({'learner': {'_target_': 'sklearn.svm.SVC'}}, '', []);"
         "print([name for name in ('sklearn', 'numpy', 'pandas', 'hydra', 'mlflow') if name in sys.modules])"
     )

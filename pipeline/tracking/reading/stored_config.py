@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from bakeoff.pipeline.config.absent_parts import add_absent_parts
-from bakeoff.pipeline.config.renamed_targets import rename_targets
+from bakeoff.pipeline.config.targets.renamed_targets import rename_targets
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.yaml_bounds import load_bounded_yaml

@@ -15,7 +15,7 @@ from omegaconf.errors import (
     ValidationError,
 )
 
-from bakeoff.pipeline.config.word_syntax import show
+from bakeoff.pipeline.config.words.word_syntax import show
 from bakeoff.pipeline.errors import did_you_mean
 
 ALLOWED = {

@@ -2,7 +2,7 @@
 
 Of bakeoff these are the names that its own files in ``conf/`` have; a test compares the table with the files. Of
 scikit-learn, imbalanced-learn and Optuna they are public classes: the pattern admits a name of such a form in a public
-module, and when it has been imported, `bakeoff.pipeline.config.import_target` checks that it is a class of the kind.
+module, and when it has been imported, `import_target` checks that it is a class of the kind.
 """
 
 from __future__ import annotations

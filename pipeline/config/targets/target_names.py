@@ -1,7 +1,7 @@
 """The names of classes and functions in a configuration, checked as text before any of them is imported.
 
 A configuration may come from somebody else, and importing a module runs it. So the names of the whole configuration are
-checked first: each is one of `bakeoff.pipeline.config.known_targets`, or in a package that the user trusts.
+checked first: each is one of `bakeoff.pipeline.config.targets.known_targets`, or in a package that the user trusts.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bakeoff.pipeline.config.known_targets import KNOWN_PACKAGES, is_known, list_places, suggest_name
-from bakeoff.pipeline.config.part_kinds import find_kind
+from bakeoff.pipeline.config.targets.known_targets import KNOWN_PACKAGES, is_known, list_places, suggest_name
+from bakeoff.pipeline.config.targets.part_kinds import find_kind
 from bakeoff.pipeline.errors import UserError
 
 TARGET_KEY = "_target_"

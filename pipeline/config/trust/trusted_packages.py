@@ -3,7 +3,7 @@
 It is read here, at the doors of bakeoff, from the three places where only the user writes: the words of the command,
 the argument ``trust`` of a call of Python, and an environment variable. From there it travels as words and as values:
 ``trust=[mine]`` among the words of a job, ``spec["trust"]`` in its settled configuration, and an argument ``trust`` of
-what reads a store or a model. Nothing else grants it: `bakeoff.pipeline.config.guard` refuses files that do.
+what reads a store or a model. Nothing else grants it: `bakeoff.pipeline.config.trust.guard` refuses files that do.
 """
 
 from __future__ import annotations

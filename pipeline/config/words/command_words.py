@@ -15,7 +15,7 @@ from hydra.errors import HydraException, OverrideParseException
 
 from bakeoff.pipeline.config.options import CONF, GROUPS
 from bakeoff.pipeline.config.schema import Schema
-from bakeoff.pipeline.config.word_syntax import explain_syntax
+from bakeoff.pipeline.config.words.word_syntax import explain_syntax
 from bakeoff.pipeline.errors import UserError
 
 FILES_GROUP = "experiment"

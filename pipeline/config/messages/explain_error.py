@@ -11,11 +11,11 @@ from omegaconf import DictConfig
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 from yaml import YAMLError
 
-from bakeoff.pipeline.config.explain_deletion import explain_deletion
-from bakeoff.pipeline.config.explain_value import explain_value
+from bakeoff.pipeline.config.messages.explain_deletion import explain_deletion
+from bakeoff.pipeline.config.messages.explain_value import explain_value
 from bakeoff.pipeline.config.options import GROUPS, read_options
 from bakeoff.pipeline.config.own_options import explain_yaml_error, list_own_names
-from bakeoff.pipeline.config.word_syntax import explain_syntax, quote_word
+from bakeoff.pipeline.config.words.word_syntax import explain_syntax, quote_word
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 UNDELETED = "Could not delete from config."

@@ -8,8 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from bakeoff.pipeline.config.known_targets import COLUMN_SELECTOR, KNOWN_PACKAGES
-from bakeoff.pipeline.config.target_names import require_name
+from bakeoff.pipeline.config.targets.known_targets import COLUMN_SELECTOR, KNOWN_PACKAGES
+from bakeoff.pipeline.config.targets.target_names import require_name
 from bakeoff.pipeline.errors import MissingPackage, UserError, did_you_mean
 
 EXTRAS = {"imblearn": "imbalance", "xgboost": "xgboost", "lightgbm": "lightgbm"}

@@ -19,10 +19,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from bakeoff.pipeline.config.guarded_launcher import find_strange_launcher_key
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.config.shipped_logging import is_shipped_logging
-from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word
+from bakeoff.pipeline.config.trust.guarded_launcher import find_strange_launcher_key
+from bakeoff.pipeline.config.trust.shipped_logging import is_shipped_logging
+from bakeoff.pipeline.config.trust.trusted_packages import TRUST_KEY, is_trust_word
 from bakeoff.pipeline.errors import UserError
 
 SHIPPED_VALUES: Mapping[str, tuple[Any, ...]] = {

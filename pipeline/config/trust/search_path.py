@@ -6,7 +6,7 @@ from hydra._internal.config_repository import IConfigRepository
 from hydra.core.override_parser.types import Override
 from omegaconf import OmegaConf
 
-from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
+from bakeoff.pipeline.config.trust.trusted_packages import TRUST_KEY, read_trust
 from bakeoff.pipeline.errors import UserError
 
 SEARCH_PATH_KEY = "hydra.searchpath"

@@ -8,8 +8,8 @@ from inspect import Parameter, signature
 from typing import Any
 
 from bakeoff.pipeline.boolean_words import read_boolean
-from bakeoff.pipeline.config.import_target import import_target
-from bakeoff.pipeline.config.target_names import TARGET_KEY
+from bakeoff.pipeline.config.targets.import_target import import_target
+from bakeoff.pipeline.config.targets.target_names import TARGET_KEY
 from bakeoff.pipeline.errors import UserError
 
 BOOLEAN_CONSTRAINT = "boolean"

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Any
 
-from bakeoff.pipeline.config.import_target import find_target
-from bakeoff.pipeline.config.part_kinds import require_class_kind, require_kind
-from bakeoff.pipeline.config.target_names import TARGET_KEY, require_names
+from bakeoff.pipeline.config.targets.import_target import find_target
+from bakeoff.pipeline.config.targets.part_kinds import require_class_kind, require_kind
+from bakeoff.pipeline.config.targets.target_names import TARGET_KEY, require_names
 from bakeoff.pipeline.errors import UserError, did_you_mean, hiding_values
 from bakeoff.pipeline.secret_values import expand_references
 

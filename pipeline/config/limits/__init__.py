@@ -1,0 +1,1 @@
+"""Limits on what a configuration may ask for."""

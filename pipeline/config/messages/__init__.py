@@ -1,0 +1,1 @@
+"""From exceptions of Hydra and OmegaConf to sentences."""

@@ -1,0 +1,1 @@
+"""The words of a command line, read one by one before anything is composed."""
