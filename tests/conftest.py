@@ -93,7 +93,9 @@ def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         with suppress(OSError):  # `create` then says what is wrong with this path
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists():
-                os.replace(shutil.copy(template, f"{path}.copy"), path)
+                copy = Path(shutil.copy(template, f"{path}.copy"))
+                sqlite_file.locate_default_experiment(copy, path.parent)
+                os.replace(copy, path)
         create(path)
 
     with pytest.MonkeyPatch.context() as patch:

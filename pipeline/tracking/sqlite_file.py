@@ -23,8 +23,6 @@ ESCAPED_SIGNS = "%?"
 """The signs of a path that have a meaning in a URI of SQLAlchemy."""
 ESCAPED_ROOT = "%2F"
 """The beginning of an absolute path with escapes."""
-
-
 DEFAULT_EXPERIMENT = "Default"
 """MLflow creates it with each store."""
 
@@ -160,10 +158,24 @@ def _create_and_move(path: Path) -> None:
         # With write-ahead logging, processes that write at the same time wait for each other.
         with sqlite3.connect(temporary) as database:
             database.execute("PRAGMA journal_mode=WAL")
-            default = (path.parent / ARTIFACTS_FOLDER / DEFAULT_EXPERIMENT).as_uri()
-            database.execute("UPDATE experiments SET artifact_location = ? WHERE experiment_id = 0", (default,))
         database.close()
+        locate_default_experiment(temporary, path.parent)
         os.replace(temporary, path)
+
+
+def locate_default_experiment(path: Path, folder: Path) -> None:
+    """Let MLflow's default experiment keep its artifacts where the others of a store do.
+
+    Parameters
+    ----------
+    path : Path
+        Of the database.
+    folder : Path
+        In which the database will be.
+    """
+    place = (folder / ARTIFACTS_FOLDER / DEFAULT_EXPERIMENT).as_uri()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE experiments SET artifact_location = ? WHERE experiment_id = 0", (place,))
 
 
 def _copy_database(address: str, copy: Path) -> None:
