@@ -36,8 +36,8 @@ from bakeoff.pipeline.tracking import limited_calls, server
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 JOB = ("dataset=iris", "learner=majority")
-N_CALLS_BEFORE_FIT = 6
-"""A single run asks for the server, its experiment and runs of dead processes; it writes the run and its dataset."""
+FIRST_RESULTS = "runs/log-batch"
+"""The first request after the fit; before it, a single run is created with its dataset, and dead runs are ended."""
 MAX_SECONDS = 20
 """The limits of these tests are some tenths of a second; this is the time on a machine that is busy."""
 
@@ -110,7 +110,7 @@ def take_file_store(folder: Path) -> Store:
 def test_a_server_that_fails_while_results_are_stored_ends_the_run_in_a_sentence(
     bakeoff: Bakeoff, faulty: FaultyServer, fault: Fault, words: str
 ) -> None:
-    faulty.fail_after(N_CALLS_BEFORE_FIT, fault)
+    faulty.fail_from(FIRST_RESULTS, fault)
     start = time.monotonic()
     answer = bakeoff(*JOB)
     assert time.monotonic() - start < MAX_SECONDS
@@ -123,7 +123,7 @@ def test_the_same_command_stores_what_had_finished_and_does_not_run_again(
 ) -> None:
     expected = bakeoff(*JOB)
     (complete,) = list_runs(faulty.uri)[:1]
-    faulty.fail_after(N_CALLS_BEFORE_FIT, HANGS)
+    faulty.fail_from(FIRST_RESULTS, HANGS)
     assert bakeoff(*JOB).status == 1
     faulty.fail_always(None)
     monkeypatch.setattr("bakeoff.pipeline.cli.single_run.run_shown_job", None)
@@ -157,7 +157,7 @@ def test_a_model_that_was_kept_predicts_once_it_is_stored(bakeoff: Bakeoff, faul
 
 
 def test_what_is_kept_can_be_read_by_its_owner_alone(bakeoff: Bakeoff, faulty: FaultyServer) -> None:
-    faulty.fail_after(N_CALLS_BEFORE_FIT, 500)
+    faulty.fail_from(FIRST_RESULTS, 500)
     bakeoff(*JOB)
     (values,) = (bakeoff.folder / "cache").rglob("run.json")
     kept = [values.parent, *values.parent.rglob("*")]
@@ -168,7 +168,7 @@ def test_what_is_kept_can_be_read_by_its_owner_alone(bakeoff: Bakeoff, faulty: F
 def test_results_of_which_a_part_is_missing_or_of_another_job_are_not_stored(
     bakeoff: Bakeoff, faulty: FaultyServer
 ) -> None:
-    faulty.fail_after(N_CALLS_BEFORE_FIT, 500)
+    faulty.fail_from(FIRST_RESULTS, 500)
     bakeoff(*JOB)
     (values,) = (bakeoff.folder / "cache").rglob("run.json")
     faulty.fail_always(None)
@@ -374,10 +374,10 @@ def test_a_single_run_ends_runs_whose_process_is_gone(bakeoff: Bakeoff) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_command_that_waits_for_a_server(faulty: FaultyServer, tmp_path: Path, application: Any) -> None:
-    faulty.fail_after(N_CALLS_BEFORE_FIT, HANGS)
+    faulty.fail_from(FIRST_RESULTS, HANGS)
     words = [sys.executable, "-m", "bakeoff", *JOB]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
-        while len(faulty.paths) <= N_CALLS_BEFORE_FIT:
+        while not any(FIRST_RESULTS in path for path in faulty.paths):
             assert process.poll() is None
             time.sleep(0.05)
         time.sleep(1.5)  # so that the call counts as one that waits

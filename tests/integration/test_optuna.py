@@ -39,6 +39,7 @@ FOLDS = ("evaluation=kfold", "evaluation.validation=0.2")
 NEIGHBOURS = ("learner=knn", "learner.n_neighbors=range(1,30)")
 THRESHOLD = "hydra.sweeper.pruner._target_=optuna.pruners.ThresholdPruner"
 GRID = "hydra/sweeper/sampler=grid"
+SECONDS_PER_DAY = 86_400
 
 
 def study(bakeoff: Bakeoff, name: str | None = None, url: str | None = None) -> Any:
@@ -194,7 +195,7 @@ def test_trials_of_a_process_that_died_fail_and_are_replaced(bakeoff: Bakeoff) -
     for name, seen in (
         (f"{here} {dead}", now),
         ("elsewhere 1", now),
-        ("elsewhere 2", now - 1000),
+        ("elsewhere 2", now - 2 * SECONDS_PER_DAY),
         ("elsewhere 3", None),
     ):
         shared.set_user_attr(f"process {name}", seen and [seen, seen])

@@ -86,10 +86,10 @@ class FaultyServer:
         """Let each further request fail whose path holds a text."""
         self.choose_fault = lambda path: fault if place in path else None
 
-    def fail_after(self, n_requests: int, fault: Fault) -> None:
-        """Let all requests fail but the next ones."""
+    def fail_from(self, place: str, fault: Fault) -> None:
+        """Let all requests fail from the next one on whose path holds a text."""
         first = len(self.paths)
-        self.choose_fault = lambda path: fault if len(self.paths) - first > n_requests else None
+        self.choose_fault = lambda path: fault if any(place in each for each in self.paths[first:]) else None
 
     def fail_at(self, fault: Fault, place: str, times: int = 1) -> None:
         """Let the first requests fail whose path holds a text."""
@@ -177,6 +177,8 @@ def make_handler(faulty: FaultyServer) -> type[BaseHTTPRequestHandler]:
                 if value:
                     self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))
+            # Else the client would use the connection again, and meet its end instead of the next fault.
+            self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(content)
 

@@ -11,6 +11,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path
@@ -104,7 +105,12 @@ def count_looks_by_test_part(store: Store) -> dict[TestPart, int]:
 
 def _query_sqlite(store: Store, query: str, values: tuple[str, ...] = ()) -> set[ScoredJob]:
     """Query a SQLite file directly, in 2 ms for 400 runs: MLflow's search would read all their metrics, in 3 s."""
-    with closing(sqlite3.connect(sqlite_path(store.uri))) as database:
+    # A file that was deleted must be noticed, because SQLite would make an empty one in its place.
+    return store.calls.call(_read_jobs, sqlite_path(store.uri), query, values)
+
+
+def _read_jobs(path: Path, query: str, values: tuple[str, ...]) -> set[ScoredJob]:
+    with closing(sqlite3.connect(path)) as database:
         return {(str(data), str(splits), str(job)) for data, splits, job in database.execute(query, values)}
 
 
