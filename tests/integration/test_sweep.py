@@ -185,7 +185,7 @@ def test_a_key_of_one_learner_is_checked_against_each(bakeoff: Bakeoff) -> None:
 
 REFUSALS = {
     "workers=0": "workers=0 must be a positive integer",
-    "workers=two": "workers: Value 'two'",
+    "workers=two": "workers=two must be a number of processes from 1",
     "timeout=-1": "timeout=-1.0 must be a positive number",
     "on_error=stop_after:x": "must be continue, stop, or stop_after:N",
     "on_invalid=ignore": "on_invalid='ignore'",
