@@ -51,7 +51,7 @@ def write_run(
         "evaluation.validation": "0", "seed": str(seed), "learner.random_state": str(seed), **(params or {}),
     }  # fmt: skip
     own_tags = {
-        "config_hash": f"{learner} {dataset} {seed} {sorted((params or {}).items())}",
+        "config_hash": f"{learner} {dataset} {seed} {json.dumps(sorted((params or {}).items()))}",
         "dataset_digest": f"rows of {dataset}",
         "splits_digest": f"splits of {dataset}, seed {seed}",
         "rows_per_fold": json.dumps({"train": 90.0, "validation": 0.0, "test": 10.0}),
