@@ -44,8 +44,8 @@ def explain_syntax(word: str, problem: str) -> str:
     --------
     >>> explain_syntax("seed", "missing EQUAL at '<EOF>'")
     "'seed' has no value; write seed=VALUE."
-    >>> explain_syntax("x=rnage(1,3)", "HydraException while evaluating 'rnage(1,3)': Unknown function 'rnage'")
-    "x=rnage(1,3): rnage is not a function of values. Did you mean 'range'? A text is quoted: 'x="rnage(1,3)"'."
+    >>> print(explain_syntax("x=rnage(1,3)", "HydraException while evaluating 'rnage(1,3)': Unknown function 'rnage'"))
+    x=rnage(1,3): rnage is not a function of values. Did you mean 'range'? A text is quoted: 'x="rnage(1,3)"'.
     """
     key, equals, value = word.partition("=")
     if not word.strip():
@@ -77,12 +77,12 @@ def explain_syntax(word: str, problem: str) -> str:
 
 
 def quote_word(key: str, value: str) -> str:
-    r"""Return a word whose value is a text in quotes, as it is written in a shell.
+    """Return a word whose value is a text in quotes, as it is written in a shell.
 
     Examples
     --------
-    >>> print(quote_word("dataset.target", "a, b"), quote_word("dataset.target", "it's"))
-    'dataset.target="a, b"' "dataset.target='it\\'s'"
+    >>> print(quote_word("dataset.target", "a, b"))
+    'dataset.target="a, b"'
     """
     value = show(value)
     if "'" in value:
