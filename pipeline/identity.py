@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -162,18 +162,38 @@ def trace_code(targets: frozenset[str]) -> TracedCode:
     modules = sorted(collect_imports(roots | set(CORE_MODULES), hashed_packages))
     lines = [f"{module} {hash_module(module)}" for module in modules]
     keep_syntax()
-    lines += [f"{name}=={get_version(name)}" for name in HASHED_BY_VERSION.values()]
-    # The version of a library counts for the learners that use it, and the others keep their hashes.
-    imported = {get_package(name) for module in modules for name in list_imports(module)}
-    lines += [f"{name}=={get_version(*LIBRARIES[name])}" for name in sorted(imported & LIBRARIES.keys())]
     user_modules = tuple(module for module in modules if is_of_user(module))
-    # What code of the user does depends on what it imports, and that of a plugin is not followed into its last file.
-    used = {get_package(name) for module in user_modules for name in list_imports(module)} | hashed_packages
-    installed = {name for name in used if is_installed(name)} - HASHED_BY_VERSION.keys() - LIBRARIES.keys()
-    lines += [f"{name}=={get_package_version(name)}" for name in sorted(installed)]
+    lines += _list_versions(modules, user_modules, hashed_packages)
     sources = {module: source for module in user_modules if (source := find_source(module)) is not None}
     files = tuple(SourceFile.read(module, source) for module, source in sources.items())
     return TracedCode(tuple(lines), user_modules, files)
+
+
+def _list_versions(modules: Sequence[str], user_modules: Sequence[str], hashed_packages: Set[str]) -> list[str]:
+    """Return a line for each package whose version counts.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        Those that are hashed.
+    user_modules : sequence of str
+        Those among them that the user has written.
+    hashed_packages : set of str
+        The packages of the hashed modules.
+    """
+    lines = [f"{name}=={get_version(name)}" for name in HASHED_BY_VERSION.values()]
+    # The version of a library counts for the learners that use it, and the others keep their hashes.
+    imported = _list_packages(modules)
+    lines += [f"{name}=={get_version(*LIBRARIES[name])}" for name in sorted(imported & LIBRARIES.keys())]
+    # What code of the user does depends on what it imports, and that of a plugin is not followed into its last file.
+    used = _list_packages(user_modules) | hashed_packages
+    installed = {name for name in used if is_installed(name)} - HASHED_BY_VERSION.keys() - LIBRARIES.keys()
+    return lines + [f"{name}=={get_package_version(name)}" for name in sorted(installed)]
+
+
+def _list_packages(modules: Sequence[str]) -> set[str]:
+    """Return the packages that modules import."""
+    return {get_package(name) for module in modules for name in list_imports(module)}
 
 
 def require_current_code(spec: Mapping[str, Any]) -> None:

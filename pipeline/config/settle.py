@@ -129,22 +129,30 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     settled["pruning"] = _settle_pruning(settled, trust)
     # Each of these choices depends on the one before it.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS
-    tuning = settled["tuning"]
-    is_tuned = "space" in tuning
-    if is_tuned and not isinstance(tuning["space"], Mapping | list | None):
-        raise UserError(
-            f"tuning.space={tuning['space']!r} must hold parameters with lists of values; write them as in "
-            "space.n_neighbors=[1,3]."
-        )
-    if is_tuned and tuning.get("folds") is None:
-        tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
+    tuning = _settle_tuning(settled["tuning"], prunes_on_rows)
     require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
-    tunes_on_rows = is_tuned and tuning["folds"] == 0
+    settled["tuning"] = tuning
+    tunes_on_rows = "space" in tuning and tuning["folds"] == 0
     if evaluation.get("validation") is None:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0
     has_free_rows = bool(evaluation["validation"]) and not prunes_on_rows and not tunes_on_rows
     decided = {**settled, **settle_decision(settled, has_free_rows=has_free_rows)}
     return dict(settle_booleans(decided, "", spec.get("trust") or []))
+
+
+def _settle_tuning(tuning: Mapping[str, Any], prunes_on_rows: bool) -> dict[str, Any]:
+    """Return the node of tuning with its inner folds: none if the validation part is free."""
+    if "space" not in tuning:
+        return dict(tuning)
+    if not isinstance(tuning["space"], Mapping | list | None):
+        raise UserError(
+            f"tuning.space={tuning['space']!r} must hold parameters with lists of values; write them as in "
+            "space.n_neighbors=[1,3]."
+        )
+    folds = tuning.get("folds")
+    if folds is None:
+        folds = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
+    return {**tuning, "folds": folds}
 
 
 def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:

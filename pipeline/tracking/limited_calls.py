@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError
 from bakeoff.pipeline.secret_values import hide_secrets
+from bakeoff.pipeline.tracking.call_clock import CallClock
 from bakeoff.pipeline.tracking.faults import Fault, find_fault
 from bakeoff.pipeline.tracking.lock_holders import describe_holders
 from bakeoff.pipeline.tracking.server import ask_once
@@ -36,11 +37,8 @@ MAX_LOST_CALL_SECONDS = 3.0
 """The time of a call to a store that was lost before."""
 MAX_PROMPT_SECONDS = 1.0
 """A call that takes longer when it is interrupted shows that the store is lost."""
-MIN_BYTES_PER_SECOND = 100_000
-"""Transfers of files have a second more for each of these amounts."""
 FIRST_PAUSE_SECONDS = 0.5
 PAUSE_FACTOR = 1.6
-POLL_SECONDS = 0.25
 TIMEOUT_VARIABLE = "MLFLOW_HTTP_REQUEST_TIMEOUT"
 """MLflow's variable for the seconds of a request; who sets it to more than `MAX_CALL_SECONDS` has a slow server."""
 LOCK_CURE = "End that process, or give the command again when it has ended"
@@ -94,7 +92,7 @@ class LimitedCalls:
             Any other error of the function.
         """
         self._require_file()
-        clock = _Clock(self._find_limit(), count_bytes)
+        clock = CallClock(self._find_limit(), count_bytes)
         try:
             answer = self._repeat(partial(function, *arguments, **options), clock)
         except Exception:
@@ -105,7 +103,7 @@ class LimitedCalls:
         self.is_lost = False
         return answer
 
-    def _repeat(self, function: Callable[[], T], clock: _Clock) -> T:
+    def _repeat(self, function: Callable[[], T], clock: CallClock) -> T:
         """Call a function until it succeeds or its time is over."""
         repeats = not self.is_lost and self._own_limit is None
         pause = FIRST_PAUSE_SECONDS
@@ -144,7 +142,7 @@ class LimitedCalls:
         given = os.environ.get(TIMEOUT_VARIABLE, "")
         return max(MAX_CALL_SECONDS, float(given) if given.isdigit() else 0)
 
-    def _attempt(self, function: Callable[[], T], clock: _Clock) -> T:
+    def _attempt(self, function: Callable[[], T], clock: CallClock) -> T:
         """Call a function in a thread, and leave the thread behind if there is no answer in time."""
         future: Future[T] = Future()
         context = contextvars.copy_context()
@@ -172,7 +170,7 @@ class LimitedCalls:
             verb = "deleted" if found is None else "replaced by another one"
             raise StoreError(f"tracking.uri={str(self._file)!r}: the file was {verb} while the command was running.")
 
-    def _explain_silence(self, clock: _Clock) -> Fault:
+    def _explain_silence(self, clock: CallClock) -> Fault:
         """Return why a call was not answered, as far as a single question tells."""
         reason = f"there is no answer within {clock.limit:.0f} seconds"
         if self._file is not None or self._own_limit is not None or self.is_lost:
@@ -249,39 +247,6 @@ class _FaultyStore(Exception):
         self.fault = fault
 
 
-class _Clock:
-    """The time of a call.
-
-    Parameters
-    ----------
-    limit : float
-        In seconds.
-    counted : callable or None
-        The bytes of files, which give the call more time.
-    """
-
-    def __init__(self, limit: float, counted: Callable[[], int] | None) -> None:
-        self.limit = limit
-        self._counted = counted
-        self._start = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        """The time so far."""
-        return time.monotonic() - self._start
-
-    @property
-    def seconds_left(self) -> float:
-        """The time until the call is given up; 0 when it is over."""
-        n_bytes = 0 if self._counted is None else self._counted()
-        return max(0.0, self.limit + n_bytes / MIN_BYTES_PER_SECOND - self.seconds)
-
-    @property
-    def next_pause(self) -> float:
-        """The time until the files are counted again, or the call is given up."""
-        return self.seconds_left if self._counted is None else min(self.seconds_left, POLL_SECONDS)
-
-
 def _settle(future: Future[T], function: Callable[[], T]) -> None:
     """Call a function, and give its answer or its error to a future."""
     try:
@@ -294,8 +259,10 @@ def _settle(future: Future[T], function: Callable[[], T]) -> None:
 
 def _identify(path: Path | None) -> tuple[int, int] | None:
     """Return the device and the inode of a file; None if there is none."""
+    if path is None:
+        return None
     try:
-        found = os.stat(path or "")
+        found = path.stat()
     except OSError:
         return None
     return found.st_dev, found.st_ino
