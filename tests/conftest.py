@@ -41,6 +41,8 @@ SERVER_TESTS = (
 )
 """Files and tests that share one MLflow server on PostgreSQL: they go to one process together."""
 
+PYTEST_VARIABLE = "PYTEST_CURRENT_TEST"
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let parallel processes start with the long tests."""
@@ -68,10 +70,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def no_store_from_before() -> Iterator[None]:
-    """Forget the store that ``mlflow.set_tracking_uri`` writes into the environment: later commands would take it."""
+def restored_variables() -> Iterator[None]:
+    """Take back the environment variables that a command sets for its process, which later commands would read."""
+    before = dict(os.environ)
     yield
-    os.environ.pop("MLFLOW_TRACKING_URI", None)
+    del before[PYTEST_VARIABLE]  # pytest writes it between the two
+    for name in os.environ.keys() - before.keys() - {PYTEST_VARIABLE}:
+        del os.environ[name]
+    os.environ.update(before)
 
 
 @pytest.fixture(scope="session", autouse=True)

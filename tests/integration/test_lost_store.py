@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,8 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 JOB = ("dataset=iris", "learner=majority")
 FIRST_RESULTS = "runs/log-batch"
 """The first request after the fit; before it, a single run is created with its dataset, and dead runs are ended."""
-MAX_SECONDS = 20
-"""The limits of these tests are some tenths of a second; this is the time on a machine that is busy."""
+HANG_SECONDS = 120
+"""A command that takes longer hangs, on any machine."""
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +111,7 @@ def test_a_server_that_fails_while_results_are_stored_ends_the_run_in_a_sentence
     bakeoff: Bakeoff, faulty: FaultyServer, fault: Fault, words: str
 ) -> None:
     faulty.fail_from(FIRST_RESULTS, fault)
-    start = time.monotonic()
     answer = bakeoff(*JOB)
-    assert time.monotonic() - start < MAX_SECONDS
     require_sentence(answer, 1, words)
     assert "the same command stores them" in answer.err
 
@@ -382,11 +380,10 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_server(faulty: FaultyServer, tmp
             time.sleep(0.05)
         time.sleep(1.5)  # so that the call counts as one that waits
         process.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        with suppress(subprocess.TimeoutExpired):
-            _, err = process.communicate(timeout=15)
-        process.kill()
-    assert time.monotonic() - start < 15
+        try:
+            _, err = process.communicate(timeout=HANG_SECONDS)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "interrupted by Ctrl-C" in err
     assert "Traceback" not in err
