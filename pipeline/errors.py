@@ -69,7 +69,7 @@ def hiding_values(configuration: str) -> Iterator[None]:
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
-    """Suggest the most similar allowed word, or list all of them.
+    """Suggest the most similar allowed word, or list all of them but Python's own, such as ``__file__``.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["knn", "svm"])
     'Allowed: knn, svm.'
     """
-    words = sorted(set(allowed))
+    words = sorted({word for word in allowed if not word.startswith("__")})
     similar = get_close_matches(given, words, n=1, cutoff=MIN_SIMILARITY)
     if similar:
         return f"Did you mean {similar[0]!r}?"

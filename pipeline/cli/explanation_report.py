@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from bakeoff.pipeline.explanation.dependence import MISSING, Dependence, Point
@@ -16,6 +15,7 @@ from bakeoff.pipeline.explanation.numbers import format_change, format_coefficie
 from bakeoff.pipeline.explanation.outputs import ModelOutputs
 from bakeoff.pipeline.explanation.row_explanation import RowExplanation
 from bakeoff.pipeline.explanation.tree_rules import TreeRules
+from bakeoff.pipeline.terminal_text import escape
 
 PIPE_COLUMNS = 140
 """Width of the tables where standard output is not a terminal."""

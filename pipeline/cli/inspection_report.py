@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from bakeoff.pipeline.inspection.profile import ColumnProfile, Histogram, TableProfile
 from bakeoff.pipeline.stages.dataset.column import FEATURE
+from bakeoff.pipeline.terminal_text import escape
 
 PIPE_COLUMNS = 160
 """Width of the table where standard output is not a terminal."""

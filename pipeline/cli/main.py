@@ -28,6 +28,7 @@ from bakeoff.pipeline.cli.verb_help import format_help, wants_help
 from bakeoff.pipeline.cli.verbs import VERBS, load_verb
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.secret_values import describe_error, hide_secrets
+from bakeoff.pipeline.terminal_text import show_controls
 
 EXIT_FAILED = 1
 EXIT_REFUSED = 2
@@ -124,15 +125,15 @@ def run_words(words: Sequence[str]) -> int:
 
         return run_experiments(words)
     except UserError as error:
-        print(f"refused: {error}", file=sys.stderr)
+        print(f"refused: {show_controls(str(error))}", file=sys.stderr)
         return EXIT_REFUSED
     except StoreError as error:
-        print(f"failed: {describe_error(error)}", file=sys.stderr)
+        print(f"failed: {show_controls(describe_error(error))}", file=sys.stderr)
         return EXIT_FAILED
     except Exception as error:
         if shows_tracebacks:
             raise
-        reason = hide_secrets(" ".join(str(error).split())) or "no reason is given"
+        reason = show_controls(hide_secrets(" ".join(str(error).split()))) or "no reason is given"
         print(
             f"failed: {type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)",
             file=sys.stderr,

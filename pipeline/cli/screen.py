@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -20,6 +19,7 @@ from bakeoff.pipeline.model import count_rows
 from bakeoff.pipeline.report import TUNED_PREFIX, describe_choices, format_mean, get_tuned_params, summarize_folds
 from bakeoff.pipeline.run_lines import describe_run_lines
 from bakeoff.pipeline.secret_values import find_references, hide_secrets
+from bakeoff.pipeline.terminal_text import escape
 from bakeoff.pipeline.tracking import RunDescription
 from bakeoff.pipeline.tracking.reading.looks import count_looks
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX

@@ -18,8 +18,6 @@ HOST = "127.0.0.1"
 DEFAULT_PORT = "5000"
 MAX_PORT_DIGITS = 5
 KEYS = ("tracking.uri", "tracking.experiment", "sweep", "port")
-MLFLOW_CLIENT_SETTINGS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
-"""Environment variables: a server that does not answer is not asked for minutes."""
 
 
 def serve_ui(words: Sequence[str]) -> int:
@@ -40,8 +38,6 @@ def serve_ui(words: Sequence[str]) -> int:
     _, values = parse_arguments("ui", words, [], KEYS)
     uri = store_uri(values.get("tracking.uri"))
     if is_server(uri):
-        for variable, value in MLFLOW_CLIENT_SETTINGS.items():
-            os.environ.setdefault(variable, value)
         _show_addresses(uri, strip_secrets(uri).rstrip("/"), values)
         return 0
     if not store_exists(uri):

@@ -153,8 +153,10 @@ def _find_origin(package: str) -> str:
 
 
 def _add_to_path(stored: Path, package: str) -> None:
-    is_stored = (stored / f"{package}.py").is_file() or (stored / package).is_dir()
-    if not is_stored:
+    module, folder = stored / f"{package}.py", stored / package
+    is_module = module.is_file() and not module.is_symlink()
+    is_folder = folder.is_dir() and not folder.is_symlink()
+    if not (is_module or is_folder):
         raise MissingCode(
             f"the model needs the package {package!r}, which is not here and was not stored with it; start in the "
             "folder that holds the package, or install it"

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -17,6 +16,7 @@ from bakeoff.pipeline.sweep.plan_text import count_jobs, format_duration, summar
 from bakeoff.pipeline.sweep.planning import DONE, DUPLICATE, INVALID, TO_DO, Plan
 from bakeoff.pipeline.sweep.result_table import ResultTable
 from bakeoff.pipeline.sweep.table_layout import show_table
+from bakeoff.pipeline.terminal_text import escape
 
 MAX_FAILURES_SHOWN = 40
 """Failures in the table at the end; the store has the others."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from bakeoff.pipeline.sweep.result_table import Result, ResultTable
+from bakeoff.pipeline.terminal_text import escape
 
 MAX_ROWS = 30
 """Configurations in a table; the others are counted."""

@@ -129,7 +129,9 @@ def find_sweep_runs(store: Store, sweep: str) -> list[str]:
     """
     name = _find_latest_sweep(store) if sweep == "latest" else sweep
     if "'" in name:
-        raise UserError(f"sweep={name!r}: a name with a quotation mark cannot be searched for; replay its runs by id.")
+        raise UserError(
+            f"sweep={name!r}: a name with a quotation mark cannot be searched for; name its runs by their ids."
+        )
     runs = iterate_runs(store, f"tags.sweep = '{name}'", order_by=["start_time ASC"])
     ids = [str(run.info.run_id) for run in runs]
     if not ids:

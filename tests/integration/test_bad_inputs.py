@@ -22,7 +22,7 @@ REFUSED = [row for row in ROWS if row.message is not None and not row.before and
 N_REAL_COMMANDS = 40
 IN_PROCESSES = [REFUSED[len(REFUSED) * number // N_REAL_COMMANDS] for number in range(N_REAL_COMMANDS)]
 """Rows of all areas that are refused by the command in a process of its own, as a user starts it."""
-MAX_SECONDS = 120
+HANG_SECONDS = 120
 """After this time a command that does not end is ended, and the test fails."""
 
 
@@ -72,7 +72,7 @@ def test_the_real_command_answers_as_the_warm_one(row: BadInput, tmp_path: Path)
     files = left_files(tmp_path)
     ended = subprocess.run(
         [sys.executable, "-m", "bakeoff", *row.words], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=MAX_SECONDS, check=False,
+        capture_output=True, text=True, timeout=HANG_SECONDS, check=False,
     )  # fmt: skip
     require_refusal(Answer(ended.returncode, ended.stdout, ended.stderr), row)
     assert left_files(tmp_path) == files

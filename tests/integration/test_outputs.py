@@ -31,6 +31,8 @@ SCRIPT = "<script>window.evil=1</script>"
 IMAGE = "<img src=x onerror=window.evil=2>"
 LINK = "[click](javascript:window.evil=3)"
 QUOTED = "\"'><svg onload=window.evil=4>"
+CLEARING = "\x1b[2Jclear"
+TITLE = "\x1b]0;title\x07"
 WRITING: dict[str, Sequence[str]] = {
     "predictions": ["predict", "latest", "new.csv", "output=full/kept.csv"],
     "comparison as text": ["compare", "sweep=latest", "keep=false", "output=full/kept.txt"],
@@ -152,3 +154,26 @@ def test_names_run_in_no_page_or_picture(tmp_path: Path) -> None:
             assert opened.evaluate(links) == 0, page.name
             if page.suffix == ".html":
                 assert IMAGE in opened.inner_text("body"), page.name
+
+
+def test_names_give_the_terminal_no_commands(tmp_path: Path) -> None:
+    cells = "".join(f"{row % 7},{row % 5}.5,{TITLE if row % 3 else CLEARING}\n" for row in range(40))
+    (tmp_path / "t.csv").write_text(f"x,{CLEARING},y\n{cells}")
+    dataset = ["dataset=file", "dataset.path=t.csv", "dataset.target=y"]
+    commands = (
+        ["-m", *dataset, "learner=knn,majority"],
+        [*dataset, "learner=decision_tree"],
+        ["compare", "sweep=latest"],
+        ["explain", "latest", "row=1"],
+        ["inspect", "t.csv", "target=y"],
+        ["predict", "latest", "t.csv"],
+        ["replay", "latest"],
+    )
+    with command_in(tmp_path) as bakeoff:
+        for command in commands:
+            answer = bakeoff(*command)
+            assert answer.status == 0, answer.err
+            assert "\x1b" not in answer.out + answer.err, command
+        refused = bakeoff(*dataset, "learner=majority", f"evaluation.positive={CLEARING}x")
+        assert refused.status == 2
+        assert "\x1b" not in refused.err

@@ -44,7 +44,7 @@ def states(bakeoff: Bakeoff) -> dict[str, int]:
 def test_the_same_command_runs_only_what_is_not_finished(bakeoff: Bakeoff) -> None:
     assert bakeoff(*IRIS, "seed=range(3)").status == 0
     answer = bakeoff(*IRIS, "seed=range(4)")
-    assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 4})
+    assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 4}), answer.err
     assert "4 jobs: 1 to run, 3 already done" in answer.out
 
 
@@ -158,7 +158,7 @@ def test_the_others_run_where_invalid_ones_are_to_be_skipped(bakeoff: Bakeoff) -
     command = ("-m", "dataset=iris,cars", "learner=majority", "on_invalid=skip")
     for _ in range(2):
         answer = bakeoff(*command)
-        assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 1})
+        assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 1}), answer.err
         assert "1 of 2 jobs skipped as invalid (on_invalid=skip):" in answer.err
     assert bakeoff("-m", "dataset=cars,diabetes", "learner=majority", "on_invalid=skip").status == 2
 
@@ -169,7 +169,7 @@ def test_an_error_while_one_job_is_checked_concerns_this_job_alone(bakeoff: Bake
     command = ("-m", *TRUST, learners)
     Path("what").write_text(what)
     answer = bakeoff(*command, "on_invalid=skip")
-    assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 1}), answer
+    assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 1}), answer.err
     assert "1 of 2 jobs skipped as invalid" in answer.err
     assert f"{what}: it cannot be prepared" in answer.err
     answer = bakeoff(*command)
@@ -283,7 +283,7 @@ def test_a_sweep_that_stores_nothing_names_no_store(bakeoff: Bakeoff) -> None:
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_whatever_is_raised_is_recorded_and_the_others_run(bakeoff: Bakeoff, workers: int) -> None:
     answer = bakeoff(*RAISING, "+learner.what=SystemExit,MemoryError,RecursionError,nothing", f"workers={workers}")
-    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 3, "FINISHED": 1})
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 3, "FINISHED": 1}), answer.err
     told = {run.data.tags["error_type"] for run in bakeoff.runs() if run.info.status == "FAILED"}
     assert told == {"SystemExit", "MemoryError", "RecursionError"}
     assert "3 of 4 jobs did not finish" in answer.err
@@ -292,14 +292,14 @@ def test_whatever_is_raised_is_recorded_and_the_others_run(bakeoff: Bakeoff, wor
 @pytest.mark.parametrize(("on_error", "failed"), [("stop", 1), ("stop_after:2", 2), ("continue", 3)])
 def test_a_sweep_ends_after_as_many_failures_as_allowed(bakeoff: Bakeoff, on_error: str, failed: int) -> None:
     answer = bakeoff(*RAISING, "+learner.what=SystemExit,MemoryError,RecursionError", f"on_error={on_error}")
-    assert (answer.status, states(bakeoff)) == (1, {"FAILED": failed})
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": failed}), answer.err
 
 
 @pytest.mark.slow
 def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
     targets = "learner._target_=failing.Sleeping,bakeoff.learners.MajorityClassifier"
     answer = bakeoff("-m", *TRUST, targets, "timeout=8")
-    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1, "FINISHED": 1})
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1, "FINISHED": 1}), answer.err
     assert "the job took longer than timeout=8 seconds" in answer.err
 
 
@@ -307,7 +307,7 @@ def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
 def test_a_job_that_ignores_signals_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
     answer = bakeoff("-m", *TRUST, "learner._target_=failing.IgnoringSignals", "timeout=8")
-    assert (answer.status, states(bakeoff)) == (1, {"KILLED": 1})
+    assert (answer.status, states(bakeoff)) == (1, {"KILLED": 1}), answer.err
     assert "took longer than timeout=8" in answer.err
 
 
@@ -350,7 +350,7 @@ def test_workers_give_the_same_bits(bakeoff: Bakeoff) -> None:
 @pytest.mark.slow
 def test_a_worker_that_is_killed_costs_its_one_job(bakeoff: Bakeoff) -> None:
     answer = bakeoff(*RAISING, "+learner.what=nothing,SIGKILL", "seed=0,1", "workers=2")
-    assert (answer.status, states(bakeoff)) == (1, {"KILLED": 2, "FINISHED": 2})
+    assert (answer.status, states(bakeoff)) == (1, {"KILLED": 2, "FINISHED": 2}), answer.err
     assert "its process ended by signal SIGKILL" in answer.err
     killed = next(run for run in bakeoff.runs() if run.info.status == "KILLED")
     assert "SIGKILL" in killed.data.tags["error"]
@@ -425,7 +425,7 @@ def test_another_launcher_runs_the_jobs_and_returns_their_outcomes(bakeoff: Bake
     launching.register()
     launcher = "hydra/launcher=pickling"
     answer = bakeoff(*RAISING, "+learner.what=SystemExit,nothing", "seed=0,1", launcher)
-    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 2, "FINISHED": 2}), answer
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 2, "FINISHED": 2}), answer.err
     assert "2 of 4 jobs did not finish" in answer.err
 
 
@@ -438,7 +438,7 @@ def test_the_folder_of_a_sweep_records_its_command(bakeoff: Bakeoff) -> None:
 def test_an_interrupted_sweep_ends_its_run_killed(bakeoff: Bakeoff) -> None:
     targets = "learner._target_=bakeoff.learners.MajorityClassifier,failing.Interrupting"
     answer = bakeoff("-m", *TRUST, targets)
-    assert (answer.status, states(bakeoff)) == (130, {"FINISHED": 1, "KILLED": 1})
+    assert (answer.status, states(bakeoff)) == (130, {"FINISHED": 1, "KILLED": 1}), answer.err
     assert "1 of 2 jobs done; the same command runs the others.\ninterrupted by Ctrl-C\n" in answer.err
 
 
@@ -453,7 +453,7 @@ def test_a_study_that_is_interrupted_says_how_it_goes_on(bakeoff: Bakeoff) -> No
     pytest.importorskip("optuna")
     study = ("hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "evaluation.validation=0.2", "seed=1,2,3")
     answer = bakeoff("-m", *TRUST, "learner._target_=failing.Interrupting", *study)
-    assert (answer.status, states(bakeoff)) == (130, {"KILLED": 1})
+    assert (answer.status, states(bakeoff)) == (130, {"KILLED": 1}), answer.err
     assert "0 of 3 trials done; the same command continues the study." in answer.out
 
 

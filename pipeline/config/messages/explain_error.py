@@ -59,8 +59,7 @@ def explain_error(error: Exception, words: Sequence[str] = (), composed: DictCon
     # Hydra wraps OmegaConf's exceptions, and only the wrapped one knows the key.
     cause = error.__cause__ or error
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
-        known = [str(key) for key in cause.parent_node if key != "_target_"]
-        return UserError(f"{cause.full_key} is not a key. {did_you_mean(str(cause.key), known)}")
+        return UserError(_explain_unknown_key(str(cause.full_key), str(cause.key), cause.parent_node))
     if isinstance(cause, OmegaConfBaseException) and cause.full_key:
         return UserError(explain_value(cause, words))
     if isinstance(error, OSError) and error.filename is not None:
@@ -69,6 +68,14 @@ def explain_error(error: Exception, words: Sequence[str] = (), composed: DictCon
             f"{str(error.filename)!r} cannot be used: {reason}; run the command in a folder that can be written."
         )
     return _explain_message(str(error).split(SEARCH_PATH)[0], words, composed)
+
+
+def _explain_unknown_key(full_key: str, key: str, parent: DictConfig) -> str:
+    known = [str(name) for name in parent if name != "_target_"]
+    part = full_key.rpartition(".")[0]
+    if part in GROUPS and not known:
+        return f"{full_key} is not a key, because the option of {part} has none; write {part}=NAME to choose another one."
+    return f"{full_key} is not a key. {did_you_mean(key, known)}"
 
 
 def _explain_message(message: str, words: Sequence[str], composed: DictConfig | None) -> UserError:

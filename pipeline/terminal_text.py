@@ -1,0 +1,26 @@
+"""Text for a terminal: no name and no cell of a file moves the cursor or gives a command."""
+
+from __future__ import annotations
+
+import re
+
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tabs and ends of lines, and those that reverse the direction of writing."""
+
+
+def show_controls(text: str) -> str:
+    r"""Return a text with its control characters as Python writes them.
+
+    Examples
+    --------
+    >>> print(show_controls("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return UNSAFE.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def escape(text: str) -> str:
+    """Return a text that Rich prints as it stands: markup in it has no effect, and control characters are shown."""
+    from rich import markup  # the start of the command does without Rich
+
+    return markup.escape(show_controls(text))
