@@ -74,7 +74,7 @@ def _explain_unknown_key(full_key: str, key: str, parent: DictConfig) -> str:
     known = [str(name) for name in parent if name != "_target_"]
     part = full_key.rpartition(".")[0]
     if part in GROUPS and not known:
-        return f"{full_key} is not a key, because the option of {part} has none; write {part}=NAME to choose another one."
+        return f"{full_key} is not a key, because the option of {part} has none; choose another one with {part}=NAME."
     return f"{full_key} is not a key. {did_you_mean(key, known)}"
 
 
