@@ -27,7 +27,7 @@ STAGES = (
 )  # fmt: skip
 LAYERS = (
     {"secret_values"},
-    {"csv_file", "errors", "html", "hydra_text", "paths", "whole_file"},
+    {"csv_file", "errors", "html", "hydra_text", "paths", "terminal_text", "whole_file"},
     {"module_syntax"},
     {"source_code"},
     {"boolean_words", "code_surroundings", "machine_memory", "notebook_code", "yaml_bounds"},

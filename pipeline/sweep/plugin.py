@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -26,12 +27,13 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import Composer, expand_overrides, varying_keys
 from bakeoff.pipeline.sweep.experiment_keys import reject_lost_keys
 from bakeoff.pipeline.sweep.job_count import require_few_jobs
-from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
 from bakeoff.pipeline.sweep.options import SweepOptions
 from bakeoff.pipeline.sweep.remote import RemoteLauncher
-from bakeoff.pipeline.sweep.report import SweepReport
 from bakeoff.pipeline.sweep.sweep_input import SweepInput
 from bakeoff.pipeline.sweep.sweep_values import check_values
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.sweep.report import SweepReport
 
 BOOLEAN_KEYS = ("resume", "dry_run")
 SEARCHING_METHODS = ("grid", "random")
@@ -146,18 +148,20 @@ def run_hydra_sweep(
     UserError
         An option of the sweep is invalid. An invalid job is not an error here: the plan shows it.
     """
-    from bakeoff.pipeline.sweep.engine import run_sweep
-
     # Otherwise each combination would have both values of a key, of which the last one counts, many times over.
     reject_sweep_params(params)
     given = {word.lstrip("+~").partition("=")[0] for word in sweep_input.overrides}
     remaining = [word for word in params if word.partition("=")[0] not in given]
     command = SweepCommand.read([*remaining, *sweep_input.overrides], context, master)
     jobs = sweep_input.jobs
-    pattern = None
+    is_expanded = jobs is None
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)
-        pattern = find_learner_pattern(command.overrides)
+    # Words that are wrong are refused before the packages that compute are imported.
+    from bakeoff.pipeline.sweep.engine import run_sweep
+    from bakeoff.pipeline.sweep.learner_pattern import find_learner_pattern
+
+    pattern = find_learner_pattern(command.overrides) if is_expanded else None
     # Jobs of a search space vary in keys that the command line does not name.
     swept_keys = [override.key_or_group for override in command.overrides if override.is_sweep_override()]
     varying = tuple(dict.fromkeys([*swept_keys, *varying_keys(jobs)]))
