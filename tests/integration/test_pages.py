@@ -36,6 +36,8 @@ SHORTER: Mapping[str, Sequence[str]] = {
     "figures=all": ["figures=[confusion_matrix,roc]"],
 }
 """Words that take long -> words that are added. Other tests repeat folds, fit every learner and draw all figures."""
+WITHOUT_SCORES = ("learner=glob(sklearn_*)",)
+"""Words of whose jobs no page shows a score."""
 NOT_STORED = "tracking=none"
 WITHOUT_MODEL = "tracking.models=false"
 STORED: Mapping[str, Sequence[str]] = {
@@ -101,8 +103,9 @@ def is_run_by_the_sweep_of_experiments(command: Command) -> bool:
 def shorten(command: Command) -> list[str]:
     """Return words that make a command of a page shorter, and keep what it shows."""
     is_run = "=" in command.words[1] or command.words[1].startswith("-")
-    # What a page prints depends on the folds.
-    shorter = {} if command.page in PRINTED_AS_SHOWN else SHORTER
+    # Scores that a page shows depend on the folds.
+    is_shown = command.page in PRINTED_AS_SHOWN and not set(WITHOUT_SCORES) & set(command.words)
+    shorter = {} if is_shown else SHORTER
     words = [added for word in command.words for added in shorter.get(word, ())]
     if not is_run or NOT_STORED in words:
         return words
