@@ -10,7 +10,7 @@ import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -35,8 +35,16 @@ def can_copy_process() -> bool:
     """
     if sys.platform != "linux":
         return False
-    names = [(folder / "comm").read_text().strip() for folder in THREADS_FOLDER.iterdir()]
-    return sum(name not in COPIED_THREADS for name in names) == 1
+    return sum(name not in COPIED_THREADS for name in _list_threads()) == 1
+
+
+def _list_threads() -> list[str]:
+    """Return the names of the threads of this process."""
+    names = []
+    for folder in THREADS_FOLDER.iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread ended after its folder was listed
+            names.append((folder / "comm").read_text().strip())
+    return names
 
 
 def prepare_server() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+from bakeoff.pipeline.sweep import process_start
 from bakeoff.pipeline.sweep.process_start import can_copy_process
 
 SCRIPT = """
@@ -43,6 +45,15 @@ def test_a_process_with_a_thread_is_not_copied() -> None:
     finally:
         ended.set()
         thread.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process is copied")
+def test_a_thread_that_ends_while_threads_are_counted_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "comm").write_text("python\n")
+    (tmp_path / "2").mkdir()  # as the folder of a thread that has ended: its files are gone
+    monkeypatch.setattr(process_start, "THREADS_FOLDER", tmp_path)
+    assert can_copy_process()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process is copied")
