@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError
+from bakeoff.pipeline.paths import measure_folder
 from bakeoff.pipeline.secret_values import hide_secrets
 from bakeoff.pipeline.tracking.call_clock import CallClock
 from bakeoff.pipeline.tracking.faults import Fault, find_fault
@@ -207,16 +208,16 @@ class LimitedClient:
 
     def log_artifacts(self, run_id: str, folder: str) -> None:
         """Send the files of a folder to a run."""
-        self.calls.call(self._client.log_artifacts, run_id, folder, count_bytes=partial(count_bytes, Path(folder)))
+        self.calls.call(self._client.log_artifacts, run_id, folder, count_bytes=partial(measure_folder, Path(folder)))
 
     def log_model_artifacts(self, model_id: str, folder: str) -> None:
         """Send the files of a folder to a model."""
         send = self._client.log_model_artifacts
-        self.calls.call(send, model_id, folder, count_bytes=partial(count_bytes, Path(folder)))
+        self.calls.call(send, model_id, folder, count_bytes=partial(measure_folder, Path(folder)))
 
     def download_artifacts(self, run_id: str, path: str, folder: str | None = None) -> str:
         """Receive files of a run, into a folder of MLflow's choice if none is given."""
-        received = None if folder is None else partial(count_bytes, Path(folder))
+        received = None if folder is None else partial(measure_folder, Path(folder))
         return self.calls.call(self._client.download_artifacts, run_id, path, folder, count_bytes=received)
 
 
@@ -228,11 +229,6 @@ def limit_client(client: MlflowClient, calls: LimitedCalls) -> MlflowClient:
 def find_calls(client: MlflowClient, uri: str) -> LimitedCalls:
     """Return the limits of a client of a store."""
     return client.calls if isinstance(client, LimitedClient) else LimitedCalls(uri)
-
-
-def count_bytes(folder: Path) -> int:
-    """Return the size of the files in a folder and below."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 class _NoAnswer(TimeoutError):

@@ -15,10 +15,10 @@ from bakeoff.pipeline.model import TrainingRecord
 from bakeoff.pipeline.model.allowed_types import UntrustedType
 from bakeoff.pipeline.model.estimator_file import UnreadableEstimator, read_reviewed_estimator
 from bakeoff.pipeline.model.own_code import MissingCode
+from bakeoff.pipeline.paths import measure_folder
 from bakeoff.pipeline.tracking import model_file
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.delete_model import delete_model
-from bakeoff.pipeline.tracking.limited_calls import count_bytes
 from bakeoff.pipeline.tracking.store import Store
 
 MODEL_NAME = "model"
@@ -201,7 +201,7 @@ def fetch_folder(store: Store, uri: str, temporary: str) -> Path:
         return path
     from mlflow.artifacts import download_artifacts
 
-    received = partial(count_bytes, Path(temporary))
+    received = partial(measure_folder, Path(temporary))
     options = {"dst_path": temporary, "tracking_uri": store.uri}
     return Path(store.calls.call(download_artifacts, uri, count_bytes=received, **options))
 

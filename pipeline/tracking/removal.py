@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.pipeline.paths import measure_folder
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.delete_model import delete_version
 from bakeoff.pipeline.tracking.inventory import Inventory, InventoryModel, InventoryRun, get_backend, list_folders
@@ -103,11 +104,6 @@ def plan_collection(inventory: Inventory, is_registered_included: bool) -> Remov
         sum(map(measure_folder, folders)),
         removal.kept,
     )
-
-
-def measure_folder(folder: Path) -> int:
-    """Return the size of all files below a folder, in bytes."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
 
 
 def remove(store: Store, removal: Removal) -> None:
