@@ -19,6 +19,17 @@ def show_controls(text: str) -> str:
     return UNSAFE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
+def show_in_line(text: str) -> str:
+    r"""Return a text on one line: ends of lines, too, are shown as Python writes them.
+
+    Examples
+    --------
+    >>> print(show_in_line("a\nb\x1b[2J"))
+    a\nb\x1b[2J
+    """
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+
+
 def escape(text: str) -> str:
     """Return a text that Rich prints as it stands: markup in it has no effect, and control characters are shown."""
     from rich import markup  # the start of the command does without Rich

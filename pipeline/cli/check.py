@@ -11,6 +11,7 @@ from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.terminal_text import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.part_check import Finding, Part
@@ -102,9 +103,9 @@ def _iterate_findings(file: Path, trust: tuple[str, ...]) -> Iterator[Finding]:
 
 def _print_finding(finding: Finding) -> None:
     indent = " " * (STATUS_WIDTH + SUBJECT_WIDTH + 4)
-    print(f"  {finding.status:<{STATUS_WIDTH}} {finding.subject:<{SUBJECT_WIDTH}} {finding.text}")
+    print(f"  {finding.status:<{STATUS_WIDTH}} {finding.subject:<{SUBJECT_WIDTH}} {show_controls(finding.text)}")
     for line in finding.details:
-        print(f"{indent}{line}")
+        print(f"{indent}{show_controls(line)}")
     print(end="", flush=True)
 
 

@@ -38,6 +38,7 @@ from bakeoff.pipeline.comparison.request_words import (
 )
 from bakeoff.pipeline.csv_file import describe_escaped_names
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.terminal_text import show_controls
 from bakeoff.pipeline.tracking.comparison_run import SUFFIX, ComparisonRecord, keep_comparison
 from bakeoff.pipeline.tracking.find_run import BEST, find_standard_run
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -93,7 +94,7 @@ def run_comparison(
         run_id = keep_reports(made)
         print(f"kept as run {run_id} of experiment {made.experiment}{SUFFIX}", file=sys.stderr)
     for sentence in gate.sentences if gate is not None else ():
-        print(sentence, file=sys.stderr)
+        print(show_controls(sentence), file=sys.stderr)
     return gate is not None and gate.is_worse
 
 
@@ -192,7 +193,7 @@ def write_report(comparison: Comparison, to: str, output: str | None) -> None:
     text = render_report(comparison, to)
     sentence = describe_escaped_names(_list_names(comparison)) if to == "csv" else ""
     if sentence:
-        print(f"compare: {sentence}", file=sys.stderr)
+        print(f"compare: {show_controls(sentence)}", file=sys.stderr)
     if output is None:
         sys.stdout.write(text)
         return

@@ -14,6 +14,7 @@ from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.terminal_text import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.explanation import FileRows, Subject
@@ -203,4 +204,4 @@ def _find_run(store: Store, model: Model, values: Mapping[str, str]) -> tuple[Lo
 
 def _print_notes(notes: Sequence[str]) -> None:
     for note in notes:
-        print(f"{VERB}: {note}", file=sys.stderr)
+        print(f"{VERB}: {show_controls(note)}", file=sys.stderr)

@@ -15,6 +15,7 @@ from bakeoff.pipeline.config.named_figures import ALL, settle_figures
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.terminal_text import show_controls
 from bakeoff.pipeline.whole_file import replace_whole
 from bakeoff.pipeline.yaml_bounds import load_bounded_yaml
 
@@ -64,7 +65,7 @@ def draw_figures(words: Sequence[str]) -> int:
         drawn = _draw_into(Path(folder), run, choice)
         _keep_files(drawn, target, store, run_id)
     for name, reason in choice.left_out.items():
-        print(f"not drawn: {name}: {reason}")
+        print(f"not drawn: {name}: {show_controls(reason)}")
     place = f"in {target}" if target is not None else f"added to the artifacts of run {run_id}"
     print(f"drawn: {', '.join(file.name for file in drawn)}\n{place}")
     return 0

@@ -18,6 +18,7 @@ from bakeoff.pipeline.cli.rows_of_file import LAYOUT_KEYS, NA_VALUES, make_rules
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.terminal_text import show_controls
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,4 +116,4 @@ def _join_columns(ids: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
 
 def _say(notes: Iterable[str]) -> None:
     for note in filter(None, notes):
-        print(f"predict: {note.replace('dataset.', '')}", file=sys.stderr)
+        print(f"predict: {show_controls(note.replace('dataset.', ''))}", file=sys.stderr)

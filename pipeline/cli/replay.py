@@ -14,6 +14,7 @@ from bakeoff.pipeline.cli.output_file import list_dataset_files, replace_file, r
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paths import expand_home
+from bakeoff.pipeline.terminal_text import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.replay import ReplayReport
@@ -110,9 +111,9 @@ def _print_report(report: ReplayReport) -> None:
     from bakeoff.pipeline.replay.replay_report import REFUSED
 
     if report.verdict == REFUSED:
-        print(f"refused: replay: {report.reason}", file=sys.stderr)
+        print(f"refused: replay: {show_controls(report.reason)}", file=sys.stderr)
         return
-    print("\n".join(report.to_lines()))
+    print(show_controls("\n".join(report.to_lines())))
 
 
 def _summarize(reports: Sequence[ReplayReport]) -> str:

@@ -18,6 +18,7 @@ from bakeoff.pipeline.config.words.mode_words import RUN_WORD
 from bakeoff.pipeline.config.words.word_bounds import require_bounded_words
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.secret_values import conceal_words
+from bakeoff.pipeline.terminal_text import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.report import SweepReport
@@ -84,7 +85,7 @@ def run_experiments(
         run_hydra(task, words)
         for outcome in task.outcomes:
             if outcome.reason and outcome.kind != SKIPPED:
-                print(f"{outcome.kind}: {outcome.reason}", file=sys.stderr)
+                print(f"{outcome.kind}: {show_controls(outcome.reason)}", file=sys.stderr)
         return exit_code(task.outcomes)
 
     # Hydra composes the sweep itself from some of the words; the others vary from job to job.

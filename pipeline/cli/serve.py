@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.terminal_text import show_controls
 
 POSITIONS = ("MODEL",)
 KEYS = ("port", "host", "dataset", "trust", "tracking.uri", "tracking.experiment")
@@ -47,7 +48,7 @@ def serve_model(words: Sequence[str]) -> int:
         opened.close()
         raise
     for line in [model.describe(), *model.notes]:
-        print(f"serve: {line}", file=sys.stderr)
+        print(f"serve: {show_controls(line)}", file=sys.stderr)
     if not is_loopback(opened):
         print("serve: everyone who reaches this machine can send requests; there is no password.", file=sys.stderr)
     print(f"open {name_address(opened)}\nCtrl-C ends the server", flush=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.cli.arguments import parse_arguments
 from bakeoff.pipeline.config.trust.trusted_packages import read_trust
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.terminal_text import show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.shipping import ShippedModel
@@ -69,7 +70,7 @@ def _parse_name(values: Mapping[str, str]) -> ModelName:
 
 
 def _announce(sentence: str) -> None:
-    print(sentence, file=sys.stderr)
+    print(show_controls(sentence), file=sys.stderr)
 
 
 def _print_shipped(shipped: ShippedModel, trust: Sequence[str], store_words: Sequence[str]) -> None:
@@ -78,13 +79,13 @@ def _print_shipped(shipped: ShippedModel, trust: Sequence[str], store_words: Seq
     run = f"{record.run_name} (run {record.run_id[:RUN_ID_LETTERS]})"
     print(f"shipped {run} as {shipped.word}, {_describe_version(shipped)}")
     for fact in shipped.facts:
-        print(f"  {fact}")
+        print(f"  {show_controls(fact)}")
     trusted = [f"trust=[{','.join(trust)}]"] if trust else []
     command = shlex.join(["bakeoff", "predict", shipped.word, "FILE", *trusted, *store_words])
     print(f"  predict with it: {command}")
     sys.stdout.flush()
     for remark in shipped.remarks:
-        print(f"ship: {remark}", file=sys.stderr)
+        print(f"ship: {show_controls(remark)}", file=sys.stderr)
 
 
 def _describe_version(shipped: ShippedModel) -> str:

@@ -337,6 +337,13 @@ def test_a_job_that_runs_again_has_the_trust_of_the_command_and_not_of_the_store
     assert (answer.status, (bakeoff.folder / TRACE).exists()) == (0, True), answer.err
 
 
+def test_the_author_of_a_job_writes_no_line_of_his_own(bakeoff: Bakeoff) -> None:
+    store_failed_job(bakeoff, ("dataset=iris", "learner=majority"), ("eve\nnote: all is well", "elsewhere"))
+    lines = bakeoff("rerun", "--failed", "tracking.models=false").err.splitlines()
+    assert any("eve\\nnote: all is well@elsewhere runs again" in line for line in lines)
+    assert not any(line.startswith("note: all is well") for line in lines)
+
+
 def test_jobs_of_this_user_run_again_without_a_word(bakeoff: Bakeoff) -> None:
     here = (provenance.find_user(), socket.gethostname())
     store_failed_job(bakeoff, ("dataset=iris", "learner=majority", "seed=3", "tracking.models=false"), here)

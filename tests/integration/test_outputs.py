@@ -159,6 +159,7 @@ def test_names_run_in_no_page_or_picture(tmp_path: Path) -> None:
 def test_names_give_the_terminal_no_commands(tmp_path: Path) -> None:
     cells = "".join(f"{row % 7},{row % 5}.5,{TITLE if row % 3 else CLEARING}\n" for row in range(40))
     (tmp_path / "t.csv").write_text(f"x,{CLEARING},y\n{cells}")
+    (tmp_path / "new.csv").write_text(f"x,{CLEARING},{TITLE}\n99,0.5,2\n")
     dataset = ["dataset=file", "dataset.path=t.csv", "dataset.target=y"]
     commands = (
         ["-m", *dataset, "learner=knn,majority"],
@@ -167,7 +168,9 @@ def test_names_give_the_terminal_no_commands(tmp_path: Path) -> None:
         ["explain", "latest", "row=1"],
         ["inspect", "t.csv", "target=y"],
         ["predict", "latest", "t.csv"],
+        ["predict", "latest", "new.csv"],
         ["replay", "latest"],
+        ["ship", "latest", "as=plain"],
     )
     with command_in(tmp_path) as bakeoff:
         for command in commands:

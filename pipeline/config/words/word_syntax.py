@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from bakeoff.pipeline.errors import did_you_mean
+from bakeoff.pipeline.terminal_text import show_in_line
 
 FUNCTIONS = {
     "choice": "choice(a,b,c)",
@@ -94,7 +95,7 @@ def quote_word(key: str, value: str) -> str:
 
 def show(text: str) -> str:
     """Return a word in one line, without characters that a terminal cannot show, and not longer than a message."""
-    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+    shown = show_in_line(text)
     return shown if len(shown) <= MAX_SHOWN_CHARACTERS else f"{shown[:MAX_SHOWN_CHARACTERS]}…"
 
 
