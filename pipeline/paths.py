@@ -1,10 +1,8 @@
-"""Paths as users write them, and the size of what is below them."""
+"""Paths as users write them."""
 
 from __future__ import annotations
 
 import os
-import stat
-from contextlib import suppress
 from pathlib import Path
 
 
@@ -19,17 +17,3 @@ def expand_home(given: str | os.PathLike[str]) -> Path:
     PosixPath('~no_such_user/a.csv')
     """
     return Path(os.path.expanduser(given))
-
-
-def measure_folder(folder: Path) -> int:
-    """Return the size of all files below a folder, in bytes.
-
-    Links do not count, nor do files that another process deletes meanwhile.
-    """
-    n_bytes = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                status = os.lstat(Path(parent, name))
-                n_bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return n_bytes

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError
-from bakeoff.pipeline.paths import measure_folder
 from bakeoff.pipeline.secret_values import hide_secrets
 from bakeoff.pipeline.tracking.call_clock import CallClock
 from bakeoff.pipeline.tracking.faults import Fault, find_fault
+from bakeoff.pipeline.tracking.folder_size import measure_folder
 from bakeoff.pipeline.tracking.lock_holders import describe_holders
 from bakeoff.pipeline.tracking.server import ask_once
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path

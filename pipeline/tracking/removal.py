@@ -13,9 +13,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.paths import measure_folder
 from bakeoff.pipeline.tracking.addresses import local_path
 from bakeoff.pipeline.tracking.delete_model import delete_version
+from bakeoff.pipeline.tracking.folder_size import measure_folder
 from bakeoff.pipeline.tracking.inventory import Inventory, InventoryModel, InventoryRun, get_backend, list_folders
 from bakeoff.pipeline.tracking.registry import RegisteredVersion
 from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX, sqlite_path

@@ -16,7 +16,7 @@ import pytest
 from command import Bakeoff, command_in
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paths import measure_folder
+from bakeoff.pipeline.tracking.folder_size import measure_folder
 from bakeoff.pipeline.tracking.inventory import get_backend, read_inventory
 from bakeoff.pipeline.tracking.store import Store, open_store
 
