@@ -84,11 +84,16 @@ def end_orphans(store: Store, reason: str = "its process ended without ending th
     """
     ended = []
     for run in _search_runs(store, "status = 'RUNNING' and tags.heartbeat != ''"):
-        if has_lost_process(store, run):
+        # The process may have finished its run after the search; now that it is gone, the status stays as it is.
+        if has_lost_process(store, run) and _read_status(store, run.info.run_id) == "RUNNING":
             store.client.set_tag(run.info.run_id, "error", reason)
             store.client.set_terminated(run.info.run_id, "KILLED")
             ended.append(str(run.info.run_id))
     return ended
+
+
+def _read_status(store: Store, run_id: str) -> str:
+    return str(store.client.get_run(run_id).info.status)
 
 
 def end_killed_runs(store: Store, reason: str) -> list[str]:

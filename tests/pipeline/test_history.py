@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from bakeoff.pipeline.tracking.history import MAX_SINGLE_QUERIES, find_failed_jobs, find_finished_runs
+from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.history import MAX_SINGLE_QUERIES, end_orphans, find_failed_jobs, find_finished_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 OLD = [f"old{number}" for number in range(3)]
@@ -49,3 +52,20 @@ def test_a_run_that_a_study_stopped_has_not_failed_under_its_present_and_its_old
         run = own.client.create_run(own.experiment_id, tags=tags)
         own.client.set_terminated(run.info.run_id, "KILLED")
     assert [job.overrides for job in find_failed_jobs(own)] == [("learner=killed",)]
+
+
+@pytest.mark.parametrize(("finishes", "status"), [(True, "FINISHED"), (False, "KILLED")])
+def test_a_run_that_finishes_while_its_process_is_looked_up_stays_finished(
+    store: Store, monkeypatch: pytest.MonkeyPatch, finishes: bool, status: str
+) -> None:
+    run_id = str(store.client.create_run(store.experiment_id, tags={"heartbeat": "1"}).info.run_id)
+
+    def look_up(store: Store, run: Any) -> bool:
+        if finishes:
+            store.client.set_terminated(run_id)
+        return True
+
+    monkeypatch.setattr(history, "has_lost_process", look_up)
+    assert end_orphans(store) == ([] if finishes else [run_id])
+    run = store.client.get_run(run_id)
+    assert (run.info.status, "error" in run.data.tags) == (status, not finishes)
